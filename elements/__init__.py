@@ -1,0 +1,21 @@
+"""The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
+
+from fem_mbs.elements.beam import Beam
+from fem_mbs.elements.joints import FixedJoint, RevoluteJoint, SphericalJoint
+from fem_mbs.elements.laws import SpinUp
+from fem_mbs.elements.loads import Force, Moment
+from fem_mbs.elements.rigid_body import PointMass, RigidBody
+from fem_mbs.elements.section import BeamSection
+
+__all__ = [
+    "Beam",
+    "BeamSection",
+    "FixedJoint",
+    "Force",
+    "Moment",
+    "PointMass",
+    "RevoluteJoint",
+    "RigidBody",
+    "SphericalJoint",
+    "SpinUp",
+]

@@ -1,0 +1,70 @@
+"""Section frames of a chain of beam elements, as built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.model import Node
+
+CORNER = np.radians(30.0)
+PARALLEL = 1e-6
+
+
+def section_frames(nodes: Sequence[Node], y_axis: Array | None, label: str) -> Array:
+    """Section frames ``(k, 2, 3, 3)`` at both ends of the ``k`` elements of a chain, section to world.
+
+    Their x axes are tangent to the circle through three successive nodes, which is exact on a straight line and on an
+    arc; where the chain turns by more than 30 degrees at a node it has a corner and each side keeps its own direction.
+    """
+    x = np.array([node.position for node in nodes])
+    chords = np.diff(x, axis=0)
+    lengths = np.linalg.norm(chords, axis=1)
+    for k in np.flatnonzero(lengths == 0.0):
+        raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
+    tangents = _tangents(chords / lengths[:, None], lengths)
+    return _frames(tangents, y_axis, label)
+
+
+def _tangents(directions: Array, lengths: Array) -> Array:
+    """Tangents ``(k, 2, 3)`` at both ends of every element."""
+    tangents = np.repeat(directions[:, None], 2, axis=1)
+    smooth = np.vecdot(directions[:-1], directions[1:]) > np.cos(CORNER)
+    for k in np.flatnonzero(smooth):
+        before, after = lengths[k], lengths[k + 1]
+        middle = after * directions[k] + before * directions[k + 1]
+        tangents[k, 1] = tangents[k + 1, 0] = middle / np.linalg.norm(middle)
+    # at a free end or a corner the circle through the other end decides: reflect its tangent about the chord
+    for k, chord in enumerate(directions):
+        for end, other in ((0, 1), (1, 0)):
+            neighbour = k - 1 + end
+            has_neighbour = 0 <= neighbour < len(smooth) and smooth[neighbour]
+            if not has_neighbour:
+                tangents[k, end] = 2 * (tangents[k, other] @ chord) * chord - tangents[k, other]
+    return tangents
+
+
+def _frames(tangents: Array, y_axis: Array | None, label: str) -> Array:
+    frames = np.empty((*tangents.shape, 3))
+    carried = _default_y(tangents[0, 0]) if y_axis is None else y_axis
+    for k, end in np.ndindex(*tangents.shape[:2]):
+        e1 = tangents[k, end]
+        across = carried - (carried @ e1) * e1
+        if np.linalg.norm(across) < PARALLEL * np.linalg.norm(carried):
+            raise ModelError(
+                f"{label}: y_axis {carried} is parallel to the beam in element {k + 1}; give a world direction across it"
+            )
+        e2 = across / np.linalg.norm(across)
+        frames[k, end] = np.stack([e1, e2, np.cross(e1, e2)], axis=-1)
+        if y_axis is None:
+            carried = e2
+    return frames
+
+
+def _default_y(e1: Array) -> Array:
+    """Horizontal, with z up, unless the beam is vertical; then the world's y."""
+    across = np.array([-e1[1], e1[0], 0.0])
+    return across if np.linalg.norm(across) > 1e-3 else np.array([0.0, 1.0, 0.0])

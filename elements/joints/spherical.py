@@ -1,0 +1,28 @@
+"""Spherical joint: closes the relative translation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.elements.joints.relative import RelativeJoint
+from fem_mbs.model import Node
+
+
+class SphericalJoint(RelativeJoint):
+    """Keep a point of node a and a point of node b together; all rotations are free.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    point : (3,), optional
+        The common point at t = 0, world frame; by default the position of node b.
+
+    Notes
+    -----
+    The three multipliers are the force of the joint along the axes of node a.
+    """
+
+    def __init__(self, a: Node, b: Node, point: ArrayLike | None = None) -> None:
+        super().__init__(a, b, point, a.rotation if isinstance(a, Node) else np.eye(3))

@@ -1,0 +1,85 @@
+"""Functions of time for drives and loads, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import cos, pi, sin
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError, MotionError
+
+DIFFERENCE_STEP = 1e-3
+
+
+@dataclass(frozen=True)
+class SpinUp:
+    """An angle that starts at rest and turns at ``rate`` (rad/s) after ``duration`` (s).
+
+    ``(rate/T) (t^2/2 + (T/2pi)^2 (cos(2 pi t/T) - 1))`` up to ``T = duration``, then ``rate (t - T/2)``: velocity and
+    acceleration are continuous (Bruels, Cardona, Arnold 2012, eq. 86).
+    """
+
+    rate: float
+    duration: float
+
+    def __post_init__(self) -> None:
+        if not self.duration > 0.0:
+            raise ModelError(f"SpinUp: duration must be positive, received {self.duration}")
+
+    def __call__(self, t: float) -> float:
+        """Angle in rad."""
+        T = self.duration
+        if t >= T:
+            return self.rate * (t - T / 2)
+        return self.rate / T * (t * t / 2 + (T / (2 * pi)) ** 2 * (cos(2 * pi * t / T) - 1))
+
+    def velocity(self, t: float) -> float:
+        """First derivative."""
+        T = self.duration
+        return self.rate if t >= T else self.rate / T * (t - T / (2 * pi) * sin(2 * pi * t / T))
+
+    def acceleration(self, t: float) -> float:
+        """Second derivative."""
+        T = self.duration
+        return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
+
+
+def derivatives(law: Callable[[float], float], t: float) -> tuple[float, float]:
+    """First and second derivative of a law at ``t``.
+
+    From its methods ``velocity`` and ``acceleration`` if it has them, else from fourth-order differences over 4 ms
+    (forward ones near t = 0, where a law need not exist before the start).
+    """
+    if hasattr(law, "velocity") and hasattr(law, "acceleration"):
+        return float(law.velocity(t)), float(law.acceleration(t))
+    h = DIFFERENCE_STEP
+    if t >= 2 * h:
+        f = [law(t + k * h) for k in range(-2, 3)]
+        return (
+            (f[0] - 8 * f[1] + 8 * f[3] - f[4]) / (12 * h),
+            (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h),
+        )
+    f = [law(t + k * h) for k in range(6)]
+    first = (-137 * f[0] + 300 * f[1] - 300 * f[2] + 200 * f[3] - 75 * f[4] + 12 * f[5]) / (60 * h)
+    second = (45 * f[0] - 154 * f[1] + 214 * f[2] - 156 * f[3] + 61 * f[4] - 10 * f[5]) / (12 * h * h)
+    return first, second
+
+
+def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None) -> Array:
+    """Value of a user's function of time; an error names the object that owns it.
+
+    ``size`` is the expected number of components, None for a single number.
+    """
+    try:
+        value = np.asarray(law(t), dtype=float)
+    except Exception as error:
+        raise MotionError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
+    expected = () if size is None else (size,)
+    if value.shape != expected or not np.isfinite(value).all():
+        wanted = "one finite number" if size is None else f"{size} finite numbers"
+        raise MotionError(f"{owner}: its function of time must return {wanted}, received {value} at t = {t:.6g} s")
+    return value

@@ -1,0 +1,130 @@
+"""Forces and moments on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.laws import evaluate
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, Tangent, node_rows, vector
+
+Value = ArrayLike | Callable[[float], ArrayLike]
+
+
+class Load(Element):
+    """A force at a point of a node, or a moment; see :class:`Force` and :class:`Moment`."""
+
+    part: slice
+    value: Any
+
+    def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike) -> None:
+        label = f"{type(self).__name__} on {node}"
+        self.nodes = (node,)
+        self.value = value if callable(value) else vector(value, f"{label}: value")
+        if frame not in ("world", "body"):
+            raise ModelError(f"{label}: frame must be 'world' or 'body', received {frame!r}")
+        self.frame = frame
+        self.point = vector(point, f"{label}: point")
+
+    def wrench(self, t: float) -> Array:
+        """Force and moment ``(6,)`` at time ``t``, in the frame of the load, at its point."""
+        result = np.zeros(6)
+        result[self.part] = evaluate(self.value, t, self, 3) if callable(self.value) else self.value
+        return result
+
+    def batch_key(self) -> Hashable:
+        """Loads in one frame share a batch."""
+        return self.frame
+
+    @classmethod
+    def batch(cls, elements: Sequence[Load], number: Numbering) -> ElementBatch:
+        """All loads in one frame."""
+        return (WorldLoads if elements[0].frame == "world" else BodyLoads)(elements, number)
+
+
+class Force(Load):
+    """A force on a node.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    value : (3,) or function of t
+        Force in N; a function takes the time in s and returns three numbers.
+    frame : {"world", "body"}
+        Frame of the components; a body force follows the node.
+    point : (3,)
+        Point of application in the node frame.
+    """
+
+    part = slice(0, 3)
+
+    def __init__(self, node: Node, value: Value, frame: str = "world", point: ArrayLike = (0, 0, 0)) -> None:
+        super().__init__(node, value, frame, point)
+
+
+class Moment(Load):
+    """A moment on a node.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    value : (3,) or function of t
+        Moment in N m; a function takes the time in s and returns three numbers.
+    frame : {"world", "body"}
+        Frame of the components; a body moment follows the node.
+    """
+
+    part = slice(3, 6)
+
+    def __init__(self, node: Node, value: Value, frame: str = "world") -> None:
+        super().__init__(node, value, frame, (0, 0, 0))
+
+
+class BodyLoads(ElementBatch):
+    """Loads that follow their nodes."""
+
+    def __init__(self, loads: Sequence[Load], number: Numbering) -> None:
+        self.owners = loads
+        self.nodes = node_rows(loads, number)
+        self._lever = so3.skew(np.array([load.point for load in loads]))
+
+    def at(self, t: float) -> Array:
+        """Wrenches ``(n, 6)`` at their points."""
+        return np.array([load.wrench(t) for load in self.owners])  # type: ignore[attr-defined]
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
+        """Minus the wrench at the node."""
+        return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None
+
+    def tangent(self, context: Any) -> Tangent:
+        """A body load does not change with the motion."""
+        return Tangent()
+
+    def _at_node(self, force: Array, moment: Array) -> Array:
+        return np.concatenate([force, moment + np.matvec(self._lever, force)], axis=-1)
+
+
+class WorldLoads(BodyLoads):
+    """Loads that keep their direction in the world."""
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Minus the wrench at the node, turned to the body frame."""
+        R = motion.R[self.nodes[:, 0]]
+        force, moment = -np.vecmat(prescribed[:, :3], R), -np.vecmat(prescribed[:, 3:], R)
+        return self._at_node(force, moment), (force, moment)
+
+    def tangent(self, context: tuple[Array, Array]) -> Tangent:
+        """The body components turn against the body."""
+        force, moment = context
+        K = np.zeros((len(force), 6, 6))
+        K[:, :3, 3:] = so3.skew(force)
+        K[:, 3:, 3:] = so3.skew(moment) + self._lever @ K[:, :3, 3:]
+        return Tangent(K)

@@ -1,0 +1,204 @@
+"""Stiffness, inertia and shape of a beam's cross-section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.model import number
+
+CIRCLE_POINTS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class BeamSection:
+    """A cross-section in its own frame: x along the beam, y and z across.
+
+    Strains and stiffnesses come in the order axial, shear y, shear z, torsion, bending about y, bending about z.
+
+    Parameters
+    ----------
+    EA, GJ : float
+        Axial and torsional stiffness in N and N m^2.
+    GA, EI : float or (2,)
+        Shear and bending stiffness about y and z; one number serves both. Shear factors are part of ``GA``.
+    mass : float
+        Mass per length in kg/m.
+    inertia : (3,)
+        Rotational inertia per length in kg m: torsional, about y, about z.
+
+    Attributes
+    ----------
+    stiffness, damping : (6, 6)
+        Section force per strain and per strain rate.
+    mass : float
+        Mass per length.
+    center : (3,)
+        Mass centre in the section frame.
+    inertia : (3, 3)
+        Rotational inertia per length about the mass centre.
+    outline : (k, 2)
+        Contour in the y-z plane, drawn in ParaView.
+
+    Raises
+    ------
+    ModelError
+        If a value is missing, not finite or not positive.
+    """
+
+    stiffness: Array
+    mass: float
+    inertia: Array
+    damping: Array
+    center: Array
+    outline: Array
+
+    def __init__(
+        self, EA: float, GA: ArrayLike, GJ: float, EI: ArrayLike, mass: float, inertia: ArrayLike
+    ) -> None:
+        stiffness = np.array(
+            [
+                number(EA, "BeamSection: EA", positive=True),
+                *_pair(GA, "BeamSection: GA"),
+                number(GJ, "BeamSection: GJ", positive=True),
+                *_pair(EI, "BeamSection: EI"),
+            ]
+        )
+        density = number(mass, "BeamSection: mass", positive=True)
+        j = np.array(inertia, dtype=float)
+        if j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
+            raise ModelError(
+                f"BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), received {inertia!r}"
+            )
+        # without a shape: a rectangle with the same inertia, so that pictures show a plausible size
+        height, width = np.sqrt(12.0 * np.maximum(j[1:], 1e-12 * j[0]) / density)
+        self._set(np.diag(stiffness), density, np.diag(j), np.zeros(3), _rectangle(width, height))
+
+    def _set(self, stiffness: Array, mass: float, inertia: Array, center: Array, outline: Array) -> None:
+        values = (stiffness, mass, inertia, np.zeros((6, 6)), center, outline)
+        for name, value in zip(("stiffness", "mass", "inertia", "damping", "center", "outline"), values, strict=True):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def rectangle(cls, width: float, height: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
+
+        The torsion constant is Saint-Venant's series, so a square has 0.1406 a^4.
+        """
+        width = number(width, "BeamSection.rectangle: width", positive=True)
+        height = number(height, "BeamSection.rectangle: height", positive=True)
+        A, I_y, I_z = width * height, width * height**3 / 12, height * width**3 / 12
+        return _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
+
+    @classmethod
+    def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
+        r = number(radius, "BeamSection.circle: radius", positive=True)
+        second = np.pi * r**4 / 4
+        factor = 6 * (1 + nu) / (7 + 6 * nu)
+        return _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
+
+    @classmethod
+    def tube(cls, outer_radius: float, inner_radius: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Circular tube, shear factor of Cowper (1966)."""
+        outer = number(outer_radius, "BeamSection.tube: outer_radius", positive=True)
+        inner = number(inner_radius, "BeamSection.tube: inner_radius", positive=True)
+        if inner >= outer:
+            raise ModelError(f"BeamSection.tube: inner_radius {inner} must be less than outer_radius {outer}")
+        second = np.pi * (outer**4 - inner**4) / 4
+        m = (inner / outer) ** 2
+        factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
+        area = np.pi * (outer**2 - inner**2)
+        return _solid(area, second, second, 2 * second, factor, E, nu, rho, _circle(outer))
+
+    @classmethod
+    def general(cls, stiffness: ArrayLike, mass: ArrayLike) -> BeamSection:
+        """Any coupled section.
+
+        Parameters
+        ----------
+        stiffness : (6, 6)
+            Symmetric positive definite stiffness about the beam's reference line.
+        mass : (6, 6)
+            Mass matrix per length about the reference line, ``[[m I, -m c~], [m c~, J]]`` with the mass centre ``c``.
+        """
+        K, M = _matrix(stiffness, "stiffness"), _matrix(mass, "mass")
+        if np.linalg.eigvalsh(K)[0] <= 0.0:
+            raise ModelError("BeamSection.general: stiffness must be positive definite")
+        m = M[0, 0]
+        center = np.array([M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]) / (2 * m) if m > 0 else np.zeros(3)
+        tilde = np.array(
+            [[0, -center[2], center[1]], [center[2], 0, -center[0]], [-center[1], center[0], 0]]
+        )
+        if m <= 0.0 or not np.allclose(M[:3, :3], m * np.eye(3)) or not np.allclose(M[3:, :3], m * tilde):
+            raise ModelError(
+                "BeamSection.general: mass must have the form [[m I, -m c~], [m c~, J]] with m > 0, received\n" f"{M}"
+            )
+        inertia = M[3:, 3:] + m * tilde @ tilde
+        if np.linalg.eigvalsh(inertia)[0] <= 0.0:
+            raise ModelError("BeamSection.general: the inertia about the mass centre must be positive definite")
+        section = cls.__new__(cls)
+        radius = np.sqrt(2 * inertia[0, 0] / m)
+        section._set(K, m, inertia, center, _circle(radius) + center[1:])
+        return section
+
+    def with_damping(self, damping: ArrayLike | float) -> BeamSection:
+        """A copy with material damping: section force per strain rate, ``(6, 6)``, or a time times the stiffness."""
+        factor = np.asarray(damping, dtype=float)
+        D = factor * self.stiffness if factor.ndim == 0 else _matrix(factor, "damping")
+        if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
+            raise ModelError("BeamSection.with_damping: damping must not be negative")
+        section = type(self).__new__(type(self))
+        section._set(self.stiffness, self.mass, self.inertia, self.center, self.outline)
+        object.__setattr__(section, "damping", D)
+        return section
+
+
+def _pair(value: ArrayLike, label: str) -> tuple[float, float]:
+    values = np.atleast_1d(np.array(value, dtype=float))
+    if values.shape not in ((1,), (2,)):
+        raise ModelError(f"{label} must be one number or a pair (y, z), received {value!r}")
+    y, z = values[[0, -1]]
+    return number(y, label, positive=True), number(z, label, positive=True)
+
+
+def _matrix(value: ArrayLike, what: str) -> Array:
+    result = np.array(value, dtype=float)
+    if result.shape != (6, 6) or not np.isfinite(result).all():
+        raise ModelError(f"BeamSection: {what} must be a finite 6x6 matrix, received shape {result.shape}")
+    if not np.allclose(result, result.T, rtol=1e-8, atol=1e-8 * np.abs(result).max()):
+        raise ModelError(f"BeamSection: {what} must be symmetric")
+    return result
+
+
+def _solid(
+    A: float, I_y: float, I_z: float, J: float, factor: float, E: float, nu: float, rho: float, outline: Array
+) -> BeamSection:
+    E = number(E, "BeamSection: E", positive=True)
+    rho = number(rho, "BeamSection: rho", positive=True)
+    if not -1.0 < nu <= 0.5:
+        raise ModelError(f"BeamSection: nu must be above -1 and at most 0.5, received {nu}")
+    G = E / (2 * (1 + nu))
+    section = BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, rho * np.array([I_y + I_z, I_y, I_z]))
+    object.__setattr__(section, "outline", outline)
+    return section
+
+
+def _rectangle(width: float, height: float) -> Array:
+    return 0.5 * np.array([[-width, -height], [width, -height], [width, height], [-width, height]])
+
+
+def _circle(radius: float) -> Array:
+    angle = 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _rectangle_torsion(width: float, height: float) -> float:
+    long, short = max(width, height), min(width, height)
+    n = np.arange(1, 40, 2)
+    series = float((np.tanh(n * np.pi * long / (2 * short)) / n**5).sum())
+    return long * short**3 / 3 * (1 - 192 / np.pi**5 * short / long * series)

@@ -1,0 +1,49 @@
+"""The errors a user can cause. Each message names the user's object, what was received, what to try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fem_mbs.result.solution import Solution
+
+
+class FemMbsError(Exception):
+    """Base of every error that a model, a run or a query can raise.
+
+    Attributes
+    ----------
+    solution : Solution or None
+        Everything computed up to the last accepted step, when the error ends a run.
+    """
+
+    solution: Solution | None = None
+
+
+class ModelError(FemMbsError, ValueError):
+    """The description of the model or of the run is not valid; nothing was computed."""
+
+
+class SingularSystemError(FemMbsError):
+    """The equations have no unique solution; the message names the joints or nodes that own them."""
+
+
+class MotionError(FemMbsError):
+    """An element or a law cannot represent what the run asks of it."""
+
+
+class ConvergenceError(FemMbsError):
+    """A time step could not be solved.
+
+    Attributes
+    ----------
+    t : float
+        Time that could not be reached, in s.
+    residual_history : list of float
+        Relative residual after each Newton iteration of the last attempt.
+    """
+
+    def __init__(self, message: str, t: float, residual_history: list[float]) -> None:
+        super().__init__(message)
+        self.t = t
+        self.residual_history = residual_history

@@ -1,0 +1,130 @@
+"""Scalar functions of the rotation angle: the only place that treats small angles.
+
+Every function here has a removable singularity at zero angle. Below ``SWITCH`` it is summed from its Taylor series in
+the squared angle, above it comes from its closed form, which has stopped to cancel by then. A family evaluates several
+functions that are needed together at the cost of one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, factorial
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+
+SWITCH = 2.0
+TERMS = 26
+
+
+def _derivative(series: list[Fraction]) -> list[Fraction]:
+    """Series of ``(df/dphi)/phi`` from the series of ``f``, both in powers of the squared angle."""
+    return [2 * (k + 1) * coefficient for k, coefficient in enumerate(series[1:])]
+
+
+def _alternating(offset: int, scale: int = 1) -> list[Fraction]:
+    """Series of ``sum (-1)^k (phi/scale)^(2k) / (2k+offset)!``."""
+    return [
+        Fraction((-1) ** k, factorial(2 * k + offset) * scale ** (2 * k)) for k in range(TERMS + 3)
+    ]
+
+
+def _bernoulli_series() -> list[Fraction]:
+    """Series of ``e``: ``|B_{2k+2}| / (2k+2)!`` (Bernoulli numbers by their recurrence)."""
+    bernoulli = [Fraction(1)]
+    for m in range(1, 2 * TERMS + 8):
+        bernoulli.append(-sum((comb(m + 1, k) * bernoulli[k] for k in range(m)), Fraction(0)) / (m + 1))
+    return [abs(bernoulli[2 * k + 2]) / factorial(2 * k + 2) for k in range(TERMS + 3)]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Functions of the squared angle that are evaluated together.
+
+    ``series`` has shape ``(TERMS, k)``; ``closed`` maps angles ``(n,)`` to ``(n, k)``.
+    """
+
+    series: Array
+    closed: Callable[[Array], Array]
+
+    def __call__(self, phi_squared: Array) -> Array:
+        """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
+        powers = np.empty((*phi_squared.shape, TERMS))
+        powers[..., 0] = 1.0
+        powers[..., 1:] = phi_squared[..., None]
+        np.multiply.accumulate(powers, axis=-1, out=powers)
+        large = phi_squared > SWITCH**2
+        if large.any():
+            powers[large] = 0.0
+            values = powers @ self.series
+            values[large] = self.closed(np.sqrt(phi_squared[large]))
+        else:
+            values = powers @ self.series
+        return np.moveaxis(values, -1, 0)[..., None, None]
+
+
+def _family(closed: Callable[[Array], Array], *series: list[Fraction]) -> Family:
+    return Family(np.array([[float(c) for c in s[:TERMS]] for s in series]).T.copy(), closed)
+
+
+def _closed_exponential(phi: Array) -> Array:
+    half = 0.5 * phi
+    return np.stack([np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2], axis=-1)
+
+
+def _closed_tangent(phi: Array) -> Array:
+    half, squared = 0.5 * phi, phi**2
+    a, b = np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2
+    c = (1.0 - a) / squared
+    return np.stack([b, c, (a - 2.0 * b) / squared, (b - 3.0 * c) / squared], axis=-1)
+
+
+def _closed_inverse_tangent(phi: Array) -> Array:
+    half, squared = 0.5 * phi, phi**2
+    cot = 1.0 / np.tan(half)
+    inverse_sine_squared = 1.0 + cot**2
+    f = half * cot
+    f1 = 0.5 * (cot - half * inverse_sine_squared)
+    f2 = -0.5 * (1.0 - f) * inverse_sine_squared
+    e = (1.0 - f) / squared
+    e1 = -(f1 / phi + 2.0 * e) / squared
+    e2 = (3.0 * f1 / phi - f2 + 4.0 * e) / squared**2 - 2.0 * e1 / squared
+    return np.stack([e, e1, e2], axis=-1)
+
+
+def _closed_midpoint(phi: Array) -> Array:
+    half, squared = 0.5 * phi, phi**2
+    j0 = np.sin(half) / half
+    j1 = (1.0 - j0) / squared
+    d0 = (np.cos(half) - j0) / squared
+    d1 = -(d0 + 2.0 * j1) / squared
+    dd0 = -(0.25 * j0 + 3.0 * d0) / squared
+    dd1 = -(dd0 + 4.0 * d1) / squared
+    return np.stack([j0, j1, d0, d1, dd0, dd1], axis=-1)
+
+
+_A, _B, _C = _alternating(1), _alternating(2), _alternating(3)
+_E = _bernoulli_series()
+_J0 = _alternating(1, scale=2)
+_J1 = [-c for c in _J0[1:]]
+
+EXPONENTIAL = _family(_closed_exponential, _A, _B)
+"""``a = sin(phi)/phi``, ``b = (1 - cos(phi))/phi^2``."""
+
+TANGENT = _family(_closed_tangent, _B, _C, _derivative(_B), _derivative(_C))
+"""``b``, ``c = (phi - sin(phi))/phi^3`` and their derivatives ``b1 = b'/phi``, ``c1 = c'/phi``."""
+
+INVERSE_TANGENT = _family(_closed_inverse_tangent, _E, _derivative(_E), _derivative(_derivative(_E)))
+"""``e = (1 - (phi/2) cot(phi/2))/phi^2``, ``e1 = e'/phi``, ``e2 = e1'/phi``."""
+
+MIDPOINT = _family(
+    _closed_midpoint,
+    _J0,
+    _J1,
+    _derivative(_J0),
+    _derivative(_J1),
+    _derivative(_derivative(_J0)),
+    _derivative(_derivative(_J1)),
+)
+"""``j0 = sin(phi/2)/(phi/2)``, ``j1 = (1 - j0)/phi^2``, then ``j0'/phi``, ``j1'/phi`` and these once more."""

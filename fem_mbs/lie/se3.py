@@ -1,0 +1,125 @@
+"""Frames: SE(3), with rotation and translation coupled, batched over leading axes.
+
+An element is a pair ``(R, x)``; an increment ``d = (U, w)`` has six numbers, translation first. All operators are
+written with the 6x6 matrix of the Lie bracket, ``bracket(d) = [[W, U~], [0, W]]`` (Sonneville, Cardona, Bruels 2014,
+Appendix A). Because its characteristic polynomial is ``z^2 (z^2 + phi^2)^2``, any function of it is a polynomial of
+degree five, and the coefficients follow from those of SO(3).
+"""
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import so3
+from fem_mbs.lie.coefficients import INVERSE_TANGENT, TANGENT
+
+IDENTITY = np.eye(6)
+_BRACKET = np.zeros((6, 6, 6))
+_BRACKET[:3, :3, 3:] = so3._SKEW
+_BRACKET[3:, :3, :3] = _BRACKET[3:, 3:, 3:] = so3._SKEW
+_BRACKET_FLAT = _BRACKET.reshape(6, 36)
+# dual(s) d = bracket(d)^T s, the coadjoint product seen as linear in d
+_DUAL_FLAT = np.ascontiguousarray(np.einsum("dsi->sid", _BRACKET).reshape(6, 36))
+
+
+def bracket(d: Array) -> Array:
+    """Matrix of the Lie bracket, ``bracket(d) w = [d, w]``, shape ``(..., 6, 6)``."""
+    return (d @ _BRACKET_FLAT).reshape(*d.shape, 6)
+
+
+def dual(s: Array) -> Array:
+    """Matrix with ``dual(s) d = bracket(d)^T s`` for a wrench ``s = (force, moment)``, shape ``(..., 6, 6)``."""
+    return (s @ _DUAL_FLAT).reshape(*s.shape, 6)
+
+
+def compose(R: Array, x: Array, S: Array, y: Array) -> tuple[Array, Array]:
+    """Product of frames ``(R, x) (S, y) = (R S, x + R y)``."""
+    return R @ S, x + np.matvec(R, y)
+
+
+def inverse(R: Array, x: Array) -> tuple[Array, Array]:
+    """Inverse frame ``(R^T, -R^T x)``."""
+    Rt = np.swapaxes(R, -1, -2)
+    return Rt, -np.matvec(Rt, x)
+
+
+def adjoint(R: Array, x: Array) -> Array:
+    """Adjoint ``[[R, x~ R], [0, R]]``: ``H exp(d) H^-1 = exp(adjoint(H) d)``."""
+    result = np.zeros((*R.shape[:-2], 6, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = R
+    result[..., :3, 3:] = so3.skew(x) @ R
+    return result
+
+
+def exp(d: Array) -> tuple[Array, Array]:
+    """Frames ``(R, x)`` of increments ``(..., 6)``: ``R = exp(w)``, ``x = T^T(w) U``."""
+    w = d[..., 3:]
+    return so3.exp(w), np.vecmat(d[..., :3], so3.tangent_operator(w))
+
+
+def log(R: Array, x: Array) -> Array:
+    """Increments ``(..., 6)`` of frames; the rotation part is at most pi long."""
+    w = so3.log(R)
+    return np.concatenate([np.vecmat(x, so3.inverse_tangent_operator(w)), w], axis=-1)
+
+
+def tangent_operator(d: Array) -> Array:
+    """Tangent operator ``T(d) = [[T(w), D T(w)[U]], [0, T(w)]]``, shape ``(..., 6, 6)``."""
+    U, w = d[..., :3], d[..., 3:]
+    b, c, b1, c1 = TANGENT(np.vecdot(w, w))
+    W, V = so3.skew(w), so3.skew(U)
+    W2 = W @ W
+    along = np.vecdot(w, U)[..., None, None]
+    result = np.zeros((*d.shape, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = so3.IDENTITY - b * W + c * W2
+    result[..., :3, 3:] = c * (V @ W + W @ V) - b * V + along * (c1 * W2 - b1 * W)
+    return result
+
+
+class InverseTangent:
+    """``T^-1(d) = I + A/2 + a A^2 + b A^4`` with ``A = bracket(d)``, and what it shares with its derivatives.
+
+    ``a = e - e1 phi^2/2`` and ``b = -e1/2`` match value and slope at the double eigenvalue ``i phi``.
+    """
+
+    def __init__(self, d: Array) -> None:
+        w = d[..., 3:]
+        phi_squared = np.vecdot(w, w)
+        e, e1, e2 = INVERSE_TANGENT(phi_squared)
+        phi_squared = phi_squared[..., None, None]
+        self.w = w
+        self.A = bracket(d)
+        self.A2 = self.A @ self.A
+        self.a = e - 0.5 * e1 * phi_squared
+        self.b = -0.5 * e1
+        self._slope = -0.5 * e2
+        self._phi_squared = phi_squared
+
+    def forward(self) -> Array:
+        """``T^-1(d)``, shape ``(..., 6, 6)``."""
+        return IDENTITY + 0.5 * self.A + (self.a * self.A2 + self.b * (self.A2 @ self.A2))
+
+    def derivative(self, u: Array) -> Array:
+        """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""
+        return self._derivative(u, self.A, lambda v: -bracket(v))
+
+    def transposed_derivative(self, s: Array) -> Array:
+        """Matrix ``D`` with ``D delta`` the derivative of ``T^-T(d) s`` along ``delta``: geometric stiffness."""
+        return self._derivative(s, np.swapaxes(self.A, -1, -2), dual)
+
+    def _derivative(self, u0: Array, A: Array, partial) -> Array:  # type: ignore[no-untyped-def]
+        """Product rule on ``u/2 + a A^2 u + b A^4 u``, where ``partial(v) delta`` is the derivative of ``A v``."""
+        u1 = np.matvec(A, u0)
+        u2 = np.matvec(A, u1)
+        u3 = np.matvec(A, u2)
+        u4 = np.matvec(A, u3)
+        P0, P1, P2, P3 = np.moveaxis(partial(np.stack([u0, u1, u2, u3], axis=-2)), -3, 0)
+        a, b = self.a, self.b
+        result = 0.5 * P0 + a * P1 + b * P3 + A @ (a * P0 + b * P2 + A @ (b * (P1 + A @ P0)))
+        along = self._slope[..., 0] * (self._phi_squared[..., 0] * u2 + u4)
+        result[..., 3:] += along[..., :, None] * self.w[..., None, :]
+        return result
+
+
+def inverse_tangent_operator(d: Array) -> Array:
+    """Inverse tangent operator ``T^-1(d)``, shape ``(..., 6, 6)``; regular for rotations below 2 pi."""
+    return InverseTangent(d).forward()

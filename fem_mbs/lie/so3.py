@@ -1,0 +1,88 @@
+"""Rotations: SO(3), its exponential, logarithm and tangent operator, batched over leading axes.
+
+A rotation matrix maps body components to world components. Conventions and coefficients: Bruels, Cardona, Arnold
+(2012), section 3; the tangent operator ``T`` is defined by ``D exp(w) . dw = exp(w) skew(T(w) dw)``.
+"""
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie.coefficients import EXPONENTIAL, INVERSE_TANGENT, TANGENT
+
+IDENTITY = np.eye(3)
+_SKEW = np.zeros((3, 3, 3))
+_SKEW[0, 1, 2] = _SKEW[1, 2, 0] = _SKEW[2, 0, 1] = -1.0
+_SKEW[0, 2, 1] = _SKEW[1, 0, 2] = _SKEW[2, 1, 0] = 1.0
+_SKEW_FLAT = _SKEW.reshape(3, 9)
+
+# 4 q q^T of the unit quaternion q = (w, x, y, z) is linear in the rotation matrix: 4 q q^T = R . _QUATERNION + I.
+_QUATERNION = np.zeros((3, 3, 4, 4))
+for _i in range(3):
+    _QUATERNION[_i, _i, 0, 0] = 1.0
+    for _j in range(3):
+        _QUATERNION[_i, _i, 1 + _j, 1 + _j] = 1.0 if _i == _j else -1.0
+        if _i != _j:
+            _QUATERNION[_i, _j, 1 + _i, 1 + _j] = _QUATERNION[_j, _i, 1 + _i, 1 + _j] = 1.0
+    _j, _k = (_i + 1) % 3, (_i + 2) % 3
+    _QUATERNION[_k, _j, 0, 1 + _i] = _QUATERNION[_k, _j, 1 + _i, 0] = 1.0
+    _QUATERNION[_j, _k, 0, 1 + _i] = _QUATERNION[_j, _k, 1 + _i, 0] = -1.0
+_QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
+_QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
+_ONE_FLAT = np.eye(4).reshape(16)
+
+
+def skew(a: Array) -> Array:
+    """Skew matrix with ``skew(a) b = a x b``, shape ``(..., 3, 3)`` from ``(..., 3)``."""
+    return (a @ _SKEW_FLAT).reshape(*a.shape, 3)
+
+
+def axial(A: Array) -> Array:
+    """Vector of the skew part of a matrix: the inverse of :func:`skew` on skew matrices."""
+    return 0.5 * np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], -1)
+
+
+def exp(w: Array) -> Array:
+    """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad (Rodrigues)."""
+    a, b = EXPONENTIAL(np.vecdot(w, w))
+    W = skew(w)
+    return IDENTITY + a * W + b * (W @ W)
+
+
+def quaternion(R: Array) -> Array:
+    """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``.
+
+    The best conditioned row of ``4 q q^T`` is normalised, so that no angle is special.
+    """
+    flat = R.reshape(*R.shape[:-2], 9)
+    row = flat @ _QUATERNION_ROW
+    row[..., 0] += 1.0
+    if (row[..., 0] < 1.0).any():
+        outer = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
+        best = np.argmax(np.einsum("...ii->...i", outer), axis=-1)
+        row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
+        row = np.where(row[..., :1] < 0.0, -row, row)
+    return row / np.sqrt(np.vecdot(row, row))[..., None]
+
+
+def log(R: Array) -> Array:
+    """Rotation vectors ``(..., 3)`` of rotation matrices, length at most pi; right up to pi (quaternion)."""
+    q = quaternion(R)
+    sine = np.sqrt(np.vecdot(q[..., 1:], q[..., 1:]))
+    half = np.arctan2(sine, q[..., 0])
+    # half/sin(half) is regular at zero; the smallest number keeps 0/0 away and 1 is its limit
+    ratio = np.where(sine > 0.0, half / np.maximum(sine, np.finfo(float).tiny), 1.0)
+    return (2.0 * ratio)[..., None] * q[..., 1:]
+
+
+def tangent_operator(w: Array) -> Array:
+    """Tangent operator ``T(w) = I - b W + c W^2`` (right Jacobian of the exponential), ``(..., 3, 3)``."""
+    b, c, _, _ = TANGENT(np.vecdot(w, w))
+    W = skew(w)
+    return IDENTITY - b * W + c * (W @ W)
+
+
+def inverse_tangent_operator(w: Array) -> Array:
+    """Inverse tangent operator ``T^-1(w) = I + W/2 + e W^2``, ``(..., 3, 3)``; regular for angles below 2 pi."""
+    e, _, _ = INVERSE_TANGENT(np.vecdot(w, w))
+    W = skew(w)
+    return IDENTITY + 0.5 * W + e * (W @ W)

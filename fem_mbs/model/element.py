@@ -1,0 +1,106 @@
+"""The contract of an element: whatever puts forces on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model.motion import Motion
+from fem_mbs.model.node import Node
+
+Numbering = Callable[[Node], int]
+
+
+class Tangent(NamedTuple):
+    """Derivatives of forces ``(n, 6p)``, each ``(n, 6p, 6p)`` or None where it is zero.
+
+    ``K`` against the body increment ``(delta U, delta theta)`` of each node, ``C`` against its body velocity ``V``,
+    ``M`` against its body acceleration ``A``.
+    """
+
+    K: Array | None = None
+    C: Array | None = None
+    M: Array | None = None
+
+
+class Energy(NamedTuple):
+    """Energies of a batch in J."""
+
+    kinetic: float = 0.0
+    strain: float = 0.0
+    gravity: float = 0.0
+
+
+class Element:
+    """What a user adds to a model to put forces on its nodes.
+
+    To write one:
+
+    1. ``__init__`` stores the nodes in ``self.nodes`` and checks every value it is given; an element that exists is
+       valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
+    2. ``batch(elements, number)`` stacks elements of the class into one :class:`ElementBatch`; ``number(node)`` is the
+       row of a node in the arrays of :class:`~fem_mbs.model.motion.Motion`.
+    3. ``batch_key()`` tells which elements may share a batch; by default all of one class.
+
+    ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
+    """
+
+    name: str | None = None
+    nodes: tuple[Node, ...] = ()
+
+    def batch_key(self) -> Hashable:
+        """Elements of one class with equal keys share a batch."""
+        return None
+
+    @classmethod
+    def batch(cls, elements: Sequence[Any], number: Numbering) -> ElementBatch:
+        """One batch of all ``elements``, which have equal keys."""
+        raise NotImplementedError(f"{cls.__name__} must define batch(elements, number)")
+
+    def __str__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
+
+
+class ElementBatch:
+    """All elements of one kind as arrays: ``n`` cells with ``p`` nodes each.
+
+    To write one:
+
+    1. ``nodes`` (n, p) holds the rows of each cell's nodes; ``owners`` (n,) the element each cell belongs to.
+    2. ``at(t)`` evaluates what depends on time alone. It is called once a step, its result handed to ``force``.
+    3. ``force(motion, prescribed)`` returns the contribution ``(n, 6p)`` to the residual
+       ``M vdot + g + B^T lambda = 0``, so internal forces are positive and applied loads negative, in the body frame
+       of each node (force, then moment), and a context that is handed to ``tangent``.
+    4. ``tangent(context)`` returns the exact derivatives of that contribution, see :class:`Tangent`.
+    5. ``energy(motion)`` returns the energies stored in the batch.
+    6. ``inertia`` is False when ``force`` does not depend on accelerations.
+    """
+
+    nodes: IntArray
+    owners: Sequence[Element]
+    inertia: bool = False
+
+    def at(self, t: float) -> Any:
+        """Values that depend on time alone."""
+        return None
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
+        """Contribution to the residual in body components, ``(n, 6p)``, and the context of the tangent."""
+        raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
+
+    def tangent(self, context: Any) -> Tangent:
+        """Derivatives of the last force."""
+        raise NotImplementedError(f"{type(self).__name__} must define tangent(context)")
+
+    def energy(self, motion: Motion) -> Energy:
+        """Energies stored in the batch."""
+        return Energy()
+
+
+def node_rows(elements: Sequence[Element], number: Numbering) -> IntArray:
+    """Rows ``(n, p)`` of the nodes of elements with ``p`` nodes each."""
+    return np.array([[number(node) for node in element.nodes] for element in elements], dtype=np.intp)

@@ -1,0 +1,158 @@
+"""The model a user describes: named nodes, elements and constraints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import GROUPS
+from fem_mbs.model.constraint import Constraint
+from fem_mbs.model.element import Element
+from fem_mbs.model.node import Node, make_node, vector
+
+Part = TypeVar("Part", bound=Element | Constraint)
+
+
+class Model:
+    """A mechanical system in the making.
+
+    Parameters
+    ----------
+    group : {"R3xSO3", "SE3"}
+        Group of the coordinates of every node that does not choose its own.
+    gravity : (3,)
+        Acceleration of gravity in the world frame.
+
+    Any consistent units serve; the docs and the examples use SI.
+
+    Examples
+    --------
+    >>> import fem_mbs as mbs
+    >>> from fem_mbs.elements import RigidBody, SphericalJoint
+    >>> model = mbs.Model(gravity=(0, 0, -9.81))
+    >>> bob = model.add_node((1, 0, 0), name="bob")
+    >>> body = model.add(RigidBody(bob, mass=1.0, inertia=(0.01, 0.01, 0.01)))
+    >>> pivot = model.add(SphericalJoint(model.ground, bob, point=(0, 0, 0)), name="pivot")
+    >>> print(model)
+    Model on R3xSO3 with gravity (0, 0, -9.81)
+      2 nodes, 1 of them fixed: 6 degrees of freedom before constraints
+      RigidBody: 1
+      SphericalJoint: 1
+      3 constraint equations: 3 degrees of freedom left
+    """
+
+    def __init__(self, group: str = "R3xSO3", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        if group not in GROUPS:
+            raise ModelError(f"Model: group must be one of {', '.join(GROUPS)}, received {group!r}")
+        self.group = group
+        self.gravity = vector(gravity, "Model: gravity")
+        self.nodes: list[Node] = []
+        self.elements: list[Element] = []
+        self.constraints: list[Constraint] = []
+        self._names: set[str] = set()
+        self._members: set[Node] = set()
+        self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
+        self.fix(self.ground)
+
+    def add_node(
+        self,
+        position: ArrayLike,
+        rotation: ArrayLike | Rotation | None = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+        group: str | None = None,
+        name: str | None = None,
+    ) -> Node:
+        """Add a node and return it.
+
+        Parameters
+        ----------
+        position : (3,)
+            Initial position, world frame.
+        rotation : (3, 3) or scipy Rotation, optional
+            Initial rotation, body to world; the identity by default.
+        velocity : (3,), optional
+            Initial velocity, world frame, on either group.
+        angular_velocity : (3,), optional
+            Initial angular velocity, body frame, rad/s.
+        group : {"R3xSO3", "SE3"}, optional
+            Group of its coordinates; that of the model by default.
+        name : str, optional
+            How messages and results call it; "node 1", ... by default.
+
+        Raises
+        ------
+        ModelError
+            If a value is not finite, ``rotation`` is not a rotation or the name is taken.
+        """
+        name = self._claim(name, f"node {len(self.nodes)}")
+        node = make_node(name, group or self.group, position, rotation, velocity, angular_velocity)
+        self.nodes.append(node)
+        self._members.add(node)
+        return node
+
+    def fix(self, node: Node, translation: bool = True, rotation: bool = True) -> None:
+        """Hold the position and/or the rotation of a node where they are."""
+        self._own(node, "fix")
+        if translation and node.velocity.any():
+            raise ModelError(f"{node} cannot be fixed: it was given the velocity {node.velocity}")
+        if rotation and node.angular_velocity.any():
+            raise ModelError(f"{node} cannot be fixed: it was given the angular velocity {node.angular_velocity}")
+        node.fixed_translation |= translation
+        node.fixed_rotation |= rotation
+
+    def add(self, element: Part, name: str | None = None) -> Part:
+        """Add an element, a load or a joint and return it."""
+        if not isinstance(element, Element | Constraint):
+            raise ModelError(f"Model.add takes an element, a load or a joint, received {element!r}")
+        if any(element is other for other in (*self.elements, *self.constraints)[-1:]) or element.name is not None:
+            raise ModelError(f"{element} was added already; make a second object to add it twice")
+        for node in element.nodes:
+            self._own(node, str(element))
+        kind = type(element).__name__
+        element.name = self._claim(name, f"{kind} {len(self.elements) + len(self.constraints) + 1}")
+        if isinstance(element, Element):
+            self.elements.append(element)
+        else:
+            self.constraints.append(element)
+        return element
+
+    def __str__(self) -> str:
+        groups = " and ".join(dict.fromkeys(node.group for node in self.nodes[1:])) or self.group
+        fixed = sum(node.fixed_translation and node.fixed_rotation for node in self.nodes)
+        free = sum(6 - 3 * node.fixed_translation - 3 * node.fixed_rotation for node in self.nodes)
+        equations = sum(len(constraint.equations) for constraint in self.constraints)
+        gravity = ", ".join(f"{g:g}" for g in self.gravity)
+        lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if self.gravity.any() else "")]
+        lines.append(f"  {len(self.nodes)} nodes, {fixed} of them fixed: {free} degrees of freedom before constraints")
+        kinds = Counter(type(part).__name__ for part in (*self.elements, *self.constraints))
+        lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
+        lines.append(f"  {equations} constraint equations: {free - equations} degrees of freedom left")
+        return "\n".join(lines)
+
+    def _own(self, node: Node, what: str) -> None:
+        if not isinstance(node, Node):
+            raise ModelError(f"{what}: expected a node made by model.add_node, received {node!r}")
+        if node not in self._members:
+            raise ModelError(f"{what}: {node} belongs to another model; add it to this one with add_node")
+
+    def _claim(self, name: str | None, default: str) -> str:
+        if name is None:
+            name = default
+            while name in self._names:
+                name += "'"
+        elif name in self._names:
+            raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
+        self._names.add(name)
+        return name
+
+
+def extent(nodes: list[Node]) -> float:
+    """Largest extent of the initial node positions, a length to compare small lengths with; 0 for one node."""
+    positions = np.array([node.position for node in nodes])
+    return float(np.ptp(positions, axis=0).max())

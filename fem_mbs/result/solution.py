@@ -1,0 +1,221 @@
+"""What a run returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.model import Constraint, Element, Motion, Node
+from fem_mbs.result.interpolate import interpolate
+from fem_mbs.system import State, System
+
+class Outcome(Enum):
+    """How a run ended, as a sentence."""
+
+    FINISHED = "The run reached its end."
+    STOPPED = "The callback ended the run."
+    INTERRUPTED = "The run was interrupted from the keyboard."
+    FAILED = "A step failed; the error that was raised says why."
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Counts of a run.
+
+    Attributes
+    ----------
+    newton_iterations : (nt - 1,)
+        Newton iterations of each accepted step.
+    residual_evaluations, factorizations : int
+        Counts over the accepted steps.
+    failed_steps : int
+        Attempts that were given up and repeated with a shorter step.
+    wall_time : float
+        Seconds, the building of the system included.
+    """
+
+    newton_iterations: IntArray
+    residual_evaluations: int
+    factorizations: int
+    failed_steps: int
+    wall_time: float
+
+    @property
+    def mean_newton_iterations(self) -> float:
+        """Mean of ``newton_iterations``; 0 without steps."""
+        return float(self.newton_iterations.mean()) if len(self.newton_iterations) else 0.0
+
+
+@dataclass(frozen=True)
+class EnergyHistory:
+    """Energies in J over time, each ``(nt,)``; work of applied loads is not part of them."""
+
+    kinetic: Array
+    strain: Array
+    gravity: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the three."""
+        return self.kinetic + self.strain + self.gravity
+
+
+@dataclass(frozen=True)
+class ConstraintResidual:
+    """Largest absolute constraint violations over time, each ``(nt,)``: ``Phi`` and ``B V + Phi_t``."""
+
+    position: Array
+    velocity: Array
+
+
+class Solution:
+    """Everything a run computed, asked for by node, joint or element.
+
+    Attributes
+    ----------
+    t : (nt,)
+        Times in s, the start included.
+    x, R, v, vdot, a, multipliers_all : (nt, ...)
+        The states as arrays; see :class:`fem_mbs.State`.
+    stats : Stats
+        Counts and wall time.
+    success : bool
+        True if the run reached its end or was stopped by its callback.
+    status : Outcome
+        How the run ended.
+    message : str
+        The same as a sentence.
+    system : System
+        The frozen model.
+    """
+
+    def __init__(self, system: System, states: list[State], status: Outcome, stats: Stats) -> None:
+        self.system = system
+        self.status = status
+        self.stats = stats
+        self.t = np.array([state.t for state in states])
+        self.x, self.R, self.v, self.vdot, self.a, self.multipliers_all = (
+            np.array([getattr(state, name) for state in states])
+            for name in ("x", "R", "v", "vdot", "a", "multipliers")
+        )
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as it was asked to."""
+        return self.status in (Outcome.FINISHED, Outcome.STOPPED)
+
+    @property
+    def message(self) -> str:
+        """How the run ended."""
+        return self.status.value
+
+    def __str__(self) -> str:
+        return (
+            f"{self.message} {len(self.t) - 1} steps to t = {self.t[-1]:g} s, "
+            f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
+        )
+
+    def position(self, node: Node) -> Array:
+        """Position ``(nt, 3)`` of a node, world frame."""
+        return self.x[:, self.system.row(node)]
+
+    def displacement(self, node: Node) -> Array:
+        """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
+        return self.position(node) - self.system.x0[self.system.row(node)]
+
+    def rotation(self, node: Node) -> Array:
+        """Rotation ``(nt, 3, 3)`` of a node, body to world."""
+        return self.R[:, self.system.row(node)]
+
+    def rotation_vector(self, node: Node) -> Array:
+        """Rotation vector ``(nt, 3)`` of a node against the world axes, rad, length at most pi."""
+        return so3.log(self.rotation(node))
+
+    def velocity(self, node: Node) -> Array:
+        """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
+        v = self.v[:, self.system.row(node), :3]
+        return np.matvec(self.rotation(node), v) if node.group == "SE3" else v
+
+    def angular_velocity(self, node: Node) -> Array:
+        """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
+        return self.v[:, self.system.row(node), 3:]
+
+    def multipliers(self, joint: Constraint) -> Array:
+        """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
+        return self.multipliers_all[:, self.system.constraint_rows(joint).rows]
+
+    def reaction(self, joint: Constraint) -> tuple[Array, Array]:
+        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b."""
+        place = self.system.constraint_rows(joint)
+        wrenches = np.empty((len(self.t), 6))
+        for k, motion in enumerate(self._motions()):
+            _, context = place.batch.residual(motion, place.batch.at(motion.t))
+            gradient = place.batch.gradient(context)[place.index]
+            wrenches[k] = -(self.multipliers_all[k, place.rows] @ gradient)[-6:]
+        R = self.rotation(joint.nodes[-1])
+        moment = wrenches[:, 3:] - np.cross(joint.offset, wrenches[:, :3])
+        return np.matvec(R, wrenches[:, :3]), np.matvec(R, moment)
+
+    def angle(self, joint: Constraint) -> Array:
+        """Relative angle ``(nt,)`` of a joint about its axis in rad; counts turns (less than half a turn a step)."""
+        a, b = (self.rotation(node) for node in joint.nodes)
+        return np.unwrap(joint.relative_angle(a, b))
+
+    def section_forces(self, beam: Element) -> Array:
+        """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
+        if not hasattr(beam, "section_forces"):
+            raise ModelError(f"{beam} has no section forces")
+        rows = [self.system.row(node) for node in beam.nodes]
+        return beam.section_forces(self.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+
+    @cached_property
+    def energy(self) -> EnergyHistory:
+        """Energies over time."""
+        parts = np.array([self.system.energy(motion) for motion in self._motions()])
+        return EnergyHistory(*parts.T)
+
+    @cached_property
+    def constraint_residual(self) -> ConstraintResidual:
+        """Constraint violations over time."""
+        position, velocity = np.zeros(len(self.t)), np.zeros(len(self.t))
+        if self.system.m:
+            for k, motion in enumerate(self._motions()):
+                prescribed = self.system.prescribe(motion.t)
+                evaluation = self.system.evaluate(motion, self.multipliers_all[k], prescribed)
+                position[k] = np.abs(evaluation.constraint).max()
+                velocity[k] = np.abs(self.system.constraint_rate(evaluation, motion)).max()
+        return ConstraintResidual(position, velocity)
+
+    def state(self, k: int) -> State:
+        """The computed state number ``k``; negative numbers count from the end."""
+        return State(
+            float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k], self.a[k], self.multipliers_all[k]
+        )
+
+    def __call__(self, t: float) -> State:
+        """State at any time of the run, interpolated along the group."""
+        if not self.t[0] <= t <= self.t[-1]:
+            raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
+        k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
+        return interpolate(self.system, self.state(k - 1), self.state(k), t) if len(self.t) > 1 else self.state(0)
+
+    def to_paraview(self, path: str | Path, **options: Any) -> Path:
+        """Write ``path.pvd`` and one ``.vtu`` a frame; see :func:`fem_mbs.io.write_paraview` for the options."""
+        from fem_mbs.io import write_paraview
+
+        return write_paraview(self, path, **options)
+
+    def motion(self, k: int) -> Motion:
+        """The motion of step ``k`` in body components, as elements see it."""
+        return self.system.motion(float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k])
+
+    def _motions(self) -> Any:
+        return (self.motion(k) for k in range(len(self.t)))

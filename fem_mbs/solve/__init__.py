@@ -1,0 +1,9 @@
+"""Newton's method, the consistent start and what to say of a singular matrix."""
+
+from fem_mbs.solve.failure import explain_failure
+from fem_mbs.solve.initial import initial_state
+from fem_mbs.solve.newton import Newton, NotConverged, Report
+from fem_mbs.solve.newton import solve as newton_solve
+from fem_mbs.solve.singular import explain_singular
+
+__all__ = ["Newton", "NotConverged", "Report", "explain_failure", "explain_singular", "initial_state", "newton_solve"]

@@ -1,0 +1,106 @@
+"""Newton's method for a residual and an iteration matrix; it knows no time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from fem_mbs.errors import FemMbsError, ModelError
+
+Unknown = TypeVar("Unknown")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Options of Newton's method.
+
+    Parameters
+    ----------
+    force_tolerance : float
+        Largest residual force and moment, each against the largest force and moment that made up the residual. A system
+        at rest therefore needs no first residual to compare with.
+    constraint_tolerance : float
+        Largest ``Phi``; equations with the unit of length are divided by the extent of the model.
+    correction_tolerance : float
+        A correction below this (lengths divided by the extent, angles in rad) is rounding, and ends the iteration.
+    max_iterations : int
+        Iterations before the step counts as failed.
+    """
+
+    force_tolerance: float = 1e-8
+    constraint_tolerance: float = 1e-11
+    correction_tolerance: float = 1e-13
+    max_iterations: int = 12
+
+    def __post_init__(self) -> None:
+        for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
+            if not getattr(self, name) > 0.0:
+                raise ModelError(f"Newton: {name} must be positive, received {getattr(self, name)}")
+        if self.max_iterations < 1:
+            raise ModelError(f"Newton: max_iterations must be at least 1, received {self.max_iterations}")
+
+
+class Problem(Protocol[Unknown, Value]):
+    """What Newton's method asks of a problem."""
+
+    def evaluate(self, unknown: Unknown) -> Value:
+        """The equations at ``unknown``."""
+        ...
+
+    def size(self, value: Value) -> tuple[float, float]:
+        """Relative residual of the forces and of the constraints."""
+        ...
+
+    def correct(self, unknown: Unknown, value: Value) -> tuple[Unknown, float]:
+        """The unknown after one linear solve, and the relative size of the correction."""
+        ...
+
+
+@dataclass
+class Report(Generic[Value]):
+    """How an iteration went."""
+
+    value: Value
+    iterations: int = 0
+    evaluations: int = 0
+    factorizations: int = 0
+    history: list[float] = field(default_factory=list)
+
+
+class NotConverged(FemMbsError):
+    """Newton's iteration stopped without a solution; the stepper decides what to try next."""
+
+    def __init__(self, message: str, report: Report | None = None) -> None:  # type: ignore[type-arg]
+        super().__init__(message)
+        self.report = report
+
+
+def solve(problem: Problem[Unknown, Value], unknown: Unknown, options: Newton) -> tuple[Unknown, Report[Value]]:
+    """Solve a problem from a first guess.
+
+    Raises
+    ------
+    NotConverged
+        If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
+    """
+    value = problem.evaluate(unknown)
+    report = Report(value, evaluations=1)
+    while True:
+        force, constraint = problem.size(value)
+        report.history.append(max(force, constraint))
+        if force <= options.force_tolerance and constraint <= options.constraint_tolerance:
+            return unknown, report
+        if not force + constraint < float("inf"):
+            raise NotConverged("the residual is not finite", report)
+        if report.iterations == options.max_iterations:
+            raise NotConverged(f"no convergence in {report.iterations} iterations", report)
+        unknown, correction = problem.correct(unknown, value)
+        report.iterations += 1
+        report.factorizations += 1
+        value = problem.evaluate(unknown)
+        report.value = value
+        report.evaluations += 1
+        if correction <= options.correction_tolerance:
+            report.history.append(max(problem.size(value)))
+            return unknown, report

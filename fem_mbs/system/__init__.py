@@ -1,0 +1,6 @@
+"""The frozen model as arrays."""
+
+from fem_mbs.system.state import State
+from fem_mbs.system.system import Evaluation, Prescribed, System
+
+__all__ = ["Evaluation", "Prescribed", "State", "System"]

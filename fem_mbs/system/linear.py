@@ -1,0 +1,133 @@
+"""Linear equations with a pattern that stays: dense, banded or sparse, chosen once by size and bandwidth.
+
+Each solver tells where the entry ``(row, column)`` of a triplet list is stored (``slots``), so that assembly is one sum
+over slots. Chains of beams and bodies have a small bandwidth after the reverse Cuthill-McKee ordering, where LAPACK's
+banded factorisation is several times faster than a general sparse one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse import csc_array, dia_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import SingularSystemError
+
+DENSE_SIZE = 40
+BAND_WIDTH = 80
+
+Solve = Callable[[Array], Array]
+
+
+class LinearSolver(Protocol):
+    """What assembly and Newton need of a solver.
+
+    ``slots`` has the place of every triplet in the ``storage`` numbers that ``factor`` takes; triplets outside the matrix
+    (eliminated unknowns) go to the extra place ``storage``.
+    """
+
+    slots: IntArray
+    storage: int
+
+    def factor(self, values: Array) -> Solve:
+        """Factor the matrix with these stored values; return the function that solves with it."""
+        ...
+
+    def matrix(self, values: Array) -> csc_array:
+        """The matrix with these stored values, in the order of the unknowns."""
+        ...
+
+
+def make_solver(rows: IntArray, columns: IntArray, size: int) -> LinearSolver:
+    """Solver for triplets at ``rows``, ``columns``; negative indices mark entries to leave out."""
+    if size <= DENSE_SIZE:
+        return DenseSolver(rows, columns, size)
+    inside = (rows >= 0) & (columns >= 0)
+    pattern = csc_array((np.ones(inside.sum(), np.int8), (rows[inside], columns[inside])), shape=(size, size))
+    place = np.empty(size, np.intp)
+    place[reverse_cuthill_mckee(pattern.tocsr(), symmetric_mode=True)] = np.arange(size)
+    width = int(np.abs(place[rows[inside]] - place[columns[inside]]).max(initial=0))
+    if width <= BAND_WIDTH:
+        return BandedSolver(rows, columns, size, place, width)
+    return SparseSolver(rows, columns, size)
+
+
+class DenseSolver:
+    """LAPACK ``getrf``/``getrs`` for small systems."""
+
+    def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
+        self.size = size
+        self.storage = size * size
+        self.slots = np.where((rows >= 0) & (columns >= 0), columns * size + rows, self.storage)
+
+    def factor(self, values: Array) -> Solve:
+        """Factor; see :class:`LinearSolver`."""
+        lu, pivots, info = lapack.dgetrf(values.reshape(self.size, self.size).T, overwrite_a=1)
+        _refuse_singular(info)
+        return lambda b: lapack.dgetrs(lu, pivots, b)[0]  # type: ignore[no-any-return]
+
+    def matrix(self, values: Array) -> csc_array:
+        """Sparse copy; see :class:`LinearSolver`."""
+        return csc_array(values.reshape(self.size, self.size).T)
+
+
+class BandedSolver:
+    """LAPACK ``gbtrf``/``gbtrs`` in the ordering ``place`` (new index of each unknown)."""
+
+    def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray, width: int) -> None:
+        self.size, self.place, self.width = size, place, width
+        self.height = 3 * width + 1
+        self.storage = self.height * size
+        inside = (rows >= 0) & (columns >= 0)
+        i, j = place[np.where(inside, rows, 0)], place[np.where(inside, columns, 0)]
+        self.slots = np.where(inside, j * self.height + 2 * width + i - j, self.storage)
+        self.order = np.argsort(place)
+
+    def factor(self, values: Array) -> Solve:
+        """Factor; see :class:`LinearSolver`."""
+        k = self.width
+        lu, pivots, info = lapack.dgbtrf(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
+        _refuse_singular(info)
+        return lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place]  # type: ignore[no-any-return]
+
+    def matrix(self, values: Array) -> csc_array:
+        """Sparse copy; see :class:`LinearSolver`."""
+        band = values.reshape(self.size, self.height).T[self.width :]
+        banded = dia_array((band, np.arange(self.width, -self.width - 1, -1)), shape=(self.size, self.size))
+        return csc_array(banded.tocsc()[self.place][:, self.place])
+
+
+class SparseSolver:
+    """SuperLU for everything else."""
+
+    def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
+        self.size = size
+        inside = (rows >= 0) & (columns >= 0)
+        places, slots = np.unique(columns[inside] * size + rows[inside], return_inverse=True)
+        self.storage = len(places)
+        self.slots = np.full(len(rows), self.storage)
+        self.slots[inside] = slots
+        self._rows = (places % size).astype(np.int32)
+        self._starts = np.searchsorted(places, np.arange(size + 1) * size).astype(np.int32)
+
+    def factor(self, values: Array) -> Solve:
+        """Factor; see :class:`LinearSolver`."""
+        try:
+            return splu(self.matrix(values)).solve  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            raise SingularSystemError("the matrix is singular") from error
+
+    def matrix(self, values: Array) -> csc_array:
+        """Sparse matrix; see :class:`LinearSolver`."""
+        return csc_array((values, self._rows, self._starts), shape=(self.size, self.size))
+
+
+def _refuse_singular(info: int) -> None:
+    if info > 0:
+        raise SingularSystemError("the matrix is singular")

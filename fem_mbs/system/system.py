@@ -1,0 +1,286 @@
+"""The frozen model as arrays: numbering, batches, residual and iteration matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.errors import ModelError
+from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Energy, Model, Motion, Node, extent
+from fem_mbs.system.kinematics import Kinematics
+from fem_mbs.system.linear import Solve, make_solver
+
+
+class Evaluation(NamedTuple):
+    """The equations at one motion: what Newton tests and what the iteration matrix is built from."""
+
+    force: Array
+    """Residual ``M vdot + g + B^T lambda`` in body components, all nodes, ``(6 n,)``."""
+    constraint: Array
+    """``Phi``, ``(m,)``."""
+    scale: Array
+    """Largest single force and largest single moment that went into ``force``, ``(2,)``."""
+    contexts: list[Any]
+    gradients: list[Array]
+    constraint_contexts: list[Any]
+    multipliers: list[Array]
+
+
+class Prescribed(NamedTuple):
+    """What depends on time alone, evaluated once a step."""
+
+    elements: list[Any]
+    constraints: list[Any]
+
+
+@dataclass(frozen=True)
+class ConstraintRows:
+    """Where the equations of a constraint stand: ``batch`` and ``index`` in it, ``rows`` in the multipliers."""
+
+    batch: ConstraintBatch
+    index: int
+    rows: slice
+
+
+class System:
+    """A model frozen for computing; nothing here changes after it is built.
+
+    Parameters
+    ----------
+    model : Model
+        Its nodes, elements and constraints as they are now.
+
+    Attributes
+    ----------
+    n, m : int
+        Numbers of nodes and of constraint equations.
+    free : (n, 6)
+        True for body components that may move.
+    equation : (6 n,)
+        Equation number of each body component, -1 where it is fixed.
+    size : int
+        Number of equations, ``m`` constraint equations last.
+    length : float
+        Extent of the model, the unit in which small lengths are judged.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.nodes: list[Node] = list(model.nodes)
+        self.gravity = model.gravity.copy()
+        self.n = len(self.nodes)
+        self._row = {node: row for row, node in enumerate(self.nodes)}
+        self.kinematics = Kinematics([node.group for node in self.nodes])
+        self.x0 = np.array([node.position for node in self.nodes])
+        self.R0 = np.array([node.rotation for node in self.nodes])
+        self.length = extent(self.nodes) or 1.0
+        self.free = _free(self.nodes)
+        self.n_free = int(self.free.sum())
+        self.equation = np.where(self.free.ravel(), np.cumsum(self.free.ravel()) - 1, -1)
+        self._free_rows = np.flatnonzero(self.free.ravel())
+        self.batches: list[ElementBatch] = [
+            type(group[0]).batch(group, self.row) for group in _grouped(model.elements)
+        ]
+        self.constraint_batches: list[ConstraintBatch] = [
+            type(group[0]).batch(group, self.row) for group in _grouped(model.constraints)
+        ]
+        self.elements = list(model.elements)
+        self._number_constraints()
+        self._store_pattern()
+
+    def row(self, node: Node) -> int:
+        """Row of a node in the arrays of a state."""
+        try:
+            return self._row[node]
+        except KeyError:
+            raise ModelError(f"{node} is not part of this model") from None
+
+    def motion(self, t: float, x: Array, R: Array, v: Array, vdot: Array) -> Motion:
+        """What elements see of a state."""
+        return Motion(t, x, R, *self.kinematics.motion(R, v, vdot), self.gravity)
+
+    def prescribe(self, t: float) -> Prescribed:
+        """Loads and drives at time ``t``."""
+        return Prescribed([b.at(t) for b in self.batches], [b.at(t) for b in self.constraint_batches])
+
+    def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
+        """Residual and constraints of a motion."""
+        forces, contexts = [], []
+        for batch, data in zip(self.batches, prescribed.elements, strict=True):
+            force, context = batch.force(motion, data)
+            forces.append(force.ravel())
+            contexts.append(context)
+        constraints, gradients, constraint_contexts, split = [], [], [], []
+        for constraint_batch, data, rows in zip(
+            self.constraint_batches, prescribed.constraints, self._constraint_slices, strict=True
+        ):
+            phi, context = constraint_batch.residual(motion, data)
+            gradient = constraint_batch.gradient(context)
+            own = multipliers[rows].reshape(phi.shape)
+            forces.append(np.vecmat(own, gradient).ravel())
+            constraints.append(phi.ravel())
+            gradients.append(gradient)
+            constraint_contexts.append(context)
+            split.append(own)
+        flat = np.concatenate(forces) if forces else np.empty(0)
+        force = np.bincount(self._force_slots, flat, minlength=6 * self.n)
+        scale = np.abs(flat).reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0)
+        constraint = np.concatenate(constraints) if constraints else np.empty(0)
+        return Evaluation(force, constraint, scale, contexts, gradients, constraint_contexts, split)
+
+    def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
+        """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
+        return np.concatenate([force_factor * evaluation.force[self._free_rows], evaluation.constraint])
+
+    def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Largest residual force or moment against the largest that made it up, and largest constraint violation.
+
+        Constraint equations with the unit of length are divided by the extent of the model.
+        """
+        force = np.abs(np.where(self.free.ravel(), evaluation.force, 0.0)).reshape(-1, 2, 3).max(axis=(0, 2))
+        scale = np.maximum(evaluation.scale, np.finfo(float).tiny)
+        constraint = np.abs(evaluation.constraint * self._constraint_weight).max(initial=0.0)
+        return float((force / scale).max()), float(constraint)
+
+    def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
+        """Stored values of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``.
+
+        ``dV``, ``dA`` (n, 6, 6) are the derivatives of body velocities and accelerations against body increments.
+        """
+        blocks = []
+        for batch, context in zip(self.batches, evaluation.contexts, strict=True):
+            K, C, M = batch.tangent(context)
+            total = K
+            for matrix, derivative in ((C, dV), (M, dA)):
+                if matrix is not None:
+                    product = _scale_columns(matrix, derivative[batch.nodes])
+                    total = product if total is None else total + product
+            n, p = batch.nodes.shape
+            blocks.append(np.zeros(n * 36 * p * p) if total is None else total.ravel())
+        for constraint_batch, context, own in zip(
+            self.constraint_batches, evaluation.constraint_contexts, evaluation.multipliers, strict=True
+        ):
+            blocks.append(constraint_batch.stiffness(context, own).ravel())
+        if force_factor != 1.0:
+            blocks = [force_factor * block for block in blocks]
+        gradients = [gradient.ravel() for gradient in evaluation.gradients]
+        values = np.concatenate([*blocks, *gradients, *gradients]) if blocks else np.empty(0)
+        return np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)[:-1]
+
+    def mass_matrix(self, evaluation: Evaluation) -> Array:
+        """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
+        blocks = []
+        for batch, context in zip(self.batches, evaluation.contexts, strict=True):
+            n, p = batch.nodes.shape
+            M = batch.tangent(context).M if batch.inertia else None
+            blocks.append(np.zeros(n * 36 * p * p) if M is None else M.ravel())
+        blocks.extend(np.zeros(36 * b.nodes.size * b.nodes.shape[1]) for b in self.constraint_batches)
+        gradients = [gradient.ravel() for gradient in evaluation.gradients]
+        values = np.concatenate([*blocks, *gradients, *gradients]) if blocks else np.empty(0)
+        return np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)[:-1]
+
+    def factor(self, values: Array) -> Solve:
+        """Factor a matrix of stored values."""
+        return self.solver.factor(values)
+
+    def increments(self, solution: Array) -> tuple[Array, Array]:
+        """Split a solution into body increments ``(n, 6)``, zero where fixed, and multipliers ``(m,)``."""
+        increments = np.zeros(6 * self.n)
+        increments[self._free_rows] = solution[: self.n_free]
+        return increments.reshape(self.n, 6), solution[self.n_free :]
+
+    def constraint_rate(self, evaluation: Evaluation, motion: Motion) -> Array:
+        """Hidden constraint on velocity level, ``B V + Phi_t``, ``(m,)``."""
+        return self._hidden(
+            evaluation, motion.V, [b.rate(c) for b, c in zip(self.constraint_batches, evaluation.constraint_contexts)]
+        )
+
+    def constraint_acceleration(self, evaluation: Evaluation, motion: Motion) -> Array:
+        """Second time derivative of ``Phi`` for vanishing body accelerations ``A``, ``(m,)``."""
+        Vdot = np.zeros((self.n, 6))
+        Vdot[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
+        rest = [b.curvature(c, motion) for b, c in zip(self.constraint_batches, evaluation.constraint_contexts)]
+        return self._hidden(evaluation, Vdot, rest)
+
+    def energy(self, motion: Motion) -> Energy:
+        """Energies of all elements in J."""
+        energies = [batch.energy(motion) for batch in self.batches]
+        return Energy(*(float(sum(part)) for part in zip(*energies, strict=True))) if energies else Energy()
+
+    def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
+        """Where the equations of a constraint stand."""
+        try:
+            return self._constraint_rows[constraint]
+        except KeyError:
+            raise ModelError(f"{constraint} is not part of this model") from None
+
+    def _hidden(self, evaluation: Evaluation, V: Array, rest: list[Array]) -> Array:
+        parts = []
+        for batch, gradient, own in zip(self.constraint_batches, evaluation.gradients, rest, strict=True):
+            velocity = V[batch.nodes].reshape(len(batch.nodes), -1)
+            parts.append((np.matvec(gradient, velocity) + own).ravel())
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def _number_constraints(self) -> None:
+        self._constraint_slices: list[slice] = []
+        self._constraint_rows: dict[Constraint, ConstraintRows] = {}
+        self.constraint_owner: list[tuple[Constraint, str]] = []
+        weights: list[float] = []
+        start = 0
+        for batch in self.constraint_batches:
+            self._constraint_slices.append(slice(start, start + len(batch.nodes) * batch.size))
+            for index, owner in enumerate(batch.owners):
+                rows = slice(start + index * batch.size, start + (index + 1) * batch.size)
+                self._constraint_rows[owner] = ConstraintRows(batch, index, rows)
+                self.constraint_owner.extend((owner, equation) for equation in owner.equations)
+                weights.extend(1.0 / self.length if unit else 1.0 for unit in batch.length)
+            start += len(batch.nodes) * batch.size
+        self.m = start
+        self.size = self.n_free + self.m
+        self._constraint_weight = np.array(weights)
+
+    def _store_pattern(self) -> None:
+        columns = [_components(batch.nodes) for batch in (*self.batches, *self.constraint_batches)]
+        self._force_slots = np.concatenate([c.ravel() for c in columns]) if columns else np.empty(0, np.intp)
+        equations = [self.equation[c] for c in columns]
+        rows = [np.repeat(e, e.shape[1], axis=1).ravel() for e in equations]
+        cols = [np.tile(e, (1, e.shape[1])).ravel() for e in equations]
+        b_rows, b_cols = [], []
+        for batch, own, part in zip(
+            self.constraint_batches, equations[len(self.batches) :], self._constraint_slices, strict=True
+        ):
+            multiplier = self.n_free + np.arange(part.start, part.stop).reshape(-1, batch.size)
+            b_rows.append(np.repeat(multiplier, own.shape[1], axis=1).ravel())
+            b_cols.append(np.tile(own, (1, batch.size)).ravel())
+        triplet_rows = np.concatenate([np.empty(0, np.intp), *rows, *b_rows, *b_cols])
+        triplet_cols = np.concatenate([np.empty(0, np.intp), *cols, *b_cols, *b_rows])
+        self.solver = make_solver(triplet_rows, triplet_cols, self.size)
+
+
+def _free(nodes: list[Node]) -> BoolArray:
+    fixed = np.array([[node.fixed_translation, node.fixed_rotation] for node in nodes])
+    return ~np.repeat(fixed, 3, axis=1)
+
+
+def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
+    groups: dict[Hashable, list[Any]] = {}
+    for part in parts:
+        groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)
+    return list(groups.values())
+
+
+def _components(nodes: IntArray) -> IntArray:
+    """Body components ``(n, 6p)`` of the nodes of each cell."""
+    return (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)
+
+
+def _scale_columns(matrix: Array, derivative: Array) -> Array:
+    """Product of ``(n, 6p, 6p)`` with the block diagonal of ``(n, p, 6, 6)``."""
+    n, p = derivative.shape[:2]
+    if p == 1:
+        return matrix @ derivative[:, 0]
+    columns = matrix.reshape(n, 6 * p, p, 6).swapaxes(1, 2)
+    return (columns @ derivative).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
