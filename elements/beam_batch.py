@@ -76,7 +76,7 @@ class BeamBatch(ElementBatch):
         d = relative_motion(motion.x[self.nodes], motion.R[self.nodes] @ self.frames, self.owners)
         operator = se3.InverseTangent(d)
         forward = operator.forward()
-        Q = np.concatenate([operator.A - forward, forward], axis=-1) @ self._to_nodes
+        Q = np.concatenate([operator.A - forward, forward], axis=-1) @ np.swapaxes(self._to_nodes, -1, -2)
         measure = MidpointStrain(d) if self.interpolation == "R3xSO3" else None
         s = d if measure is None else measure.value()
         stress = np.matvec(self.stiffness, s - self.s0)
