@@ -12,7 +12,7 @@ from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.strain import MidpointStrain, strain
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3
-from fem_mbs.model import ElementBatch, Energy, Motion, Numbering, Tangent
+from fem_mbs.model import ElementBatch, Energy, Motion, Numbering
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beam import Beam
@@ -25,7 +25,6 @@ class Context(NamedTuple):
     """What the tangent needs of the last force."""
 
     operator: se3.InverseTangent
-    forward: Array
     Q: Array
     measure: MidpointStrain | None
     stress: Array
@@ -40,8 +39,6 @@ class BeamBatch(ElementBatch):
     With ``d = log(H_A^-1 H_B)`` of the section frames, ``delta d = Q (delta_A, delta_B)``,
     ``Q = [-T^-1(-d), T^-1(d)]``, the internal forces are ``Q^T wrench`` with the wrench conjugate to ``d``.
     """
-
-    inertia = True
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
         counts = [len(beam.length) for beam in beams]
@@ -58,7 +55,7 @@ class BeamBatch(ElementBatch):
         self.stiffness = np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) / length
         damping = np.repeat([beam.section.damping for beam in beams], counts, axis=0) / length
         self.damping = damping if damping.any() else None
-        self._to_nodes = _block_diagonal(self.frames)
+        self._to_section = _block_diagonal(np.swapaxes(self.frames, -1, -2))
         self._inertia = self._make_inertia(beams, counts)
 
     def _make_inertia(self, beams: Sequence[Beam], counts: list[int]) -> Inertia:
@@ -72,41 +69,43 @@ class BeamBatch(ElementBatch):
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Internal, inertia and gravity forces, ``(n, 12)``."""
-        force, inertia_context = self._inertia.force(motion)
-        d = relative_motion(motion.x[self.nodes], motion.R[self.nodes] @ self.frames, self.owners)
-        operator = se3.InverseTangent(d)
+        inertia, inertia_context = self._inertia.force(motion)
+        operator = se3.InverseTangent.of_frame(
+            *relative_frame(motion.x[self.nodes], inertia_context.R @ self.frames)
+        )
+        check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
-        Q = np.concatenate([operator.A - forward, forward], axis=-1) @ np.swapaxes(self._to_nodes, -1, -2)
-        measure = MidpointStrain(d) if self.interpolation == "R3xSO3" else None
-        s = d if measure is None else measure.value()
-        stress = np.matvec(self.stiffness, s - self.s0)
-        wrench = stress if measure is None else np.vecmat(stress, measure.gradient())
-        V = motion.V[self.nodes].reshape(-1, 12)
+        Q = np.concatenate([operator.A - forward, forward], axis=-1) @ self._to_section
+        measure = MidpointStrain(operator.d) if self.interpolation == "R3xSO3" else None
+        s = operator.d if measure is None else measure.value()
+        wrench = stress = np.matvec(self.stiffness, s - self.s0)
+        if measure is not None:
+            wrench = np.vecmat(stress, measure.gradient())
+        V = motion.V[self.nodes]
         if self.damping is not None:
-            wrench = wrench + np.matvec(self.damping, np.matvec(Q, V))
-        total = force.reshape(-1, 12) + np.vecmat(wrench, Q)
-        return total, Context(operator, forward, Q, measure, stress, wrench, V, inertia_context)
+            wrench = wrench + np.matvec(self.damping, np.matvec(Q, V.reshape(-1, 12)))
+        force = inertia.reshape(-1, 12) + np.vecmat(wrench, Q)
+        return force, Context(operator, Q, measure, stress, wrench, V, inertia_context)
 
-    def tangent(self, context: Context) -> Tangent:
-        """Exact derivatives, ``(n, 12, 12)``."""
-        operator, _, Q, measure, stress, wrench, V, inertia_context = context
-        K, C, M = self._inertia.tangent(inertia_context)
+    def tangent(self, context: Context, dV: Array, dA: Array) -> Array:
+        """Exact derivative, ``(n, 12, 12)``."""
+        operator, Q, measure, stress, wrench, V, inertia_context = context
         material = self.stiffness
         if measure is not None:
             S = measure.gradient()
             material = np.swapaxes(S, -1, -2) @ material @ S + measure.hessian(stress[:, :3])
-        Qt = np.swapaxes(Q, -1, -2)
+        d_wrench = material @ Q
         if self.damping is not None:
-            C = C + Qt @ self.damping @ Q
-            material = material + self.damping @ self._rate_derivative(operator, V)
-        geometric = operator.transposed_derivative(wrench)
+            d_wrench += self.damping @ (self._rate_derivative(operator, V) @ Q + _columns(Q, dV[self.nodes]))
+        d_operator = operator.transposed_derivative(wrench)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
-        rows = self._to_nodes @ np.concatenate([se3.dual(wrench) - geometric, geometric], axis=-2)
-        return Tangent(K + (Qt @ material + rows) @ Q, C, M)
+        geometric = np.concatenate([se3.dual(wrench) - d_operator, d_operator], axis=-2) @ Q
+        elastic = np.swapaxes(Q, -1, -2) @ d_wrench + np.swapaxes(self._to_section, -1, -2) @ geometric
+        return elastic + self._inertia.tangent(inertia_context, dV, dA)
 
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""
-        local = np.vecmat(V, self._to_nodes)
+        local = np.matvec(self._to_section, V.reshape(-1, 12))
         V_A, V_B = local[:, :6], local[:, 6:]
         return operator.derivative(V_B - V_A) - se3.bracket(V_A)
 
@@ -118,33 +117,43 @@ class BeamBatch(ElementBatch):
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
 
 
-def relative_motion(x: Array, R: Array, owners: Sequence[Beam]) -> Array:
-    """``d = log(H_A^-1 H_B)``, ``(..., n, 6)``, of the section frames ``x (..., n, 2, 3)``, ``R (..., n, 2, 3, 3)``.
-
-    Raises
-    ------
-    MotionError
-        If an element turns by more than ``MAX_TURN``, where its interpolation stops to be unique.
-    """
+def relative_frame(x: Array, R: Array) -> tuple[Array, Array]:
+    """``H_A^-1 H_B`` as rotation and position, of the section frames ``x (..., n, 2, 3)``, ``R (..., n, 2, 3, 3)``."""
     R_A = R[..., 0, :, :]
-    d = se3.log(np.swapaxes(R_A, -1, -2) @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A))
-    turn = np.vecdot(d[..., 3:], d[..., 3:])
-    if turn.max() > MAX_TURN**2:
-        index = int(np.unravel_index(np.argmax(turn), turn.shape)[-1])
-        beam = owners[index]
-        element = index - owners.index(beam)
-        raise MotionError(
-            f"{beam}: element {element + 1} of {len(beam.length)} between {beam.nodes[element]} and "
-            f"{beam.nodes[element + 1]} turns by {np.degrees(np.sqrt(turn.max())):.0f} degrees, more than its "
-            "interpolation can represent; refine the beam there, or shorten the step if the motion is not meant"
-        )
+    return np.swapaxes(R_A, -1, -2) @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A)
+
+
+def relative_motion(x: Array, R: Array, owners: Sequence[Beam]) -> Array:
+    """``d = log(H_A^-1 H_B)``, ``(..., n, 6)``, of the section frames of the elements of ``owners``."""
+    d = se3.log(*relative_frame(x, R))
+    check_turn(np.vecdot(d[..., 3:], d[..., 3:]), owners)
     return d
 
 
-def _block_diagonal(frames: Array) -> Array:
-    """``(n, 12, 12)`` that takes section components of both ends to node components."""
-    result = np.zeros((len(frames), 12, 12))
+def check_turn(phi_squared: Array, owners: Sequence[Beam]) -> None:
+    """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where its strain stops to be unique."""
+    largest = phi_squared.max()
+    if largest <= MAX_TURN**2:
+        return
+    index = int(np.unravel_index(np.argmax(phi_squared), phi_squared.shape)[-1])
+    beam = owners[index]
+    element = index - owners.index(beam)
+    raise MotionError(
+        f"{beam}: element {element + 1} of {len(beam.length)} between {beam.nodes[element]} and "
+        f"{beam.nodes[element + 1]} turns by {np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation "
+        "can represent; refine the beam there, or shorten the step if the motion is not meant"
+    )
+
+
+def _columns(Q: Array, dV: Array) -> Array:
+    """``Q (n, 6, 12)`` times the block diagonal of ``dV (n, 2, 6, 6)``."""
+    return np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
+
+
+def _block_diagonal(blocks: Array) -> Array:
+    """``(n, 12, 12)`` with the blocks ``(n, 2, 3, 3)`` of both ends, each twice."""
+    result = np.zeros((len(blocks), 12, 12))
     for block in range(4):
         part = slice(3 * block, 3 * block + 3)
-        result[:, part, part] = frames[:, block // 2]
+        result[:, part, part] = blocks[:, block // 2]
     return result

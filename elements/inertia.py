@@ -16,14 +16,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion, Tangent
+from fem_mbs.model import Motion
 
 
 class InertiaContext(NamedTuple):
     """What the tangent needs of the last force."""
 
     R: Array
-    Omega: Array
     acceleration: Array
     force: Array
     spin: Array
@@ -67,29 +66,33 @@ class Inertia:
         moment = np.matvec(self.J, Omega_dot) + np.matvec(spin, L)
         if self.eccentric:
             moment = moment + np.matvec(self.skew_center, force)
-        context = InertiaContext(R, Omega, acceleration, force, spin, L)
+        context = InertiaContext(R, acceleration, force, spin, L)
         return np.concatenate([force, moment], axis=-1), context
 
-    def tangent(self, context: InertiaContext) -> Tangent:
-        """Derivatives, each ``(n, 6p, 6p)``."""
-        R, Omega, acceleration, force, spin, L = context
+    def tangent(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
+        """Derivative of the forces, ``(n, 6p, 6p)``; see :class:`~fem_mbs.model.ElementBatch`."""
+        R, acceleration, force, spin, L = context
         n, p = self.nodes.shape
-        own = np.arange(p)
-        # blocks are [cell, row node, column node, row, column]
-        coupling = self.mass[..., None, None] * (np.swapaxes(R, -1, -2)[:, :, None] @ R[:, None])
-        K, C, M = np.zeros((n, p, p, 6, 6)), np.zeros((n, p, p, 6, 6)), np.zeros((n, p, p, 6, 6))
-        M[..., :3, :3] = coupling
-        K[..., :3, 3:] = -coupling @ so3.skew(acceleration)[:, None]
-        K[:, own, own, :3, 3:] += so3.skew(force)
+        dV, dA = dV[self.nodes], dA[self.nodes]
+        # derivative of each node's acceleration in its body frame, then of what that is in the world
+        d_acceleration = dA[..., :3, :].copy()
+        d_acceleration[..., 3:] -= so3.skew(acceleration)
+        d_moment = self.J @ dA[..., 3:, :] + (spin @ self.J - so3.skew(L)) @ dV[..., 3:, :]
         if self.eccentric:
-            M[..., :3, 3:] = -coupling @ self.skew_center[:, None]
             centrifugal = so3.skew(np.matvec(spin, self.center)) + spin @ self.skew_center
-            C[..., :3, 3:] = -coupling @ centrifugal[:, None]
-            for matrix in (K, C, M):
-                matrix[..., 3:, :] = self.skew_center[:, :, None] @ matrix[..., :3, :]
-        M[:, own, own, 3:, 3:] += self.J
-        C[:, own, own, 3:, 3:] += spin @ self.J - so3.skew(L)
-        return Tangent(*(matrix.swapaxes(2, 3).reshape(n, 6 * p, 6 * p) for matrix in (K, C, M)))
+            d_acceleration -= self.skew_center @ dA[..., 3:, :] + centrifugal @ dV[..., 3:, :]
+        d_world = (R @ d_acceleration).swapaxes(1, 2)
+        coupled = (self.mass[:, :, None, :, None] * d_world[:, None]).reshape(n, p, 3, 6 * p)
+        result = np.zeros((n, p, 6, 6 * p))
+        np.matmul(np.swapaxes(R, -1, -2), coupled, out=result[:, :, :3])
+        turned = so3.skew(force)
+        for i in range(p):
+            result[:, i, :3, 6 * i + 3 : 6 * i + 6] += turned[:, i]
+        if self.eccentric:
+            result[:, :, 3:] = self.skew_center @ result[:, :, :3]
+        for i in range(p):
+            result[:, i, 3:, 6 * i : 6 * i + 6] += d_moment[:, i]
+        return result.reshape(n, 6 * p, 6 * p)
 
     def kinetic_energy(self, motion: Motion) -> float:
         """Kinetic energy in J."""

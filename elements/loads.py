@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import evaluate
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, Tangent, node_rows, vector
+from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, node_rows, vector
 
 Value = ArrayLike | Callable[[float], ArrayLike]
 
@@ -104,9 +104,9 @@ class BodyLoads(ElementBatch):
         """Minus the wrench at the node."""
         return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None
 
-    def tangent(self, context: Any) -> Tangent:
+    def tangent(self, context: Any, dV: Array, dA: Array) -> Array:
         """A body load does not change with the motion."""
-        return Tangent()
+        return np.zeros((len(self.nodes), 6, 6))
 
     def _at_node(self, force: Array, moment: Array) -> Array:
         return np.concatenate([force, moment + np.matvec(self._lever, force)], axis=-1)
@@ -121,10 +121,10 @@ class WorldLoads(BodyLoads):
         force, moment = -np.vecmat(prescribed[:, :3], R), -np.vecmat(prescribed[:, 3:], R)
         return self._at_node(force, moment), (force, moment)
 
-    def tangent(self, context: tuple[Array, Array]) -> Tangent:
+    def tangent(self, context: tuple[Array, Array], dV: Array, dA: Array) -> Array:
         """The body components turn against the body."""
         force, moment = context
         K = np.zeros((len(force), 6, 6))
         K[:, :3, 3:] = so3.skew(force)
         K[:, 3:, 3:] = so3.skew(moment) + self._lever @ K[:, :3, 3:]
-        return Tangent(K)
+        return K

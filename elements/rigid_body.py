@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Element, ElementBatch, Energy, Motion, Node, Numbering, Tangent, node_rows, number, vector
+from fem_mbs.model import Element, ElementBatch, Energy, Motion, Node, Numbering, node_rows, number, vector
 
 
 class RigidBody(Element):
@@ -76,8 +76,6 @@ class PointMass(Element):
 class BodyBatch(ElementBatch):
     """Bodies and point masses as arrays."""
 
-    inertia = True
-
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:
         self.owners = bodies
         self.nodes = node_rows(bodies, number)
@@ -93,9 +91,9 @@ class BodyBatch(ElementBatch):
         force, context = self._inertia.force(motion)
         return force[:, 0], context
 
-    def tangent(self, context: InertiaContext) -> Tangent:
-        """Their derivatives."""
-        return self._inertia.tangent(context)
+    def tangent(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
+        """Their derivative."""
+        return self._inertia.tangent(context, dV, dA)
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic and gravity energy."""

@@ -83,14 +83,13 @@ class Context(NamedTuple):
     r: Array
     g_a: Array
     y: Array
-    z: Array
 
 
 class RelativeBatch(ConstraintBatch):
     """Joints with ``k`` position and ``l`` cosine equations.
 
     In the body frame of a: ``S = R_a^T R_b``, ``r`` the vector from node a to the joint's point on b, directions ``G``;
-    ``Phi = G . (r - c_a)`` and ``Phi = g_a . S g_b``. With ``y = S g_b`` and ``z = S^T g_a``.
+    ``Phi = G . (r - c_a)`` and ``Phi = g_a . y`` with ``y = S g_b``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
@@ -106,7 +105,6 @@ class RelativeBatch(ConstraintBatch):
         self.G = _pick(axes_a, [joint.positions for joint in joints])
         self.g_a = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints])
         self.g_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints])
-        self.skew_g_b = so3.skew(self.g_b)
         self.axis = axes_a[:, 2]
 
     def at(self, t: float) -> tuple[float, Array]:
@@ -126,48 +124,57 @@ class RelativeBatch(ConstraintBatch):
         R_a, R_b = R[:, 0], R[:, 1]
         S = np.swapaxes(R_a, -1, -2) @ R_b
         r = np.vecmat(x[:, 1] - x[:, 0], R_a) + np.matvec(S, self.c_b)
-        y, z = np.matvec(S[:, None], self.g_b), np.vecmat(g_a, S[:, None])
+        y = np.matvec(S[:, None], self.g_b)
         phi = np.concatenate([np.matvec(self.G, r - self.c_a), np.vecdot(g_a, y)], axis=-1)
-        return phi, Context(t, S, r, g_a, y, z)
+        return phi, Context(t, S, r, g_a, y)
 
     def gradient(self, context: Context) -> Array:
         """``B`` (n, k + l, 12)."""
-        _, S, r, g_a, y, z = context
-        k = self.k
+        k, S = self.k, context.S
         B = np.zeros((len(S), self.size, 12))
-        GS = self.G @ S
-        B[:, :k, :3] = -self.G
-        B[:, :k, 3:6] = self.G @ so3.skew(r)
-        B[:, :k, 6:9] = GS
-        B[:, :k, 9:] = -GS @ self.skew_c_b
+        B[:, :k] = self.G @ self._position_gradient(context)
         if k < self.size:
-            B[:, k:, 3:6] = np.matvec(so3.skew(g_a), y)
-            B[:, k:, 9:] = np.matvec(self.skew_g_b, z)
+            normal = np.matvec(so3.skew(context.g_a), context.y)
+            B[:, k:, 3:6] = normal
+            B[:, k:, 9:] = -normal @ S
         return B
 
+    def _position_gradient(self, context: Context) -> Array:
+        """``delta r = [-I, r~, S, -S c_b~] (delta_a, delta_b)``, ``(n, 3, 12)``."""
+        S = context.S
+        result = np.empty((len(S), 3, 12))
+        result[..., :3] = -so3.IDENTITY
+        result[..., 3:6] = so3.skew(context.r)
+        result[..., 6:9] = S
+        result[..., 9:] = -S @ self.skew_c_b
+        return result
+
     def stiffness(self, context: Context, multipliers: Array) -> Array:
-        """``D(B^T lambda)`` (n, 12, 12)."""
-        _, S, r, g_a, y, z = context
-        k, n = self.k, len(S)
+        """``D(B^T lambda)`` (n, 12, 12).
+
+        The force on the positions is ``g = G^T lambda`` in frame a and ``S^T g`` in frame b. The moments of the cosines
+        are ``sum lambda g_a x y`` on a and minus that, turned by ``S^T``, on b; their derivatives are all made of
+        ``P = sum lambda (y g_a^T - (y . g_a) I)``, because ``g_a~ y~ = y g_a^T - (y . g_a) I``.
+        """
+        k, S = self.k, context.S
         St = np.swapaxes(S, -1, -2)
-        K = np.zeros((n, 12, 12))
-        g = so3.skew(np.vecmat(multipliers[:, :k], self.G))
-        s = so3.skew(np.vecmat(np.vecmat(multipliers[:, :k], self.G), S))
-        gS, Sg = g @ S, St @ g
-        K[:, 3:6, :3] = -g
-        K[:, 3:6, 3:6] = g @ so3.skew(r)
-        K[:, 3:6, 6:9] = gS
-        K[:, 3:6, 9:] = -gS @ self.skew_c_b
-        K[:, 6:9, 3:6] = -Sg
-        K[:, 6:9, 9:] = s
-        K[:, 9:, 3:6] = -self.skew_c_b @ Sg
-        K[:, 9:, 9:] = self.skew_c_b @ s
+        g = np.vecmat(multipliers[:, :k], self.G)
+        skew_g = so3.skew(g)
+        K = np.zeros((len(S), 12, 12))
+        K[:, 3:6] = skew_g @ self._position_gradient(context)
+        K[:, 6:9, 3:6] = -St @ skew_g
+        K[:, 6:9, 9:] = so3.skew(np.vecmat(g, S))
+        K[:, 9:] = self.skew_c_b @ K[:, 6:9]
         if k < self.size:
-            a, b, own = so3.skew(g_a), self.skew_g_b, multipliers[:, k:, None, None]
-            K[:, 3:6, 3:6] += (own * (a @ so3.skew(y))).sum(axis=1)
-            K[:, 3:6, 9:] -= (own * (a @ (S[:, None] @ b))).sum(axis=1)
-            K[:, 9:, 3:6] -= (own * (b @ (St[:, None] @ a))).sum(axis=1)
-            K[:, 9:, 9:] += (own * (b @ so3.skew(z))).sum(axis=1)
+            scaled = multipliers[:, k:, None] * context.g_a
+            P = np.swapaxes(context.y, -1, -2) @ scaled
+            trace = P[:, 0, 0] + P[:, 1, 1] + P[:, 2, 2]
+            P -= trace[:, None, None] * so3.IDENTITY
+            PS = P @ S
+            K[:, 3:6, 3:6] += P
+            K[:, 3:6, 9:] -= PS
+            K[:, 9:, 3:6] -= np.swapaxes(PS, -1, -2)
+            K[:, 9:, 9:] += np.swapaxes(PS, -1, -2) @ S
         return K
 
     def rate(self, context: Context) -> Array:
@@ -184,7 +191,7 @@ class RelativeBatch(ConstraintBatch):
         Second derivatives along a motion with constant body velocities; for the cosines, that of
         ``(turned g_a) . S g_b`` with the angular velocity of the axes of a relative to b.
         """
-        _, S, r, g_a, y, _ = context
+        _, S, r, g_a, y = context
         V = motion.V[self.nodes]
         U_a, W_a, U_b, W_b = V[:, 0, :3], V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
         # r' = S (U_b + W_b x c_b) - U_a - W_a x r, S' = S W_b~ - W_a~ S

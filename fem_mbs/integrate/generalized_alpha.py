@@ -15,7 +15,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Motion
 from fem_mbs.solve import Newton, Report, initial_state, newton_solve
-from fem_mbs.system import Evaluation, State, System
+from fem_mbs.system import Evaluation, Solve, State, System
 
 
 class Parameters(NamedTuple):
@@ -89,9 +89,14 @@ class Trial(NamedTuple):
     """The equations at a trial of the new state."""
 
     motion: Motion
-    v: Array
-    vdot: Array
     evaluation: Evaluation
+
+
+class Linearization(NamedTuple):
+    """The factorised iteration matrix and the tangent operators it was built with."""
+
+    solve: Solve
+    T: Array
 
 
 Unknown = tuple[Array, Array]
@@ -112,33 +117,41 @@ class StepProblem:
         self.D = h * state.v + h * h * ((0.5 - beta) * state.a + beta * self.a)
 
     def guess(self) -> Unknown:
-        """First guess: the last multipliers and the increment of vanishing ``vdot`` (Table 1)."""
-        return self.D, self.state.multipliers
+        """First guess: constant algorithmic acceleration and the last multipliers."""
+        state, h = self.state, self.h
+        return h * state.v + (0.5 * h * h) * state.a, state.multipliers
+
+    def state_at(self, D: Array) -> tuple[Array, Array, Array, Array]:
+        """Positions, rotations, velocities and their derivatives at the end of the step."""
+        step = D - self.D
+        x, R = self.system.kinematics.retract(self.state.x, self.state.R, D)
+        return x, R, self.v + self.gamma * step, self.beta * step
 
     def evaluate(self, unknown: Unknown) -> Trial:
         """Equations at the end of the step."""
         D, multipliers = unknown
-        x, R = self.system.kinematics.retract(self.state.x, self.state.R, D)
-        step = D - self.D
-        v, vdot = self.v + self.gamma * step, self.beta * step
-        motion = self.system.motion(self.t, x, R, v, vdot)
-        return Trial(motion, v, vdot, self.system.evaluate(motion, multipliers, self.prescribed))
+        motion = self.system.motion(self.t, *self.state_at(D))
+        return Trial(motion, self.system.evaluate(motion, multipliers, self.prescribed))
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals."""
         return self.system.relative_residual(trial.evaluation)
 
-    def correct(self, unknown: Unknown, trial: Trial) -> tuple[Unknown, float]:
-        """One Newton correction in the unknowns ``(Delta q, h lambda)`` with residuals ``(h r, Phi/h)``."""
-        system, h, motion = self.system, self.h, trial.motion
-        T = system.kinematics.inverse_tangent(unknown[0])
-        dV, dA = system.kinematics.derivatives(motion.V, motion.A, T, self.gamma, self.beta)
-        matrix = system.iteration_matrix(trial.evaluation, dV, dA, h * h)
-        right = system.residual(trial.evaluation, h * h)
-        increments, multipliers = system.increments(system.factor(matrix)(-right))
-        D = system.kinematics.from_body(motion.R, np.matvec(T, increments))
-        moved = np.abs(increments)
-        correction = max(float(moved[:, :3].max()) / system.length, float(moved[:, 3:].max()))
+    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+        """Scaled iteration matrix ``[[h^2 (K + gamma C + beta M), B^T], [B, 0]]`` in body increments."""
+        motion = trial.motion
+        T = self.system.kinematics.inverse_tangent(unknown[0])
+        dV, dA = self.system.kinematics.derivatives(motion.V, motion.A, T, self.gamma, self.beta)
+        matrix = self.system.iteration_matrix(trial.evaluation, dV, dA, self.h**2)
+        return Linearization(self.system.factor(matrix), T)
+
+    def correct(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> tuple[Unknown, float]:
+        """One correction; ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)`` is the scaling of eqs. 57-60."""
+        system, h, R = self.system, self.h, trial.motion.R
+        increments, multipliers = system.increments(linearization.solve(-system.residual(trial.evaluation, h * h)))
+        D = system.kinematics.from_body(R, np.matvec(linearization.T, increments))
+        largest = np.abs(increments).max(axis=0)
+        correction = max(float(largest[:3].max()) / system.length, float(largest[3:].max()))
         return (unknown[0] + D, unknown[1] + multipliers / (h * h)), correction
 
 
@@ -152,8 +165,7 @@ def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tu
     """
     parameters = method.parameters or chung_hulbert(method.rho_inf)
     problem = StepProblem(system, state, h, parameters)
-    (_, multipliers), report = newton_solve(problem, problem.guess(), method.newton)
-    trial = report.value
-    a = problem.a + (1.0 - parameters.alpha_f) / (1.0 - parameters.alpha_m) * trial.vdot
-    motion = trial.motion
-    return State(problem.t, motion.x, motion.R, trial.v, trial.vdot, a, multipliers), report
+    (D, multipliers), report = newton_solve(problem, problem.guess(), method.newton)
+    x, R, v, vdot = problem.state_at(D)
+    a = problem.a + (1.0 - parameters.alpha_f) / (1.0 - parameters.alpha_m) * vdot
+    return State(problem.t, x, R, v, vdot, a, multipliers), report

@@ -42,7 +42,7 @@ def _bernoulli_series() -> list[Fraction]:
 class Family:
     """Functions of the squared angle that are evaluated together.
 
-    ``series`` has shape ``(TERMS, k)``; ``closed`` maps angles ``(n,)`` to ``(n, k)``.
+    ``series`` has shape ``(k, TERMS)``; ``closed`` maps angles ``(n,)`` to ``(k, n)``.
     """
 
     series: Array
@@ -50,34 +50,33 @@ class Family:
 
     def __call__(self, phi_squared: Array) -> Array:
         """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
-        powers = np.empty((*phi_squared.shape, TERMS))
-        powers[..., 0] = 1.0
-        powers[..., 1:] = phi_squared[..., None]
-        np.multiply.accumulate(powers, axis=-1, out=powers)
-        large = phi_squared > SWITCH**2
-        if large.any():
-            powers[large] = 0.0
-            values = powers @ self.series
-            values[large] = self.closed(np.sqrt(phi_squared[large]))
-        else:
-            values = powers @ self.series
-        return np.moveaxis(values, -1, 0)[..., None, None]
+        x = phi_squared.ravel()
+        large = x.max(initial=0.0) > SWITCH**2
+        powers = np.empty((TERMS, x.size))
+        powers[0] = 1.0
+        powers[1:] = np.minimum(x, SWITCH**2) if large else x
+        np.multiply.accumulate(powers, out=powers)
+        values = self.series @ powers
+        if large:
+            where = x > SWITCH**2
+            values[:, where] = self.closed(np.sqrt(x[where]))
+        return values.reshape(-1, *phi_squared.shape, 1, 1)
 
 
 def _family(closed: Callable[[Array], Array], *series: list[Fraction]) -> Family:
-    return Family(np.array([[float(c) for c in s[:TERMS]] for s in series]).T.copy(), closed)
+    return Family(np.array([[float(c) for c in s[:TERMS]] for s in series]), closed)
 
 
 def _closed_exponential(phi: Array) -> Array:
     half = 0.5 * phi
-    return np.stack([np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2], axis=-1)
+    return np.stack([np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2])
 
 
 def _closed_tangent(phi: Array) -> Array:
     half, squared = 0.5 * phi, phi**2
     a, b = np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2
     c = (1.0 - a) / squared
-    return np.stack([b, c, (a - 2.0 * b) / squared, (b - 3.0 * c) / squared], axis=-1)
+    return np.stack([b, c, (a - 2.0 * b) / squared, (b - 3.0 * c) / squared])
 
 
 def _closed_inverse_tangent(phi: Array) -> Array:
@@ -90,7 +89,7 @@ def _closed_inverse_tangent(phi: Array) -> Array:
     e = (1.0 - f) / squared
     e1 = -(f1 / phi + 2.0 * e) / squared
     e2 = (3.0 * f1 / phi - f2 + 4.0 * e) / squared**2 - 2.0 * e1 / squared
-    return np.stack([e, e1, e2], axis=-1)
+    return np.stack([e, e1, e2])
 
 
 def _closed_midpoint(phi: Array) -> Array:
@@ -101,7 +100,7 @@ def _closed_midpoint(phi: Array) -> Array:
     d1 = -(d0 + 2.0 * j1) / squared
     dd0 = -(0.25 * j0 + 3.0 * d0) / squared
     dd1 = -(dd0 + 4.0 * d1) / squared
-    return np.stack([j0, j1, d0, d1, dd0, dd1], axis=-1)
+    return np.stack([j0, j1, d0, d1, dd0, dd1])
 
 
 _A, _B, _C = _alternating(1), _alternating(2), _alternating(3)

@@ -6,6 +6,10 @@ Appendix A). Because its characteristic polynomial is ``z^2 (z^2 + phi^2)^2``, a
 degree five, and the coefficients follow from those of SO(3).
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -81,22 +85,29 @@ class InverseTangent:
     ``a = e - e1 phi^2/2`` and ``b = -e1/2`` match value and slope at the double eigenvalue ``i phi``.
     """
 
-    def __init__(self, d: Array) -> None:
-        w = d[..., 3:]
-        phi_squared = np.vecdot(w, w)
-        e, e1, e2 = INVERSE_TANGENT(phi_squared)
-        phi_squared = phi_squared[..., None, None]
-        self.w = w
+    def __init__(self, d: Array, coefficients: Array | None = None) -> None:
+        self.d = d
+        self.w = d[..., 3:]
+        self.phi_squared = np.vecdot(self.w, self.w)
+        e, e1, e2 = INVERSE_TANGENT(self.phi_squared) if coefficients is None else coefficients
         self.A = bracket(d)
-        self.A2 = self.A @ self.A
-        self.a = e - 0.5 * e1 * phi_squared
+        self.a = e - 0.5 * e1 * self.phi_squared[..., None, None]
         self.b = -0.5 * e1
-        self._slope = -0.5 * e2
-        self._phi_squared = phi_squared
+        self._slope = -0.5 * e2[..., 0]
+
+    @classmethod
+    def of_frame(cls, R: Array, x: Array) -> InverseTangent:
+        """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
+        w = so3.log(R)
+        coefficients = INVERSE_TANGENT(np.vecdot(w, w))
+        W = so3.skew(w)
+        U = np.vecmat(x, so3.IDENTITY + 0.5 * W + coefficients[0] * (W @ W))
+        return cls(np.concatenate([U, w], axis=-1), coefficients)
 
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
-        return IDENTITY + 0.5 * self.A + (self.a * self.A2 + self.b * (self.A2 @ self.A2))
+        A2 = self.A @ self.A
+        return IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
 
     def derivative(self, u: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""
@@ -106,16 +117,16 @@ class InverseTangent:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-T(d) s`` along ``delta``: geometric stiffness."""
         return self._derivative(s, np.swapaxes(self.A, -1, -2), dual)
 
-    def _derivative(self, u0: Array, A: Array, partial) -> Array:  # type: ignore[no-untyped-def]
+    def _derivative(self, u0: Array, A: Array, partial: Callable[[Array], Array]) -> Array:
         """Product rule on ``u/2 + a A^2 u + b A^4 u``, where ``partial(v) delta`` is the derivative of ``A v``."""
+        a, b = self.a[..., 0], self.b[..., 0]
         u1 = np.matvec(A, u0)
         u2 = np.matvec(A, u1)
         u3 = np.matvec(A, u2)
         u4 = np.matvec(A, u3)
-        P0, P1, P2, P3 = np.moveaxis(partial(np.stack([u0, u1, u2, u3], axis=-2)), -3, 0)
-        a, b = self.a, self.b
-        result = 0.5 * P0 + a * P1 + b * P3 + A @ (a * P0 + b * P2 + A @ (b * (P1 + A @ P0)))
-        along = self._slope[..., 0] * (self._phi_squared[..., 0] * u2 + u4)
+        inner = partial(b * u1) + A @ partial(b * u0)
+        result = partial(0.5 * u0 + a * u1 + b * u3) + A @ (partial(a * u0 + b * u2) + A @ inner)
+        along = self._slope * (self.phi_squared[..., None] * u2 + u4)
         result[..., 3:] += along[..., :, None] * self.w[..., None, :]
         return result
 

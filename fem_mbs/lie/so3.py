@@ -29,6 +29,7 @@ for _i in range(3):
 _QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
 _QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
 _ONE_FLAT = np.eye(4).reshape(16)
+_TINY = float(np.finfo(float).tiny)
 
 
 def skew(a: Array) -> Array:
@@ -49,29 +50,32 @@ def exp(w: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``.
-
-    The best conditioned row of ``4 q q^T`` is normalised, so that no angle is special.
-    """
-    flat = R.reshape(*R.shape[:-2], 9)
-    row = flat @ _QUATERNION_ROW
-    row[..., 0] += 1.0
-    if (row[..., 0] < 1.0).any():
-        outer = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
-        best = np.argmax(np.einsum("...ii->...i", outer), axis=-1)
-        row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
-        row = np.where(row[..., :1] < 0.0, -row, row)
+    """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``."""
+    row = _quaternion_row(R)
     return row / np.sqrt(np.vecdot(row, row))[..., None]
 
 
 def log(R: Array) -> Array:
     """Rotation vectors ``(..., 3)`` of rotation matrices, length at most pi; right up to pi (quaternion)."""
-    q = quaternion(R)
-    sine = np.sqrt(np.vecdot(q[..., 1:], q[..., 1:]))
-    half = np.arctan2(sine, q[..., 0])
-    # half/sin(half) is regular at zero; the smallest number keeps 0/0 away and 1 is its limit
-    ratio = np.where(sine > 0.0, half / np.maximum(sine, np.finfo(float).tiny), 1.0)
-    return (2.0 * ratio)[..., None] * q[..., 1:]
+    q = _quaternion_row(R)
+    axis, cosine = q[..., 1:], q[..., 0]
+    sine = np.sqrt(np.vecdot(axis, axis))
+    # 2 atan(sine/cosine)/sine is regular at zero; the smallest number keeps 0/0 away and 2/cosine is the limit
+    ratio = np.where(sine > 0.0, np.arctan2(sine, cosine) / np.maximum(sine, _TINY), 1.0 / np.maximum(cosine, _TINY))
+    return (2.0 * ratio)[..., None] * axis
+
+
+def _quaternion_row(R: Array) -> Array:
+    """A multiple of the quaternion: the first row of ``4 q q^T``, or the best conditioned one far from the identity."""
+    flat = R.reshape(*R.shape[:-2], 9)
+    row = flat @ _QUATERNION_ROW
+    row[..., 0] += 1.0
+    if row[..., 0].min(initial=1.0) < 1.0:
+        outer = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
+        best = np.argmax(np.einsum("...ii->...i", outer), axis=-1)
+        row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
+        row = np.where(row[..., :1] < 0.0, -row, row)
+    return row
 
 
 def tangent_operator(w: Array) -> Array:

@@ -1,7 +1,7 @@
 """What a user describes, and the contracts that elements and constraints fulfil."""
 
 from fem_mbs.model.constraint import Constraint, ConstraintBatch
-from fem_mbs.model.element import Element, ElementBatch, Energy, Numbering, Tangent, node_rows
+from fem_mbs.model.element import Element, ElementBatch, Energy, Numbering, node_rows
 from fem_mbs.model.model import Model, extent
 from fem_mbs.model.motion import Motion
 from fem_mbs.model.node import Node, direction, number, rotation_matrix, vector
@@ -16,7 +16,6 @@ __all__ = [
     "Motion",
     "Node",
     "Numbering",
-    "Tangent",
     "direction",
     "extent",
     "node_rows",

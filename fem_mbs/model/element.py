@@ -14,18 +14,6 @@ from fem_mbs.model.node import Node
 Numbering = Callable[[Node], int]
 
 
-class Tangent(NamedTuple):
-    """Derivatives of forces ``(n, 6p)``, each ``(n, 6p, 6p)`` or None where it is zero.
-
-    ``K`` against the body increment ``(delta U, delta theta)`` of each node, ``C`` against its body velocity ``V``,
-    ``M`` against its body acceleration ``A``.
-    """
-
-    K: Array | None = None
-    C: Array | None = None
-    M: Array | None = None
-
-
 class Energy(NamedTuple):
     """Energies of a batch in J."""
 
@@ -75,15 +63,14 @@ class ElementBatch:
     3. ``force(motion, prescribed)`` returns the contribution ``(n, 6p)`` to the residual
        ``M vdot + g + B^T lambda = 0``, so internal forces are positive and applied loads negative, in the body frame
        of each node (force, then moment), and a context that is handed to ``tangent``.
-    4. ``tangent(context)`` returns the exact derivatives of that contribution, see :class:`Tangent`.
+    4. ``tangent(context, dV, dA)`` returns the exact derivative ``K + C dV + M dA`` (n, 6p, 6p) of that contribution
+       against the body increments ``(delta U, delta theta)`` of its nodes. ``dV`` and ``dA`` (nodes, 6, 6) are the
+       derivatives of each node's body velocity and acceleration; a force of the configuration alone ignores them.
     5. ``energy(motion)`` returns the energies stored in the batch.
-    6. ``inertia`` is False when ``force`` does not depend on accelerations.
     """
 
     nodes: IntArray
     owners: Sequence[Element]
-    inertia: bool = False
-
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
         return None
@@ -92,9 +79,9 @@ class ElementBatch:
         """Contribution to the residual in body components, ``(n, 6p)``, and the context of the tangent."""
         raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
 
-    def tangent(self, context: Any) -> Tangent:
-        """Derivatives of the last force."""
-        raise NotImplementedError(f"{type(self).__name__} must define tangent(context)")
+    def tangent(self, context: Any, dV: Array, dA: Array) -> Array:
+        """Derivative ``K + C dV + M dA`` of the force that made ``context``."""
+        raise NotImplementedError(f"{type(self).__name__} must define tangent(context, dV, dA)")
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the batch."""

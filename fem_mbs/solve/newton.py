@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -9,6 +10,9 @@ from fem_mbs.errors import FemMbsError, ModelError
 
 Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
+Linearization = TypeVar("Linearization")
+
+SAFETY = 100.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Newton:
             raise ModelError(f"Newton: max_iterations must be at least 1, received {self.max_iterations}")
 
 
-class Problem(Protocol[Unknown, Value]):
+class Problem(Protocol[Unknown, Value, Linearization]):
     """What Newton's method asks of a problem."""
 
     def evaluate(self, unknown: Unknown) -> Value:
@@ -52,7 +56,11 @@ class Problem(Protocol[Unknown, Value]):
         """Relative residual of the forces and of the constraints."""
         ...
 
-    def correct(self, unknown: Unknown, value: Value) -> tuple[Unknown, float]:
+    def linearize(self, unknown: Unknown, value: Value) -> Linearization:
+        """The factorised iteration matrix."""
+        ...
+
+    def correct(self, unknown: Unknown, value: Value, linearization: Linearization) -> tuple[Unknown, float]:
         """The unknown after one linear solve, and the relative size of the correction."""
         ...
 
@@ -67,6 +75,12 @@ class Report(Generic[Value]):
     factorizations: int = 0
     history: list[float] = field(default_factory=list)
 
+    def add(self, value: Value, residual: float) -> None:
+        """Count an evaluation."""
+        self.value = value
+        self.evaluations += 1
+        self.history.append(residual)
+
 
 class NotConverged(FemMbsError):
     """Newton's iteration stopped without a solution; the stepper decides what to try next."""
@@ -76,31 +90,47 @@ class NotConverged(FemMbsError):
         self.report = report
 
 
-def solve(problem: Problem[Unknown, Value], unknown: Unknown, options: Newton) -> tuple[Unknown, Report[Value]]:
+def solve(
+    problem: Problem[Unknown, Value, Linearization], unknown: Unknown, options: Newton
+) -> tuple[Unknown, Report[Value]]:
     """Solve a problem from a first guess.
+
+    The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same contraction
+    brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends the iteration.
+    With a kept factorisation the contraction is that of the iteration before, so the prediction is ``r^2/r_before``.
 
     Raises
     ------
     NotConverged
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
-    value = problem.evaluate(unknown)
-    report = Report(value, evaluations=1)
+    tolerances = (options.force_tolerance, options.constraint_tolerance)
+    before = (0.0, 0.0)
+    linearization: Linearization | None = None
+    report: Report[Value] | None = None
     while True:
-        force, constraint = problem.size(value)
-        report.history.append(max(force, constraint))
-        if force <= options.force_tolerance and constraint <= options.constraint_tolerance:
+        value = problem.evaluate(unknown)
+        size = problem.size(value)
+        if report is None:
+            report = Report(value)
+        report.add(value, max(size))
+        if _below(size, tolerances):
             return unknown, report
-        if not force + constraint < float("inf"):
+        if not sum(size) < float("inf"):
             raise NotConverged("the residual is not finite", report)
         if report.iterations == options.max_iterations:
             raise NotConverged(f"no convergence in {report.iterations} iterations", report)
-        unknown, correction = problem.correct(unknown, value)
+        predicted = tuple(SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True))
+        last = linearization is not None and _below(predicted, tolerances)
+        if linearization is None or not last:
+            linearization = problem.linearize(unknown, value)
+            report.factorizations += 1
+        unknown, correction = problem.correct(unknown, value, linearization)
         report.iterations += 1
-        report.factorizations += 1
-        value = problem.evaluate(unknown)
-        report.value = value
-        report.evaluations += 1
-        if correction <= options.correction_tolerance:
-            report.history.append(max(problem.size(value)))
+        if last or correction <= options.correction_tolerance:
             return unknown, report
+        before = size
+
+
+def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:
+    return all(s <= tolerance for s, tolerance in zip(size, tolerances, strict=True))

@@ -1,6 +1,7 @@
 """The frozen model as arrays."""
 
+from fem_mbs.system.linear import Solve
 from fem_mbs.system.state import State
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
-__all__ = ["Evaluation", "Prescribed", "State", "System"]
+__all__ = ["Evaluation", "Prescribed", "Solve", "State", "System"]

@@ -15,6 +15,10 @@ from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.linear import Solve, make_solver
 
 
+_EMPTY = np.empty(0)
+_TINY = float(np.finfo(float).tiny)
+
+
 class Evaluation(NamedTuple):
     """The equations at one motion: what Newton tests and what the iteration matrix is built from."""
 
@@ -125,10 +129,10 @@ class System:
             gradients.append(gradient)
             constraint_contexts.append(context)
             split.append(own)
-        flat = np.concatenate(forces) if forces else np.empty(0)
+        flat = np.concatenate([_EMPTY, *forces])
         force = np.bincount(self._force_slots, flat, minlength=6 * self.n)
         scale = np.abs(flat).reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0)
-        constraint = np.concatenate(constraints) if constraints else np.empty(0)
+        constraint = np.concatenate([_EMPTY, *constraints])
         return Evaluation(force, constraint, scale, contexts, gradients, constraint_contexts, split)
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
@@ -141,7 +145,7 @@ class System:
         Constraint equations with the unit of length are divided by the extent of the model.
         """
         force = np.abs(np.where(self.free.ravel(), evaluation.force, 0.0)).reshape(-1, 2, 3).max(axis=(0, 2))
-        scale = np.maximum(evaluation.scale, np.finfo(float).tiny)
+        scale = np.maximum(evaluation.scale, _TINY)
         constraint = np.abs(evaluation.constraint * self._constraint_weight).max(initial=0.0)
         return float((force / scale).max()), float(constraint)
 
@@ -150,36 +154,30 @@ class System:
 
         ``dV``, ``dA`` (n, 6, 6) are the derivatives of body velocities and accelerations against body increments.
         """
-        blocks = []
-        for batch, context in zip(self.batches, evaluation.contexts, strict=True):
-            K, C, M = batch.tangent(context)
-            total = K
-            for matrix, derivative in ((C, dV), (M, dA)):
-                if matrix is not None:
-                    product = _scale_columns(matrix, derivative[batch.nodes])
-                    total = product if total is None else total + product
-            n, p = batch.nodes.shape
-            blocks.append(np.zeros(n * 36 * p * p) if total is None else total.ravel())
+        blocks = [
+            batch.tangent(context, dV, dA).ravel()
+            for batch, context in zip(self.batches, evaluation.contexts, strict=True)
+        ]
         for constraint_batch, context, own in zip(
             self.constraint_batches, evaluation.constraint_contexts, evaluation.multipliers, strict=True
         ):
             blocks.append(constraint_batch.stiffness(context, own).ravel())
-        if force_factor != 1.0:
-            blocks = [force_factor * block for block in blocks]
-        gradients = [gradient.ravel() for gradient in evaluation.gradients]
-        values = np.concatenate([*blocks, *gradients, *gradients]) if blocks else np.empty(0)
-        return np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)[:-1]
+        return self._assemble(blocks, evaluation, force_factor)
 
     def mass_matrix(self, evaluation: Evaluation) -> Array:
         """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
-        blocks = []
-        for batch, context in zip(self.batches, evaluation.contexts, strict=True):
-            n, p = batch.nodes.shape
-            M = batch.tangent(context).M if batch.inertia else None
-            blocks.append(np.zeros(n * 36 * p * p) if M is None else M.ravel())
+        none, unit = np.zeros((self.n, 6, 6)), np.broadcast_to(np.eye(6), (self.n, 6, 6))
+        blocks = [
+            (batch.tangent(context, none, unit) - batch.tangent(context, none, none)).ravel()
+            for batch, context in zip(self.batches, evaluation.contexts, strict=True)
+        ]
         blocks.extend(np.zeros(36 * b.nodes.size * b.nodes.shape[1]) for b in self.constraint_batches)
+        return self._assemble(blocks, evaluation, 1.0)
+
+    def _assemble(self, blocks: list[Array], evaluation: Evaluation, force_factor: float) -> Array:
         gradients = [gradient.ravel() for gradient in evaluation.gradients]
-        values = np.concatenate([*blocks, *gradients, *gradients]) if blocks else np.empty(0)
+        values = np.concatenate([_EMPTY, *blocks, *gradients, *gradients])
+        values[: self._force_entries] *= force_factor
         return np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)[:-1]
 
     def factor(self, values: Array) -> Solve:
@@ -257,6 +255,7 @@ class System:
             b_cols.append(np.tile(own, (1, batch.size)).ravel())
         triplet_rows = np.concatenate([np.empty(0, np.intp), *rows, *b_rows, *b_cols])
         triplet_cols = np.concatenate([np.empty(0, np.intp), *cols, *b_cols, *b_rows])
+        self._force_entries = sum(len(r) for r in rows)
         self.solver = make_solver(triplet_rows, triplet_cols, self.size)
 
 
@@ -275,12 +274,3 @@ def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
 def _components(nodes: IntArray) -> IntArray:
     """Body components ``(n, 6p)`` of the nodes of each cell."""
     return (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)
-
-
-def _scale_columns(matrix: Array, derivative: Array) -> Array:
-    """Product of ``(n, 6p, 6p)`` with the block diagonal of ``(n, p, 6, 6)``."""
-    n, p = derivative.shape[:2]
-    if p == 1:
-        return matrix @ derivative[:, 0]
-    columns = matrix.reshape(n, 6 * p, p, 6).swapaxes(1, 2)
-    return (columns @ derivative).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
