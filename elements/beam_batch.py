@@ -94,14 +94,17 @@ class BeamBatch(ElementBatch):
         if measure is not None:
             S = measure.gradient()
             material = np.swapaxes(S, -1, -2) @ material @ S + measure.hessian(stress[:, :3])
-        d_wrench = material @ Q
         if self.damping is not None:
-            d_wrench += self.damping @ (self._rate_derivative(operator, V) @ Q + _columns(Q, dV[self.nodes]))
+            material = material + self.damping @ self._rate_derivative(operator, V)
         d_operator = operator.transposed_derivative(wrench)
-        # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
-        geometric = np.concatenate([se3.dual(wrench) - d_operator, d_operator], axis=-2) @ Q
-        elastic = np.swapaxes(Q, -1, -2) @ d_wrench + np.swapaxes(self._to_section, -1, -2) @ geometric
-        return elastic + self._inertia.tangent(inertia_context, dV, dA)
+        # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench), rows in section components
+        geometric = np.concatenate([se3.dual(wrench) - d_operator, d_operator], axis=-2)
+        Qt = np.swapaxes(Q, -1, -2)
+        total = (Qt @ material + np.swapaxes(self._to_section, -1, -2) @ geometric) @ Q
+        if self.damping is not None:
+            total += Qt @ (self.damping @ _columns(Q, dV[self.nodes]))
+        total += self._inertia.tangent(inertia_context, dV, dA)
+        return total
 
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""

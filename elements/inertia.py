@@ -74,24 +74,32 @@ class Inertia:
         R, acceleration, force, spin, L = context
         n, p = self.nodes.shape
         dV, dA = dV[self.nodes], dA[self.nodes]
-        # derivative of each node's acceleration in its body frame, then of what that is in the world
-        d_acceleration = dA[..., :3, :].copy()
-        d_acceleration[..., 3:] -= so3.skew(acceleration)
-        d_moment = self.J @ dA[..., 3:, :] + (spin @ self.J - so3.skew(L)) @ dV[..., 3:, :]
+        # angular velocities and accelerations depend on the rotation increments alone
+        d_Omega, d_Omega_dot = dV[..., 3:, 3:], dA[..., 3:, 3:]
+        d_moment = self.J @ d_Omega_dot + (spin @ self.J - so3.skew(L)) @ d_Omega
+        # derivative of each mass centre's acceleration in its node frame
+        d_acceleration = dA[..., :3, :]
+        d_rotation = d_acceleration[..., 3:]
+        d_rotation -= so3.skew(acceleration)
         if self.eccentric:
             centrifugal = so3.skew(np.matvec(spin, self.center)) + spin @ self.skew_center
-            d_acceleration -= self.skew_center @ dA[..., 3:, :] + centrifugal @ dV[..., 3:, :]
-        d_world = (R @ d_acceleration).swapaxes(1, 2)
-        coupled = (self.mass[:, :, None, :, None] * d_world[:, None]).reshape(n, p, 3, 6 * p)
-        result = np.zeros((n, p, 6, 6 * p))
-        np.matmul(np.swapaxes(R, -1, -2), coupled, out=result[:, :, :3])
+            d_rotation -= self.skew_center @ d_Omega_dot + centrifugal @ d_Omega
         turned = so3.skew(force)
+        result = np.zeros((n, p, 6, p, 6))
         for i in range(p):
-            result[:, i, :3, 6 * i + 3 : 6 * i + 6] += turned[:, i]
+            for j in range(p):
+                block = d_acceleration[:, j]
+                if i != j:
+                    block = np.swapaxes(R[:, i], -1, -2) @ R[:, j] @ block
+                np.multiply(self.mass[:, i, j, None, None], block, out=result[:, i, :3, j])
+            own = result[:, i, :3, i, 3:]
+            own += turned[:, i]
         if self.eccentric:
-            result[:, :, 3:] = self.skew_center @ result[:, :, :3]
+            rows = result.reshape(n, p, 6, 6 * p)
+            np.matmul(self.skew_center, rows[:, :, :3], out=rows[:, :, 3:])
         for i in range(p):
-            result[:, i, 3:, 6 * i : 6 * i + 6] += d_moment[:, i]
+            own = result[:, i, 3:, i, 3:]
+            own += d_moment[:, i]
         return result.reshape(n, 6 * p, 6 * p)
 
     def kinetic_energy(self, motion: Motion) -> float:

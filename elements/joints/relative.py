@@ -7,7 +7,7 @@ stay regular however far a hinge turns. A drive turns the axes of a about the th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,13 +65,9 @@ class RelativeJoint(Constraint):
         relative = np.swapaxes(R_a @ self.axes[0], -1, -2) @ (R_b @ self.axes[1])
         return np.arctan2(relative[..., 1, 0], relative[..., 0, 0])
 
-    def batch_key(self) -> Hashable:
-        """Joints with as many equations of each kind share a batch, driven ones apart."""
-        return len(self.positions), len(self.cosines), self.drive is not None
-
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
-        """All joints with the same numbers of equations."""
+        """All joints of a model, whatever motions they close."""
         return RelativeBatch(constraints, number)
 
 
@@ -80,74 +76,69 @@ class Context(NamedTuple):
 
     t: float
     S: Array
+    dr: Array
     r: Array
     g_a: Array
     y: Array
 
 
 class RelativeBatch(ConstraintBatch):
-    """Joints with ``k`` position and ``l`` cosine equations.
+    """Joints with up to three position and three cosine equations each.
 
     In the body frame of a: ``S = R_a^T R_b``, ``r`` the vector from node a to the joint's point on b, directions ``G``;
-    ``Phi = G . (r - c_a)`` and ``Phi = g_a . y`` with ``y = S g_b``.
+    ``Phi = G . (r - c_a)`` and ``Phi = g_a . y`` with ``y = S g_b``. Joints that close fewer motions carry zero
+    directions, whose equations are left out by ``_rows``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         self.owners = joints
-        self.nodes = node_rows(joints, number)  # type: ignore[arg-type]
-        first = joints[0]
-        self.k, self.size = len(first.positions), len(first.equations)
-        self.length = [row < self.k for row in range(self.size)]
-        self.drives = [joint.drive for joint in joints] if first.drive is not None else None
+        self.nodes = node_rows(joints, number)
         self.c_a, self.c_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
         self.skew_c_b = so3.skew(self.c_b)
         axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
         self.G = _pick(axes_a, [joint.positions for joint in joints])
         self.g_a = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints])
         self.g_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints])
+        closed = [[k < len(closed) for k in range(3)] for j in joints for closed in (j.positions, j.cosines)]
+        self._rows = np.flatnonzero(closed)
+        self.cell, within = np.divmod(self._rows, 6)
+        self.length = within < 3
+        self._driven = np.flatnonzero([joint.drive is not None for joint in joints])
+        self._drives = [(joint, joint.drive) for joint in joints if joint.drive is not None]
         self.axis = axes_a[:, 2]
 
     def at(self, t: float) -> tuple[float, Array]:
         """Directions ``g_a`` at the angles of the drives."""
-        if self.drives is None:
+        if not self._drives:
             return t, self.g_a
-        angles = np.array(
-            [evaluate(drive, t, owner, None) for drive, owner in zip(self.drives, self.owners, strict=True) if drive]
-        )
-        turn = so3.exp(angles[:, None] * self.axis)
-        return t, np.matvec(turn[:, None], self.g_a)
+        angles = np.array([evaluate(drive, t, owner, None) for owner, drive in self._drives])
+        turned = self.g_a.copy()
+        turned[self._driven] = self.g_a[self._driven] @ so3.exp(-angles[:, None] * self.axis[self._driven])
+        return t, turned
 
-    def residual(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Context]:
-        """``Phi`` (n, k + l)."""
+    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, Context]:
+        """``Phi`` (m,) and ``B`` (m, 12)."""
         t, g_a = prescribed
         R, x = motion.R[self.nodes], motion.x[self.nodes]
-        R_a, R_b = R[:, 0], R[:, 1]
-        S = np.swapaxes(R_a, -1, -2) @ R_b
+        R_a, n = R[:, 0], len(R)
+        S = np.swapaxes(R_a, -1, -2) @ R[:, 1]
         r = np.vecmat(x[:, 1] - x[:, 0], R_a) + np.matvec(S, self.c_b)
-        y = np.matvec(S[:, None], self.g_b)
-        phi = np.concatenate([np.matvec(self.G, r - self.c_a), np.vecdot(g_a, y)], axis=-1)
-        return phi, Context(t, S, r, g_a, y)
-
-    def gradient(self, context: Context) -> Array:
-        """``B`` (n, k + l, 12)."""
-        k, S = self.k, context.S
-        B = np.zeros((len(S), self.size, 12))
-        B[:, :k] = self.G @ self._position_gradient(context)
-        if k < self.size:
-            normal = np.matvec(so3.skew(context.g_a), context.y)
-            B[:, k:, 3:6] = normal
-            B[:, k:, 9:] = -normal @ S
-        return B
-
-    def _position_gradient(self, context: Context) -> Array:
-        """``delta r = [-I, r~, S, -S c_b~] (delta_a, delta_b)``, ``(n, 3, 12)``."""
-        S = context.S
-        result = np.empty((len(S), 3, 12))
-        result[..., :3] = -so3.IDENTITY
-        result[..., 3:6] = so3.skew(context.r)
-        result[..., 6:9] = S
-        result[..., 9:] = -S @ self.skew_c_b
-        return result
+        y = self.g_b @ np.swapaxes(S, -1, -2)
+        phi = np.empty((n, 6))
+        phi[:, :3] = np.matvec(self.G, r - self.c_a)
+        phi[:, 3:] = np.vecdot(g_a, y)
+        # delta r = [-I, r~, S, -S c_b~] (delta_a, delta_b)
+        dr = np.empty((n, 3, 12))
+        dr[..., :3] = -so3.IDENTITY
+        dr[..., 3:6] = so3.skew(r)
+        dr[..., 6:9] = S
+        dr[..., 9:] = -S @ self.skew_c_b
+        normal = np.matvec(so3.skew(g_a), y)
+        B = np.zeros((n, 6, 12))
+        B[:, :3] = self.G @ dr
+        B[:, 3:, 3:6] = normal
+        B[:, 3:, 9:] = -normal @ S
+        return phi.ravel()[self._rows], B.reshape(-1, 12)[self._rows], Context(t, S, dr, r, g_a, y)
 
     def stiffness(self, context: Context, multipliers: Array) -> Array:
         """``D(B^T lambda)`` (n, 12, 12).
@@ -156,70 +147,72 @@ class RelativeBatch(ConstraintBatch):
         are ``sum lambda g_a x y`` on a and minus that, turned by ``S^T``, on b; their derivatives are all made of
         ``P = sum lambda (y g_a^T - (y . g_a) I)``, because ``g_a~ y~ = y g_a^T - (y . g_a) I``.
         """
-        k, S = self.k, context.S
+        S, n = context.S, len(self.nodes)
         St = np.swapaxes(S, -1, -2)
-        g = np.vecmat(multipliers[:, :k], self.G)
+        own = np.zeros(6 * n)
+        own[self._rows] = multipliers
+        own = own.reshape(n, 6)
+        g = np.vecmat(own[:, :3], self.G)
         skew_g = so3.skew(g)
-        K = np.zeros((len(S), 12, 12))
-        K[:, 3:6] = skew_g @ self._position_gradient(context)
+        P = np.swapaxes(context.y, -1, -2) @ (own[:, 3:, None] * context.g_a)
+        P -= np.trace(P, axis1=1, axis2=2)[:, None, None] * so3.IDENTITY
+        PS = P @ S
+        K = np.zeros((n, 12, 12))
         K[:, 6:9, 3:6] = -St @ skew_g
         K[:, 6:9, 9:] = so3.skew(np.vecmat(g, S))
-        K[:, 9:] = self.skew_c_b @ K[:, 6:9]
-        if k < self.size:
-            scaled = multipliers[:, k:, None] * context.g_a
-            P = np.swapaxes(context.y, -1, -2) @ scaled
-            trace = P[:, 0, 0] + P[:, 1, 1] + P[:, 2, 2]
-            P -= trace[:, None, None] * so3.IDENTITY
-            PS = P @ S
-            K[:, 3:6, 3:6] += P
-            K[:, 3:6, 9:] -= PS
-            K[:, 9:, 3:6] -= np.swapaxes(PS, -1, -2)
-            K[:, 9:, 9:] += np.swapaxes(PS, -1, -2) @ S
+        np.matmul(self.skew_c_b, K[:, 6:9], out=K[:, 9:])
+        np.matmul(skew_g, context.dr, out=K[:, 3:6])
+        for rows, columns, block in (
+            (slice(3, 6), slice(3, 6), P),
+            (slice(3, 6), slice(9, 12), -PS),
+            (slice(9, 12), slice(3, 6), -np.swapaxes(PS, -1, -2)),
+            (slice(9, 12), slice(9, 12), St @ np.swapaxes(P, -1, -2) @ S),
+        ):
+            part = K[:, rows, columns]
+            part += block
         return K
 
     def rate(self, context: Context) -> Array:
-        """``Phi_t`` (n, k + l): the drive turns the axes of a."""
-        result = np.zeros((len(context.S), self.size))
-        if self.drives is not None:
-            speed, _ = self._drive_rates(context.t)
-            result[:, self.k :] = speed[:, None] * np.vecdot(np.cross(self.axis[:, None], context.g_a), context.y)
-        return result
+        """``Phi_t`` (m,): the drives turn the axes of a."""
+        speed, _ = self._drive_rates(context.t)
+        result = np.zeros((len(speed), 6))
+        result[:, 3:] = speed[:, None] * np.vecdot(np.cross(self.axis[:, None], context.g_a), context.y)
+        return result.ravel()[self._rows]
 
     def curvature(self, context: Context, motion: Motion) -> Array:
-        """``Z(V, V) + 2 Phi_tq V + Phi_tt`` (n, k + l).
-
-        Second derivatives along a motion with constant body velocities; for the cosines, that of
-        ``(turned g_a) . S g_b`` with the angular velocity of the axes of a relative to b.
-        """
-        _, S, r, g_a, y = context
+        """``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): second derivative along a motion with constant body velocities."""
+        S, r, g_a = context.S, context.r, context.g_a
         V = motion.V[self.nodes]
         U_a, W_a, U_b, W_b = V[:, 0, :3], V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
         # r' = S (U_b + W_b x c_b) - U_a - W_a x r, S' = S W_b~ - W_a~ S
-        arm = np.matvec(S, U_b + np.cross(W_b, self.c_b))
-        r1 = arm - U_a - np.cross(W_a, r)
+        point = U_b + np.cross(W_b, self.c_b)
+        r1 = np.matvec(S, point) - U_a - np.cross(W_a, r)
         S1 = S @ so3.skew(W_b) - so3.skew(W_a) @ S
-        r2 = np.matvec(S1, U_b + np.cross(W_b, self.c_b)) - np.cross(W_a, r1)
+        r2 = np.matvec(S1, point) - np.cross(W_a, r1)
         S2 = S1 @ so3.skew(W_b) - so3.skew(W_a) @ S1
-        y1, y2 = np.matvec(S1[:, None], self.g_b), np.matvec(S2[:, None], self.g_b)
-        speed, acceleration = self._drive_rates(context.t)
+        y1, y2 = (self.g_b @ np.swapaxes(rate, -1, -2) for rate in (S1, S2))
+        speed, acceleration = (rate[:, None, None] for rate in self._drive_rates(context.t))
         axis = self.axis[:, None]
         along = np.cross(axis, g_a)
-        g1 = speed[:, None, None] * along
-        g2 = acceleration[:, None, None] * along + speed[:, None, None] ** 2 * np.cross(axis, along)
-        cosines = np.vecdot(g_a, y2) + 2 * np.vecdot(g1, y1) + np.vecdot(g2, y)
-        return np.concatenate([np.matvec(self.G, r2), cosines], axis=-1)
+        g1 = speed * along
+        g2 = acceleration * along + speed**2 * np.cross(axis, along)
+        cosines = np.vecdot(g_a, y2) + 2 * np.vecdot(g1, y1) + np.vecdot(g2, context.y)
+        return np.concatenate([np.matvec(self.G, r2), cosines], axis=-1).ravel()[self._rows]
 
     def _drive_rates(self, t: float) -> tuple[Array, Array]:
-        if self.drives is None:
-            return np.zeros(len(self.nodes)), np.zeros(len(self.nodes))
-        rates = np.array([derivatives(drive, t) for drive in self.drives if drive])
-        return rates[:, 0], rates[:, 1]
+        """Angular velocities and accelerations ``(n,)`` of the drives."""
+        rates = np.zeros((2, len(self.nodes)))
+        for row, (_, drive) in zip(self._driven, self._drives, strict=True):
+            rates[:, row] = derivatives(drive, t)
+        return rates[0], rates[1]
 
 
 def _pick(axes: Array, choice: Sequence[Sequence[int]]) -> Array:
-    """Rows ``(n, k, 3)`` of the axes ``(n, 3, 3)``; also right for no rows at all."""
-    index = np.array(choice, dtype=np.intp).reshape(len(axes), -1)
-    return np.take_along_axis(axes, index[:, :, None], axis=1)
+    """The chosen rows of the axes ``(n, 3, 3)``, filled up with zeros to ``(n, 3, 3)``."""
+    result = np.zeros_like(axes)
+    for picked, own, rows in zip(result, axes, choice, strict=True):
+        picked[: len(rows)] = own[list(rows)]
+    return result
 
 
 def axes_about(axis: Array) -> Array:

@@ -16,6 +16,7 @@ from fem_mbs.arrays import Array
 
 SWITCH = 2.0
 TERMS = 26
+_EXPONENTS = np.arange(float(TERMS))[:, None]
 
 
 def _derivative(series: list[Fraction]) -> list[Fraction]:
@@ -52,11 +53,7 @@ class Family:
         """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
         x = phi_squared.ravel()
         large = x.max(initial=0.0) > SWITCH**2
-        powers = np.empty((TERMS, x.size))
-        powers[0] = 1.0
-        powers[1:] = np.minimum(x, SWITCH**2) if large else x
-        np.multiply.accumulate(powers, out=powers)
-        values = self.series @ powers
+        values: Array = self.series @ (np.minimum(x, SWITCH**2) if large else x) ** _EXPONENTS
         if large:
             where = x > SWITCH**2
             values[:, where] = self.closed(np.sqrt(x[where]))

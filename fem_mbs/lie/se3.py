@@ -127,7 +127,8 @@ class InverseTangent:
         inner = partial(b * u1) + A @ partial(b * u0)
         result = partial(0.5 * u0 + a * u1 + b * u3) + A @ (partial(a * u0 + b * u2) + A @ inner)
         along = self._slope * (self.phi_squared[..., None] * u2 + u4)
-        result[..., 3:] += along[..., :, None] * self.w[..., None, :]
+        rotation = result[..., 3:]
+        rotation += along[..., :, None] * self.w[..., None, :]
         return result
 
 

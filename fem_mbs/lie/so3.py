@@ -29,7 +29,7 @@ for _i in range(3):
 _QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
 _QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
 _ONE_FLAT = np.eye(4).reshape(16)
-_TINY = float(np.finfo(float).tiny)
+_SMALLEST = 1e-300
 
 
 def skew(a: Array) -> Array:
@@ -59,10 +59,9 @@ def log(R: Array) -> Array:
     """Rotation vectors ``(..., 3)`` of rotation matrices, length at most pi; right up to pi (quaternion)."""
     q = _quaternion_row(R)
     axis, cosine = q[..., 1:], q[..., 0]
-    sine = np.sqrt(np.vecdot(axis, axis))
-    # 2 atan(sine/cosine)/sine is regular at zero; the smallest number keeps 0/0 away and 2/cosine is the limit
-    ratio = np.where(sine > 0.0, np.arctan2(sine, cosine) / np.maximum(sine, _TINY), 1.0 / np.maximum(cosine, _TINY))
-    return (2.0 * ratio)[..., None] * axis
+    # 2 atan(sine/cosine)/sine is regular at zero; the smallest sine keeps 0/0 away
+    sine = np.maximum(np.sqrt(np.vecdot(axis, axis)), _SMALLEST)
+    return (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
 
 
 def _quaternion_row(R: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.model.element import Numbering
 from fem_mbs.model.motion import Motion
@@ -48,37 +48,34 @@ class Constraint:
 
 
 class ConstraintBatch:
-    """All constraints of one kind as arrays: ``n`` constraints of ``m`` equations on ``p`` nodes each.
+    """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
     To write one:
 
-    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``size`` is ``m``.
+    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``cell`` (m,) the constraint of each
+       equation, in ascending order.
     2. ``length`` (m,) is True for equations in units of length, False for those without unit.
     3. ``at(t)`` evaluates what depends on time alone, once a step.
-    4. ``residual(motion, prescribed)`` returns ``Phi`` (n, m) and a context for the functions below.
-    5. ``gradient(context)`` returns ``B`` (n, m, 6p): ``delta Phi = B (delta U, delta theta)`` in body increments.
-    6. ``stiffness(context, multipliers)`` returns ``D(B^T lambda)`` (n, 6p, 6p), multipliers (n, m).
-    7. ``rate(context)`` returns ``Phi_t`` (n, m), so that ``B V + Phi_t = 0``.
-    8. ``curvature(context, motion)`` returns ``Z(V, V) + 2 Phi_tq V + Phi_tt`` (n, m): the part of the second time
+    4. ``evaluate(motion, prescribed)`` returns ``Phi`` (m,), its gradient ``B`` (m, 6p) in body increments,
+       ``delta Phi = B (delta U, delta theta)``, and a context for the functions below.
+    5. ``stiffness(context, multipliers)`` returns ``D(B^T lambda)`` (n, 6p, 6p), multipliers (m,).
+    6. ``rate(context)`` returns ``Phi_t`` (m,), so that ``B V + Phi_t = 0``.
+    7. ``curvature(context, motion)`` returns ``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): the part of the second time
        derivative of ``Phi`` that is left when every body velocity ``V`` is held constant.
     """
 
     nodes: IntArray
     owners: Sequence[Constraint]
-    size: int
-    length: Sequence[bool]
+    cell: IntArray
+    length: BoolArray
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
         return None
 
-    def residual(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
-        """``Phi`` and the context of its derivatives."""
-        raise NotImplementedError(f"{type(self).__name__} must define residual(motion, prescribed)")
-
-    def gradient(self, context: Any) -> Array:
-        """Constraint gradient ``B`` in body increments."""
-        raise NotImplementedError(f"{type(self).__name__} must define gradient(context)")
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
+        """``Phi``, its gradient ``B`` and the context of further derivatives."""
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda)``."""

@@ -157,9 +157,8 @@ class Solution:
         place = self.system.constraint_rows(joint)
         wrenches = np.empty((len(self.t), 6))
         for k, motion in enumerate(self._motions()):
-            _, context = place.batch.residual(motion, place.batch.at(motion.t))
-            gradient = place.batch.gradient(context)[place.index]
-            wrenches[k] = -(self.multipliers_all[k, place.rows] @ gradient)[-6:]
+            _, gradient, _ = place.batch.evaluate(motion, place.batch.at(motion.t))
+            wrenches[k] = -(self.multipliers_all[k, place.rows] @ gradient[place.own])[-6:]
         R = self.rotation(joint.nodes[-1])
         moment = wrenches[:, 3:] - np.cross(joint.offset, wrenches[:, :3])
         return np.matvec(R, wrenches[:, :3]), np.matvec(R, moment)

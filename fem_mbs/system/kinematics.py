@@ -45,8 +45,9 @@ class R3xSO3:
     def derivatives(V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
         """Derivatives of ``V`` and ``A`` against the body increment, where ``delta v = gamma P^-1 T delta``."""
         dV, dA = gamma * T, beta * T
-        dV[:, :3, 3:] += so3.skew(V[:, :3])
-        dA[:, :3, 3:] += so3.skew(A[:, :3])
+        # T is block diagonal: its upper right block is zero and can be overwritten
+        dV[:, :3, 3:] = so3.skew(V[:, :3])
+        dA[:, :3, 3:] = so3.skew(A[:, :3])
         return dV, dA
 
 

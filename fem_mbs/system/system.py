@@ -16,6 +16,7 @@ from fem_mbs.system.linear import Solve, make_solver
 
 
 _EMPTY = np.empty(0)
+_NO_INDEX = np.empty(0, np.intp)
 _TINY = float(np.finfo(float).tiny)
 
 
@@ -31,7 +32,7 @@ class Evaluation(NamedTuple):
     contexts: list[Any]
     gradients: list[Array]
     constraint_contexts: list[Any]
-    multipliers: list[Array]
+    multipliers: Array
 
 
 class Prescribed(NamedTuple):
@@ -43,10 +44,10 @@ class Prescribed(NamedTuple):
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """Where the equations of a constraint stand: ``batch`` and ``index`` in it, ``rows`` in the multipliers."""
+    """Where the equations of a constraint stand: ``own`` rows in its batch, ``rows`` in all multipliers."""
 
     batch: ConstraintBatch
-    index: int
+    own: slice
     rows: slice
 
 
@@ -84,6 +85,7 @@ class System:
         self.free = _free(self.nodes)
         self.n_free = int(self.free.sum())
         self.equation = np.where(self.free.ravel(), np.cumsum(self.free.ravel()) - 1, -1)
+        self._free_weight = self.free.ravel().astype(float)
         self._free_rows = np.flatnonzero(self.free.ravel())
         self.batches: list[ElementBatch] = [
             type(group[0]).batch(group, self.row) for group in _grouped(model.elements)
@@ -117,23 +119,19 @@ class System:
             force, context = batch.force(motion, data)
             forces.append(force.ravel())
             contexts.append(context)
-        constraints, gradients, constraint_contexts, split = [], [], [], []
+        constraints, gradients, constraint_contexts = [], [], []
         for constraint_batch, data, rows in zip(
             self.constraint_batches, prescribed.constraints, self._constraint_slices, strict=True
         ):
-            phi, context = constraint_batch.residual(motion, data)
-            gradient = constraint_batch.gradient(context)
-            own = multipliers[rows].reshape(phi.shape)
-            forces.append(np.vecmat(own, gradient).ravel())
-            constraints.append(phi.ravel())
+            phi, gradient, context = constraint_batch.evaluate(motion, data)
+            forces.append((multipliers[rows, None] * gradient).ravel())
+            constraints.append(phi)
             gradients.append(gradient)
             constraint_contexts.append(context)
-            split.append(own)
         flat = np.concatenate([_EMPTY, *forces])
         force = np.bincount(self._force_slots, flat, minlength=6 * self.n)
-        scale = np.abs(flat).reshape(-1, 2, 3).max(axis=(0, 2), initial=0.0)
         constraint = np.concatenate([_EMPTY, *constraints])
-        return Evaluation(force, constraint, scale, contexts, gradients, constraint_contexts, split)
+        return Evaluation(force, constraint, _largest(flat), contexts, gradients, constraint_contexts, multipliers)
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
@@ -144,10 +142,9 @@ class System:
 
         Constraint equations with the unit of length are divided by the extent of the model.
         """
-        force = np.abs(np.where(self.free.ravel(), evaluation.force, 0.0)).reshape(-1, 2, 3).max(axis=(0, 2))
-        scale = np.maximum(evaluation.scale, _TINY)
+        force = _largest(evaluation.force * self._free_weight)
         constraint = np.abs(evaluation.constraint * self._constraint_weight).max(initial=0.0)
-        return float((force / scale).max()), float(constraint)
+        return float((force / (evaluation.scale + _TINY)).max()), float(constraint)
 
     def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
         """Stored values of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``.
@@ -158,10 +155,10 @@ class System:
             batch.tangent(context, dV, dA).ravel()
             for batch, context in zip(self.batches, evaluation.contexts, strict=True)
         ]
-        for constraint_batch, context, own in zip(
-            self.constraint_batches, evaluation.constraint_contexts, evaluation.multipliers, strict=True
+        for constraint_batch, context, rows in zip(
+            self.constraint_batches, evaluation.constraint_contexts, self._constraint_slices, strict=True
         ):
-            blocks.append(constraint_batch.stiffness(context, own).ravel())
+            blocks.append(constraint_batch.stiffness(context, evaluation.multipliers[rows]).ravel())
         return self._assemble(blocks, evaluation, force_factor)
 
     def mass_matrix(self, evaluation: Evaluation) -> Array:
@@ -216,47 +213,51 @@ class System:
             raise ModelError(f"{constraint} is not part of this model") from None
 
     def _hidden(self, evaluation: Evaluation, V: Array, rest: list[Array]) -> Array:
-        parts = []
-        for batch, gradient, own in zip(self.constraint_batches, evaluation.gradients, rest, strict=True):
-            velocity = V[batch.nodes].reshape(len(batch.nodes), -1)
-            parts.append((np.matvec(gradient, velocity) + own).ravel())
-        return np.concatenate(parts) if parts else np.empty(0)
+        parts = [
+            np.vecdot(gradient, V[batch.nodes].reshape(len(batch.nodes), -1)[batch.cell]) + own
+            for batch, gradient, own in zip(self.constraint_batches, evaluation.gradients, rest, strict=True)
+        ]
+        return np.concatenate([_EMPTY, *parts])
 
     def _number_constraints(self) -> None:
         self._constraint_slices: list[slice] = []
         self._constraint_rows: dict[Constraint, ConstraintRows] = {}
         self.constraint_owner: list[tuple[Constraint, str]] = []
-        weights: list[float] = []
-        start = 0
+        weights = [_EMPTY]
+        self.m = 0
         for batch in self.constraint_batches:
-            self._constraint_slices.append(slice(start, start + len(batch.nodes) * batch.size))
+            self._constraint_slices.append(slice(self.m, self.m + len(batch.cell)))
+            weights.append(np.where(batch.length, 1.0 / self.length, 1.0))
             for index, owner in enumerate(batch.owners):
-                rows = slice(start + index * batch.size, start + (index + 1) * batch.size)
-                self._constraint_rows[owner] = ConstraintRows(batch, index, rows)
+                own = slice(*np.searchsorted(batch.cell, [index, index + 1]))
+                rows = slice(self.m + own.start, self.m + own.stop)
+                self._constraint_rows[owner] = ConstraintRows(batch, own, rows)
                 self.constraint_owner.extend((owner, equation) for equation in owner.equations)
-                weights.extend(1.0 / self.length if unit else 1.0 for unit in batch.length)
-            start += len(batch.nodes) * batch.size
-        self.m = start
+            self.m += len(batch.cell)
         self.size = self.n_free + self.m
-        self._constraint_weight = np.array(weights)
+        self._constraint_weight = np.concatenate(weights)
 
     def _store_pattern(self) -> None:
-        columns = [_components(batch.nodes) for batch in (*self.batches, *self.constraint_batches)]
-        self._force_slots = np.concatenate([c.ravel() for c in columns]) if columns else np.empty(0, np.intp)
-        equations = [self.equation[c] for c in columns]
+        elements = [_components(batch.nodes) for batch in self.batches]
+        joints = [_components(batch.nodes) for batch in self.constraint_batches]
+        by_equation = [own[batch.cell] for own, batch in zip(joints, self.constraint_batches, strict=True)]
+        self._force_slots = np.concatenate([_NO_INDEX, *(c.ravel() for c in (*elements, *by_equation))])
+        equations = [self.equation[c] for c in (*elements, *joints)]
         rows = [np.repeat(e, e.shape[1], axis=1).ravel() for e in equations]
         cols = [np.tile(e, (1, e.shape[1])).ravel() for e in equations]
         b_rows, b_cols = [], []
-        for batch, own, part in zip(
-            self.constraint_batches, equations[len(self.batches) :], self._constraint_slices, strict=True
-        ):
-            multiplier = self.n_free + np.arange(part.start, part.stop).reshape(-1, batch.size)
-            b_rows.append(np.repeat(multiplier, own.shape[1], axis=1).ravel())
-            b_cols.append(np.tile(own, (1, batch.size)).ravel())
-        triplet_rows = np.concatenate([np.empty(0, np.intp), *rows, *b_rows, *b_cols])
-        triplet_cols = np.concatenate([np.empty(0, np.intp), *cols, *b_cols, *b_rows])
+        for own, part in zip(by_equation, self._constraint_slices, strict=True):
+            b_rows.append(np.repeat(self.n_free + np.arange(part.start, part.stop), own.shape[1]))
+            b_cols.append(self.equation[own].ravel())
+        triplet_rows = np.concatenate([_NO_INDEX, *rows, *b_rows, *b_cols])
+        triplet_cols = np.concatenate([_NO_INDEX, *cols, *b_cols, *b_rows])
         self._force_entries = sum(len(r) for r in rows)
         self.solver = make_solver(triplet_rows, triplet_cols, self.size)
+
+
+def _largest(values: Array) -> Array:
+    """Largest absolute force and moment ``(2,)`` of values that come in sixes."""
+    return np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)  # type: ignore[no-any-return]
 
 
 def _free(nodes: list[Node]) -> BoolArray:
