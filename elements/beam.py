@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +15,20 @@ from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model import Element, ElementBatch, Model, Node, Numbering, direction, vector
+from fem_mbs.model import (
+    Element,
+    ElementBatch,
+    Model,
+    Node,
+    Numbering,
+    check_node,
+    direction,
+    instance,
+    make_node,
+    number,
+    shown,
+    vector,
+)
 
 
 class Beam(Element):
@@ -28,10 +42,11 @@ class Beam(Element):
     section : BeamSection
         Its cross-section.
     y_axis : (3,), optional
-        World direction of the section's y axis (its part across the beam). By default y is horizontal and z points up at
-        the start, the world's y for a vertical start, and turns as little as possible along the chain.
+        World direction of the section's y axis (its part across the beam). By default y is horizontal and z points up
+        at the start, the world's y for a vertical start, and turns as little as possible along the chain.
     interpolation : {"SE3", "R3xSO3"}
-        Constant strain in se(3), or linear centre line with one-point quadrature; independent of the group of the nodes.
+        Constant strain in se(3), or linear centre line with one-point quadrature; independent of the group of the
+        nodes.
 
     Attributes
     ----------
@@ -58,15 +73,12 @@ class Beam(Element):
         y_axis: ArrayLike | None = None,
         interpolation: str = "SE3",
     ) -> None:
-        self.nodes = tuple(nodes)
-        label = str(self) if self.nodes else "Beam"
-        if len(self.nodes) < 2:
-            raise ModelError(f"{label}: a beam needs at least two nodes, received {len(self.nodes)}")
-        if not isinstance(section, BeamSection):
-            raise ModelError(f"{label}: section must be a BeamSection, received {section!r}")
+        self.nodes = _chain(nodes)
+        label = str(self)
+        instance(section, BeamSection, f"{label}: section")
         if interpolation not in INTERPOLATIONS:
             raise ModelError(
-                f"{label}: interpolation must be one of {', '.join(INTERPOLATIONS)}, received {interpolation!r}"
+                f"{label}: interpolation must be one of {', '.join(INTERPOLATIONS)}, received {shown(interpolation)}"
             )
         self.section = section
         self.interpolation = interpolation
@@ -98,20 +110,27 @@ class Beam(Element):
         ``start_node`` and ``end_node`` are used as the ends where given; they must be at ``start`` and ``end``.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
-        if int(elements) != elements or elements < 1:
+        instance(model, Model, f"{label}: model")
+        count = int(number(elements, f"{label}: elements"))
+        if count != elements or count < 1:
             raise ModelError(f"{label}: elements must be a whole number of at least 1, received {elements}")
         first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
         span = float(np.linalg.norm(last - first))
         if span == 0.0:
             raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
         for what, node, place in (("start", start_node, first), ("end", end_node, last)):
-            if node is not None and np.linalg.norm(node.position - place) > 1e-9 * span:
-                raise ModelError(f"{label}: {node} is at {node.position}, not at the {what} of the beam {place}")
+            if node is not None:
+                position = check_node(node, f"{label}: {what}_node").position
+                if np.linalg.norm(position - place) > 1e-9 * span:
+                    raise ModelError(f"{label}: {node} is at {position}, not at the {what} of the beam {place}")
+        # bad arguments are refused on a trial, before the model gets nodes
+        trial = [make_node(f"{name or ''}[{k}]", model.group, p) for k, p in ((0, first), (count, last))]
+        cls(trial, section, y_axis, interpolation)
         nodes = []
-        for k in range(elements + 1):
-            given = start_node if k == 0 else end_node if k == elements else None
+        for k in range(count + 1):
+            given = start_node if k == 0 else end_node if k == count else None
             label_k = None if name is None else f"{name}[{k}]"
-            nodes.append(given or model.add_node(first + (last - first) * (k / elements), name=label_k))
+            nodes.append(given or model.add_node(first + (last - first) * (k / count), name=label_k))
         return model.add(cls(nodes, section, y_axis, interpolation), name=name)
 
     def section_forces(self, x: Array, R: Array) -> Array:
@@ -158,6 +177,19 @@ class Beam(Element):
     def batch(cls, elements: Sequence[Beam], number: Numbering) -> ElementBatch:
         """The elements of all beams."""
         return BeamBatch(elements, number)
+
+
+def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    if not isinstance(nodes, Iterable):
+        raise ModelError(f"Beam: nodes must be a sequence of nodes, received {shown(nodes)}")
+    chain = tuple(check_node(node, f"Beam: nodes[{k}]") for k, node in enumerate(nodes))
+    if len(chain) < 2:
+        raise ModelError(f"Beam: a beam needs at least two nodes, received {len(chain)}")
+    closed = chain[0] is chain[-1] and len(chain) > 3
+    for node, times in Counter(chain[1:] if closed else chain).items():
+        if times > 1:
+            raise ModelError(f"Beam: {node} is {times} times in the chain; only a closed ring may end where it starts")
+    return chain
 
 
 def pairs(values: Array, axis: int = 0) -> Array:

@@ -48,20 +48,33 @@ def _tangents(directions: Array, lengths: Array) -> Array:
 
 
 def _frames(tangents: Array, y_axis: Array | None, label: str) -> Array:
+    """Frames from tangents: their y axes are the part of ``y_axis`` across the beam, or are carried along it."""
     frames = np.empty((*tangents.shape, 3))
-    carried = _default_y(tangents[0, 0]) if y_axis is None else y_axis
+    before, carried = tangents[0, 0], _default_y(tangents[0, 0])
     for k, end in np.ndindex(*tangents.shape[:2]):
         e1 = tangents[k, end]
+        carried = _carry(carried, before, e1) if y_axis is None else y_axis
         across = carried - (carried @ e1) * e1
         if np.linalg.norm(across) < PARALLEL * np.linalg.norm(carried):
             raise ModelError(
-                f"{label}: y_axis {carried} is parallel to the beam in element {k + 1}; give a world direction across it"
+                f"{label}: y_axis {carried} is parallel to the beam in element {k + 1}; give a world direction across "
+                "the beam"
+            )
+        if end == 1 and across @ frames[k, 0, :, 1] < 0.0:
+            raise ModelError(
+                f"{label}: the section would turn over within element {k + 1}, because y_axis {carried} becomes "
+                "parallel to the beam there; give a world direction across the beam"
             )
         e2 = across / np.linalg.norm(across)
         frames[k, end] = np.stack([e1, e2, np.cross(e1, e2)], axis=-1)
-        if y_axis is None:
-            carried = e2
+        before, carried = e1, e2
     return frames
+
+
+def _carry(v: Array, a: Array, b: Array) -> Array:
+    """Turn ``v``, perpendicular to the unit vector ``a``, by the smallest rotation from ``a`` to ``b``."""
+    cosine = a @ b
+    return v if cosine < PARALLEL - 1.0 else v - (b @ v) / (1.0 + cosine) * (a + b)
 
 
 def _default_y(e1: Array) -> Array:

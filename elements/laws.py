@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import LawError, ModelError
+from fem_mbs.model import number, real, shown
 
 DIFFERENCE_STEP = 1e-3
 
@@ -27,7 +28,8 @@ class SpinUp:
     duration: float
 
     def __post_init__(self) -> None:
-        if not self.duration > 0.0:
+        number(self.rate, "SpinUp: rate")
+        if number(self.duration, "SpinUp: duration") <= 0.0:
             raise ModelError(f"SpinUp: duration must be positive, received {self.duration}")
 
     def __call__(self, t: float) -> float:
@@ -48,22 +50,22 @@ class SpinUp:
         return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
 
 
-def derivatives(law: Callable[[float], float], t: float) -> tuple[float, float]:
-    """First and second derivative of a law at ``t``.
+def derivatives(law: Callable[[float], float], t: float, owner: object = "law") -> tuple[float, float]:
+    """First and second derivative of a law at ``t``; an error names the object that owns it.
 
     From its methods ``velocity`` and ``acceleration`` if it has them, else from fourth-order differences over 4 ms
     (forward ones near t = 0, where a law need not exist before the start).
     """
     if hasattr(law, "velocity") and hasattr(law, "acceleration"):
-        return float(law.velocity(t)), float(law.acceleration(t))
+        return float(evaluate(law.velocity, t, owner, None)), float(evaluate(law.acceleration, t, owner, None))
     h = DIFFERENCE_STEP
     if t >= 2 * h:
-        f = [law(t + k * h) for k in range(-2, 3)]
+        f = [float(evaluate(law, t + k * h, owner, None)) for k in range(-2, 3)]
         return (
             (f[0] - 8 * f[1] + 8 * f[3] - f[4]) / (12 * h),
             (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h),
         )
-    f = [law(t + k * h) for k in range(6)]
+    f = [float(evaluate(law, t + k * h, owner, None)) for k in range(6)]
     first = (-137 * f[0] + 300 * f[1] - 300 * f[2] + 200 * f[3] - 75 * f[4] + 12 * f[5]) / (60 * h)
     second = (45 * f[0] - 154 * f[1] + 214 * f[2] - 156 * f[3] + 61 * f[4] - 10 * f[5]) / (12 * h * h)
     return first, second
@@ -75,11 +77,12 @@ def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | N
     ``size`` is the expected number of components, None for a single number.
     """
     try:
-        value = np.asarray(law(t), dtype=float)
+        given = law(t)
     except Exception as error:
-        raise MotionError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
-    expected = () if size is None else (size,)
-    if value.shape != expected or not np.isfinite(value).all():
+        raise LawError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
+    value = real(given)
+    if value is None or value.shape != (() if size is None else (size,)) or not np.isfinite(value).all():
         wanted = "one finite number" if size is None else f"{size} finite numbers"
-        raise MotionError(f"{owner}: its function of time must return {wanted}, received {value} at t = {t:.6g} s")
+        received = shown(given) if value is None else value
+        raise LawError(f"{owner}: its function of time must return {wanted}, received {received} at t = {t:.6g} s")
     return value

@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import evaluate
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, node_rows, vector
+from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, check_node, node_rows, vector
 
 Value = ArrayLike | Callable[[float], ArrayLike]
 
@@ -24,19 +24,13 @@ class Load(Element):
     value: Any
 
     def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike) -> None:
+        self.nodes = (check_node(node, f"{type(self).__name__}: node"),)
         label = f"{type(self).__name__} on {node}"
-        self.nodes = (node,)
         self.value = value if callable(value) else vector(value, f"{label}: value")
         if frame not in ("world", "body"):
             raise ModelError(f"{label}: frame must be 'world' or 'body', received {frame!r}")
         self.frame = frame
         self.point = vector(point, f"{label}: point")
-
-    def wrench(self, t: float) -> Array:
-        """Force and moment ``(6,)`` at time ``t``, in the frame of the load, at its point."""
-        result = np.zeros(6)
-        result[self.part] = evaluate(self.value, t, self, 3) if callable(self.value) else self.value
-        return result
 
     def batch_key(self) -> Hashable:
         """Loads in one frame share a batch."""
@@ -95,10 +89,18 @@ class BodyLoads(ElementBatch):
         self.owners = loads
         self.nodes = node_rows(loads, number)
         self._lever = so3.skew(np.array([load.point for load in loads]))
+        self._constant = np.zeros((len(loads), 6))
+        self._functions = [(row, load) for row, load in enumerate(loads) if callable(load.value)]
+        for row, load in enumerate(loads):
+            if not callable(load.value):
+                self._constant[row, load.part] = load.value
 
     def at(self, t: float) -> Array:
         """Wrenches ``(n, 6)`` at their points."""
-        return np.array([load.wrench(t) for load in self.owners])  # type: ignore[attr-defined]
+        wrenches = self._constant.copy()
+        for row, load in self._functions:
+            wrenches[row, load.part] = evaluate(load.value, t, load, 3)
+        return wrenches
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
         """Minus the wrench at the node."""

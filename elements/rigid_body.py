@@ -10,7 +10,21 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Element, ElementBatch, Energy, Motion, Node, Numbering, node_rows, number, vector
+from fem_mbs.model import (
+    Element,
+    ElementBatch,
+    Energy,
+    Motion,
+    Node,
+    Numbering,
+    check_node,
+    is_symmetric,
+    node_rows,
+    number,
+    real,
+    shown,
+    vector,
+)
 
 
 class RigidBody(Element):
@@ -39,7 +53,7 @@ class RigidBody(Element):
     """
 
     def __init__(self, node: Node, mass: float, inertia: ArrayLike, center_of_mass: ArrayLike = (0, 0, 0)) -> None:
-        self.nodes = (node,)
+        self.nodes = (check_node(node, "RigidBody: node"),)
         self.mass = number(mass, f"RigidBody on {node}: mass", positive=True)
         self.inertia = _inertia_matrix(inertia, f"RigidBody on {node}: inertia")
         self.center_of_mass = vector(center_of_mass, f"RigidBody on {node}: center_of_mass")
@@ -51,7 +65,7 @@ class RigidBody(Element):
 
 
 class PointMass(Element):
-    """A mass without rotational inertia on a node; the node needs rotational inertia from elsewhere or a fixed rotation.
+    """A mass without rotational inertia on a node, which needs that from elsewhere or a fixed rotation.
 
     Parameters
     ----------
@@ -62,7 +76,7 @@ class PointMass(Element):
     """
 
     def __init__(self, node: Node, mass: float) -> None:
-        self.nodes = (node,)
+        self.nodes = (check_node(node, "PointMass: node"),)
         self.mass = number(mass, f"PointMass on {node}: mass", positive=True)
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)
@@ -101,11 +115,11 @@ class BodyBatch(ElementBatch):
 
 
 def _inertia_matrix(value: ArrayLike, label: str) -> Array:
-    result = np.array(value, dtype=float)
-    if result.shape == (3,):
+    result = real(value)
+    if result is not None and result.shape == (3,):
         result = np.diag(result)
-    if result.shape != (3, 3) or not np.isfinite(result).all() or not np.allclose(result, result.T):
-        raise ModelError(f"{label} must be 3 principal values or a symmetric 3x3 matrix, received {value!r}")
+    if result is None or not is_symmetric(result, 3):
+        raise ModelError(f"{label} must be 3 principal values or a symmetric 3x3 matrix, received {shown(value)}")
     principal = np.linalg.eigvalsh(result)
     if principal[0] <= 0.0:
         raise ModelError(f"{label} must be positive, received principal values {principal}; a PointMass has none")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model import number
+from fem_mbs.model import is_symmetric, number, real, shown
 
 CIRCLE_POINTS = 24
 
@@ -57,9 +57,7 @@ class BeamSection:
     center: Array
     outline: Array
 
-    def __init__(
-        self, EA: float, GA: ArrayLike, GJ: float, EI: ArrayLike, mass: float, inertia: ArrayLike
-    ) -> None:
+    def __init__(self, EA: float, GA: ArrayLike, GJ: float, EI: ArrayLike, mass: float, inertia: ArrayLike) -> None:
         stiffness = np.array(
             [
                 number(EA, "BeamSection: EA", positive=True),
@@ -69,10 +67,11 @@ class BeamSection:
             ]
         )
         density = number(mass, "BeamSection: mass", positive=True)
-        j = np.array(inertia, dtype=float)
-        if j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
+        j = real(inertia)
+        if j is None or j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
             raise ModelError(
-                f"BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), received {inertia!r}"
+                "BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), "
+                f"received {shown(inertia)}"
             )
         # without a shape: a rectangle with the same inertia, so that pictures show a plausible size
         height, width = np.sqrt(12.0 * np.maximum(j[1:], 1e-12 * j[0]) / density)
@@ -98,6 +97,7 @@ class BeamSection:
     def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
         """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
         r = number(radius, "BeamSection.circle: radius", positive=True)
+        nu = _poisson(nu)
         second = np.pi * r**4 / 4
         factor = 6 * (1 + nu) / (7 + 6 * nu)
         return _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
@@ -109,6 +109,7 @@ class BeamSection:
         inner = number(inner_radius, "BeamSection.tube: inner_radius", positive=True)
         if inner >= outer:
             raise ModelError(f"BeamSection.tube: inner_radius {inner} must be less than outer_radius {outer}")
+        nu = _poisson(nu)
         second = np.pi * (outer**4 - inner**4) / 4
         m = (inner / outer) ** 2
         factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
@@ -127,20 +128,23 @@ class BeamSection:
             Mass matrix per length about the reference line, ``[[m I, -m c~], [m c~, J]]`` with the mass centre ``c``.
         """
         K, M = _matrix(stiffness, "stiffness"), _matrix(mass, "mass")
-        if np.linalg.eigvalsh(K)[0] <= 0.0:
-            raise ModelError("BeamSection.general: stiffness must be positive definite")
+        if not _is_positive(K):
+            raise ModelError(f"BeamSection.general: stiffness must be positive definite, received\n{K}")
         m = M[0, 0]
         center = np.array([M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]) / (2 * m) if m > 0 else np.zeros(3)
-        tilde = np.array(
-            [[0, -center[2], center[1]], [center[2], 0, -center[0]], [-center[1], center[0], 0]]
-        )
-        if m <= 0.0 or not np.allclose(M[:3, :3], m * np.eye(3)) or not np.allclose(M[3:, :3], m * tilde):
+        tilde = np.array([[0, -center[2], center[1]], [center[2], 0, -center[0]], [-center[1], center[0], 0]])
+        units = np.sqrt(np.abs(np.diag(M)))
+        form = np.block([[m * np.eye(3), -m * tilde], [m * tilde, M[3:, 3:]]])
+        if m <= 0.0 or (np.abs(M - form) > 1e-8 * np.outer(units, units)).any():
             raise ModelError(
-                "BeamSection.general: mass must have the form [[m I, -m c~], [m c~, J]] with m > 0, received\n" f"{M}"
+                f"BeamSection.general: mass must have the form [[m I, -m c~], [m c~, J]] with m > 0, received\n{M}"
             )
         inertia = M[3:, 3:] + m * tilde @ tilde
-        if np.linalg.eigvalsh(inertia)[0] <= 0.0:
-            raise ModelError("BeamSection.general: the inertia about the mass centre must be positive definite")
+        if not _is_positive(inertia):
+            raise ModelError(
+                "BeamSection.general: the inertia about the mass centre, J + m c~ c~, must be positive definite, "
+                f"received\n{inertia}"
+            )
         section = cls.__new__(cls)
         radius = np.sqrt(2 * inertia[0, 0] / m)
         section._set(K, m, inertia, center, _circle(radius) + center[1:])
@@ -148,10 +152,13 @@ class BeamSection:
 
     def with_damping(self, damping: ArrayLike | float) -> BeamSection:
         """A copy with material damping: section force per strain rate, ``(6, 6)``, or a time times the stiffness."""
-        factor = np.asarray(damping, dtype=float)
-        D = factor * self.stiffness if factor.ndim == 0 else _matrix(factor, "damping")
+        time = real(damping)
+        if time is not None and time.ndim == 0:
+            D = number(time, "BeamSection.with_damping: damping") * self.stiffness
+        else:
+            D = _matrix(damping, "damping")
         if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
-            raise ModelError("BeamSection.with_damping: damping must not be negative")
+            raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
         section = type(self).__new__(type(self))
         section._set(self.stiffness, self.mass, self.inertia, self.center, self.outline)
         object.__setattr__(section, "damping", D)
@@ -159,20 +166,33 @@ class BeamSection:
 
 
 def _pair(value: ArrayLike, label: str) -> tuple[float, float]:
-    values = np.atleast_1d(np.array(value, dtype=float))
-    if values.shape not in ((1,), (2,)):
-        raise ModelError(f"{label} must be one number or a pair (y, z), received {value!r}")
-    y, z = values[[0, -1]]
+    values = real(value)
+    if values is None or values.shape not in ((), (1,), (2,)):
+        raise ModelError(f"{label} must be one number or a pair (y, z), received {shown(value)}")
+    y, z = values.ravel()[[0, -1]]
     return number(y, label, positive=True), number(z, label, positive=True)
 
 
 def _matrix(value: ArrayLike, what: str) -> Array:
-    result = np.array(value, dtype=float)
-    if result.shape != (6, 6) or not np.isfinite(result).all():
-        raise ModelError(f"BeamSection: {what} must be a finite 6x6 matrix, received shape {result.shape}")
-    if not np.allclose(result, result.T, rtol=1e-8, atol=1e-8 * np.abs(result).max()):
-        raise ModelError(f"BeamSection: {what} must be symmetric")
+    result = real(value)
+    if result is None or result.shape != (6, 6) or not np.isfinite(result).all():
+        raise ModelError(f"BeamSection: {what} must be a finite 6x6 matrix, received {shown(value)}")
+    if not is_symmetric(result, 6):
+        raise ModelError(f"BeamSection: {what} must be symmetric, received\n{result}")
     return result
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Whether a symmetric matrix is positive definite, whatever the units of its rows."""
+    units = np.sqrt(np.abs(np.diag(matrix)))
+    return bool((units > 0.0).all() and np.linalg.eigvalsh(matrix / np.outer(units, units))[0] > 0.0)
+
+
+def _poisson(nu: object) -> float:
+    value = number(nu, "BeamSection: nu")
+    if not -1.0 < value <= 0.5:
+        raise ModelError(f"BeamSection: nu must be above -1 and at most 0.5, received {value}")
+    return value
 
 
 def _solid(
@@ -180,10 +200,9 @@ def _solid(
 ) -> BeamSection:
     E = number(E, "BeamSection: E", positive=True)
     rho = number(rho, "BeamSection: rho", positive=True)
-    if not -1.0 < nu <= 0.5:
-        raise ModelError(f"BeamSection: nu must be above -1 and at most 0.5, received {nu}")
-    G = E / (2 * (1 + nu))
-    section = BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, rho * np.array([I_y + I_z, I_y, I_z]))
+    G = E / (2 * (1 + _poisson(nu)))
+    inertia = rho * np.array([I_y + I_z, I_y, I_z])
+    section = BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia)
     object.__setattr__(section, "outline", outline)
     return section
 

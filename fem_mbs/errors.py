@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +31,11 @@ class SingularSystemError(FemMbsError):
 
 
 class MotionError(FemMbsError):
-    """An element or a law cannot represent what the run asks of it."""
+    """An element or a law cannot represent what the run asks of it; the message names it."""
+
+
+class LawError(MotionError):
+    """A function of time that the user gave, for a load or a drive, failed or did not return finite numbers."""
 
 
 class ConvergenceError(FemMbsError):
@@ -43,7 +49,7 @@ class ConvergenceError(FemMbsError):
         Relative residual after each Newton iteration of the last attempt.
     """
 
-    def __init__(self, message: str, t: float, residual_history: list[float]) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, t: float = math.nan, residual_history: Sequence[float] = ()) -> None:
+        super().__init__(message)  # the defaults let the error travel between processes
         self.t = t
-        self.residual_history = residual_history
+        self.residual_history = list(residual_history)

@@ -15,11 +15,13 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import derivatives, evaluate
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, ConstraintBatch, Motion, Node, Numbering, node_rows, vector
+from fem_mbs.model import Constraint, ConstraintBatch, Motion, Node, Numbering, check_node, node_rows, vector
 
 Drive = Callable[[float], float]
+
+DRIVE_TOLERANCE = 1e-8
 
 
 class RelativeJoint(Constraint):
@@ -37,14 +39,12 @@ class RelativeJoint(Constraint):
     cosines: tuple[tuple[int, int], ...] = ()
     drive: Drive | None = None
 
-    def __init__(self, a: Node, b: Node, point: ArrayLike | None, axes: Array) -> None:
+    def __init__(self, a: Node, b: Node, point: ArrayLike | None, axes: Array | None = None) -> None:
         kind = type(self).__name__
-        for label, node in (("a", a), ("b", b)):
-            if not isinstance(node, Node):
-                raise ModelError(f"{kind}: {label} must be a node made by model.add_node, received {node!r}")
+        self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
         if a is b:
             raise ModelError(f"{kind}: connects {a} with itself; give two nodes")
-        self.nodes = (a, b)
+        axes = a.rotation if axes is None else axes
         place = b.position if point is None else vector(point, f"{kind} on {a}, {b}: point")
         self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ axes for node in self.nodes)
@@ -52,11 +52,10 @@ class RelativeJoint(Constraint):
 
     @property
     def equations(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the constraint equations."""
-        names = "xyz"
-        position = [f"relative position along axis {names[i]}" for i in self.positions]
-        cosine = [f"axis {names[i]} of a perpendicular to axis {names[j]} of b" for i, j in self.cosines]
-        return (*position, *cosine)
+        """Names of the constraint equations: closed motions along and about the joint's axes."""
+        translations = [f"translation {'xyz'[i]}" for i in self.positions]
+        rotations = [f"rotation {'xyz'[3 - i - j]}" for i, j in self.cosines]
+        return (*translations, *rotations)
 
     def relative_angle(self, R_a: Array, R_b: Array) -> Array:
         """Angle in rad about the third axis, in (-pi, pi]; for joints that keep the third axes together."""
@@ -69,6 +68,14 @@ class RelativeJoint(Constraint):
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""
         return RelativeBatch(constraints, number)
+
+
+class Prescribed(NamedTuple):
+    """What the drives prescribe: directions ``g_a`` and, of the driven joints, the first axis of a, turned."""
+
+    t: float
+    g_a: Array
+    front: Array
 
 
 class Context(NamedTuple):
@@ -106,24 +113,32 @@ class RelativeBatch(ConstraintBatch):
         self._driven = np.flatnonzero([joint.drive is not None for joint in joints])
         self._drives = [(joint, joint.drive) for joint in joints if joint.drive is not None]
         self.axis = axes_a[:, 2]
+        for owner, drive in self._drives:
+            if abs(angle := float(evaluate(drive, 0.0, owner, None))) > DRIVE_TOLERANCE:
+                raise ModelError(
+                    f"{owner}: its drive must be 0 at t = 0, where the joint stands as it was built, received "
+                    f"{angle:.6g} rad; subtract its first value"
+                )
 
-    def at(self, t: float) -> tuple[float, Array]:
+    def at(self, t: float) -> Prescribed:
         """Directions ``g_a`` at the angles of the drives."""
         if not self._drives:
-            return t, self.g_a
+            return Prescribed(t, self.g_a, self.axis[:0])
         angles = np.array([evaluate(drive, t, owner, None) for owner, drive in self._drives])
         turned = self.g_a.copy()
         turned[self._driven] = self.g_a[self._driven] @ so3.exp(-angles[:, None] * self.axis[self._driven])
-        return t, turned
+        return Prescribed(t, turned, np.cross(turned[self._driven, 2], self.axis[self._driven]))
 
-    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, 12)."""
-        t, g_a = prescribed
+        t, g_a, front = prescribed
         R, x = motion.R[self.nodes], motion.x[self.nodes]
         R_a, n = R[:, 0], len(R)
         S = np.swapaxes(R_a, -1, -2) @ R[:, 1]
         r = np.vecmat(x[:, 1] - x[:, 0], R_a) + np.matvec(S, self.c_b)
         y = self.g_b @ np.swapaxes(S, -1, -2)
+        if self._drives:
+            self._check_drives(front, y)
         phi = np.empty((n, 6))
         phi[:, :3] = np.matvec(self.G, r - self.c_a)
         phi[:, 3:] = np.vecdot(g_a, y)
@@ -172,6 +187,15 @@ class RelativeBatch(ConstraintBatch):
             part += block
         return K
 
+    def _check_drives(self, front: Array, y: Array) -> None:
+        """Refuse a hinge that lags behind its drive by more than a quarter turn: half a turn off is a solution, too."""
+        cosine = np.vecdot(front, y[self._driven, 2])
+        behind = int(cosine.argmin())
+        if cosine[behind] < 0.0:
+            raise MotionError(
+                f"{self._drives[behind][0]}: its drive turns by more than a quarter turn in one step; shorten the step"
+            )
+
     def rate(self, context: Context) -> Array:
         """``Phi_t`` (m,): the drives turn the axes of a."""
         speed, _ = self._drive_rates(context.t)
@@ -202,8 +226,8 @@ class RelativeBatch(ConstraintBatch):
     def _drive_rates(self, t: float) -> tuple[Array, Array]:
         """Angular velocities and accelerations ``(n,)`` of the drives."""
         rates = np.zeros((2, len(self.nodes)))
-        for row, (_, drive) in zip(self._driven, self._drives, strict=True):
-            rates[:, row] = derivatives(drive, t)
+        for row, (owner, drive) in zip(self._driven, self._drives, strict=True):
+            rates[:, row] = derivatives(drive, t, owner)
         return rates[0], rates[1]
 
 

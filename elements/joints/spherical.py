@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -25,4 +24,4 @@ class SphericalJoint(RelativeJoint):
     """
 
     def __init__(self, a: Node, b: Node, point: ArrayLike | None = None) -> None:
-        super().__init__(a, b, point, a.rotation if isinstance(a, Node) else np.eye(3))
+        super().__init__(a, b, point)

@@ -165,7 +165,9 @@ def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tu
     """
     parameters = method.parameters or chung_hulbert(method.rho_inf)
     problem = StepProblem(system, state, h, parameters)
-    (D, multipliers), report = newton_solve(problem, problem.guess(), method.newton)
+    # a diverging iteration overflows before it is stopped
+    with np.errstate(over="ignore", invalid="ignore"):
+        (D, multipliers), report = newton_solve(problem, problem.guess(), method.newton)
     x, R, v, vdot = problem.state_at(D)
     a = problem.a + (1.0 - parameters.alpha_f) / (1.0 - parameters.alpha_m) * vdot
     return State(problem.t, x, R, v, vdot, a, multipliers), report

@@ -6,18 +6,20 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
-from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError, MotionError, SingularSystemError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, start, step
-from fem_mbs.model import Model
+from fem_mbs.model import Model, instance, real, shown
 from fem_mbs.result import Outcome, Recorder, Solution
 from fem_mbs.solve import NotConverged, explain_failure
 from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
 MAX_HALVINGS = 8
+MAX_STEPS = 10_000_000
 
 
 def simulate(
@@ -52,19 +54,25 @@ def simulate(
     ------
     ModelError, SingularSystemError
         Before anything is computed, if the model is not valid.
-    ConvergenceError, MotionError
+    ConvergenceError, MotionError, SingularSystemError
         If a step fails for good; ``error.solution`` has all steps before it.
+    FemMbsError
+        If the callback fails; ``error.solution`` has all steps so far.
     """
-    _check_times(t_end, step)
-    method = method or GeneralizedAlpha()
+    instance(model, Model, "simulate: model")
+    t_end, step = _seconds(t_end, "t_end"), _seconds(step, "step")
+    method = GeneralizedAlpha() if method is None else instance(method, GeneralizedAlpha, "simulate: method")
+    if callback is not None and not callable(callback):
+        raise ModelError(f"simulate: callback must be a function of a State, received {shown(callback)}")
+    times = _progress_bar(progress)(_grid(t_end, step))
     begun = time.perf_counter()
     system = System(model)
     recorder = Recorder(system, start(system, method))
     outcome = Outcome.FINISHED
     try:
-        for t in _progress(_grid(t_end, step), progress):
-            _reach(t, step, method, recorder)
-            if callback is not None and callback(recorder.last):
+        for t in times:
+            _reach(t, method, recorder)
+            if callback is not None and _call(callback, recorder.last):
                 outcome = Outcome.STOPPED
                 break
     except KeyboardInterrupt:
@@ -77,18 +85,21 @@ def simulate(
     return solution
 
 
-def _reach(t: float, nominal: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
+def _reach(t: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
     """Step to ``t``, halving the step where it fails."""
+    nominal = t - recorder.last.t
     halvings = 0
     while (rest := t - recorder.last.t) > 1e-9 * nominal:
         h = min(rest, nominal * 0.5**halvings)
         try:
-            state, report = step(recorder.system, recorder.last, h, method)
+            # a trial may overflow, which Newton's method notices
+            with np.errstate(all="ignore"):
+                state, report = step(recorder.system, recorder.last, h, method)
         except (NotConverged, MotionError, SingularSystemError) as failure:
             recorder.failures += 1
             LOG.info("step of %g s from t = %g s failed: %s", h, recorder.last.t, failure)
-            if halvings == MAX_HALVINGS:
-                raise _give_up(recorder, h, failure) from failure
+            if halvings == MAX_HALVINGS or isinstance(failure, LawError):
+                raise _give_up(recorder, h, halvings, failure) from failure.__cause__
             halvings += 1
             continue
         if abs(state.t - t) <= 1e-9 * nominal:
@@ -96,31 +107,49 @@ def _reach(t: float, nominal: float, method: GeneralizedAlpha, recorder: Recorde
         recorder.add(state, report)
 
 
-def _give_up(recorder: Recorder, h: float, failure: FemMbsError) -> FemMbsError:
-    tried = f"the step was halved {MAX_HALVINGS} times, down to {h:.3g} s"
-    t = recorder.last.t + h
+def _give_up(recorder: Recorder, h: float, halvings: int, failure: FemMbsError) -> FemMbsError:
+    last = recorder.last
+    t = last.t + h
+    why = explain_failure(recorder.system, last, failure)
+    text = f"no solution at t = {t:.6g} s: {why}\n  reached t = {last.t:.6g} s in {len(recorder.states) - 1} steps"
+    if halvings:
+        text += f"; the step was halved {halvings} times, down to {h:.3g} s"
+    text += "; the error has the steps as its solution"
     if isinstance(failure, NotConverged):
-        history, what = explain_failure(recorder.system, failure)
-        return ConvergenceError(f"no solution at t = {t:.6g} s: {what}; {tried}", t, history)
-    return type(failure)(f"no solution at t = {t:.6g} s: {failure}; {tried}")
+        return ConvergenceError(text, t, failure.report.history if failure.report else ())
+    return type(failure)(text)
 
 
-def _check_times(t_end: float, step: float) -> None:
-    for name, value in (("t_end", t_end), ("step", step)):
-        if not (isinstance(value, int | float | np.number) and math.isfinite(value) and value > 0.0):
-            raise ModelError(f"simulate: {name} must be a positive number of seconds, received {value!r}")
+def _call(callback: Callable[[State], object], state: State) -> object:
+    try:
+        return callback(state)
+    except Exception as error:
+        raise FemMbsError(f"simulate: the callback failed at t = {state.t:.6g} s: {error!r}") from error
+
+
+def _seconds(value: object, name: str) -> float:
+    number = real(value)
+    if number is None or number.shape != () or not math.isfinite(number) or number <= 0.0:
+        raise ModelError(f"simulate: {name} must be a positive number of seconds, received {shown(value)}")
+    return float(number)
 
 
 def _grid(t_end: float, step: float) -> list[float]:
-    count = max(1, math.ceil(t_end / step - 1e-9))
-    return [*(k * step for k in range(1, count)), float(t_end)]
+    """Times to reach; a rest of a millionth of a step is rounding and goes to the last one."""
+    count = max(1.0, math.ceil(t_end / step - 1e-6))
+    if count > MAX_STEPS:
+        raise ModelError(
+            f"simulate: t_end = {t_end:g} s in steps of {step:g} s are {count:.1e} steps, more than can be kept "
+            f"({MAX_STEPS:.0e}); look at the units"
+        )
+    return [*(k * step for k in range(1, int(count))), t_end]
 
 
-def _progress(times: list[float], show: bool) -> Iterable[float]:
+def _progress_bar(show: bool) -> Callable[[list[float]], Iterable[float]]:
     if not show:
-        return times
+        return list
     try:
         from tqdm import tqdm
     except ImportError:
         raise ModelError("simulate: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
-    return tqdm(times, desc="fem_mbs", unit="step")
+    return partial(tqdm, desc="fem_mbs", unit="step")

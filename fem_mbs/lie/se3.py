@@ -107,7 +107,8 @@ class InverseTangent:
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
         A2 = self.A @ self.A
-        return IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
+        result: Array = IDENTITY + 0.5 * self.A + A2 @ (self.a * IDENTITY + self.b * A2)
+        return result
 
     def derivative(self, u: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``."""

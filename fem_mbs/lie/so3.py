@@ -46,13 +46,15 @@ def exp(w: Array) -> Array:
     """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad (Rodrigues)."""
     a, b = EXPONENTIAL(np.vecdot(w, w))
     W = skew(w)
-    return IDENTITY + a * W + b * (W @ W)
+    result: Array = IDENTITY + a * W + b * (W @ W)
+    return result
 
 
 def quaternion(R: Array) -> Array:
     """Unit quaternions ``(..., 4)``, scalar first and not negative, of rotation matrices ``(..., 3, 3)``."""
     row = _quaternion_row(R)
-    return row / np.sqrt(np.vecdot(row, row))[..., None]
+    unit: Array = row / np.sqrt(np.vecdot(row, row))[..., None]
+    return unit
 
 
 def log(R: Array) -> Array:
@@ -61,7 +63,8 @@ def log(R: Array) -> Array:
     axis, cosine = q[..., 1:], q[..., 0]
     # 2 atan(sine/cosine)/sine is regular at zero; the smallest sine keeps 0/0 away
     sine = np.maximum(np.sqrt(np.vecdot(axis, axis)), _SMALLEST)
-    return (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
+    result: Array = (2.0 * np.arctan2(sine, cosine) / sine)[..., None] * axis
+    return result
 
 
 def _quaternion_row(R: Array) -> Array:
@@ -81,11 +84,13 @@ def tangent_operator(w: Array) -> Array:
     """Tangent operator ``T(w) = I - b W + c W^2`` (right Jacobian of the exponential), ``(..., 3, 3)``."""
     b, c, _, _ = TANGENT(np.vecdot(w, w))
     W = skew(w)
-    return IDENTITY - b * W + c * (W @ W)
+    result: Array = IDENTITY - b * W + c * (W @ W)
+    return result
 
 
 def inverse_tangent_operator(w: Array) -> Array:
     """Inverse tangent operator ``T^-1(w) = I + W/2 + e W^2``, ``(..., 3, 3)``; regular for angles below 2 pi."""
     e, _, _ = INVERSE_TANGENT(np.vecdot(w, w))
     W = skew(w)
-    return IDENTITY + 0.5 * W + e * (W @ W)
+    result: Array = IDENTITY + 0.5 * W + e * (W @ W)
+    return result

@@ -4,7 +4,8 @@ from fem_mbs.model.constraint import Constraint, ConstraintBatch
 from fem_mbs.model.element import Element, ElementBatch, Energy, Numbering, node_rows
 from fem_mbs.model.model import Model, extent
 from fem_mbs.model.motion import Motion
-from fem_mbs.model.node import Node, direction, number, rotation_matrix, vector
+from fem_mbs.model.node import Node, check_node, make_node
+from fem_mbs.model.validate import direction, instance, is_symmetric, number, real, rotation_matrix, shown, vector
 
 __all__ = [
     "Constraint",
@@ -16,10 +17,16 @@ __all__ = [
     "Motion",
     "Node",
     "Numbering",
+    "check_node",
     "direction",
     "extent",
+    "instance",
+    "is_symmetric",
+    "make_node",
     "node_rows",
     "number",
+    "real",
     "rotation_matrix",
+    "shown",
     "vector",
 ]

@@ -46,14 +46,16 @@ class Constraint:
         kind = type(self).__name__
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes))}"
 
+    __repr__ = __str__
+
 
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
     To write one:
 
-    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``cell`` (m,) the constraint of each
-       equation, in ascending order.
+    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``cell`` (m,) the constraint of
+       each equation, in ascending order.
     2. ``length`` (m,) is True for equations in units of length, False for those without unit.
     3. ``at(t)`` evaluates what depends on time alone, once a step.
     4. ``evaluate(motion, prescribed)`` returns ``Phi`` (m,), its gradient ``B`` (m, 6p) in body increments,

@@ -52,6 +52,8 @@ class Element:
         kind = type(self).__name__
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
 
+    __repr__ = __str__
+
 
 class ElementBatch:
     """All elements of one kind as arrays: ``n`` cells with ``p`` nodes each.
@@ -65,12 +67,14 @@ class ElementBatch:
        of each node (force, then moment), and a context that is handed to ``tangent``.
     4. ``tangent(context, dV, dA)`` returns the exact derivative ``K + C dV + M dA`` (n, 6p, 6p) of that contribution
        against the body increments ``(delta U, delta theta)`` of its nodes. ``dV`` and ``dA`` (nodes, 6, 6) are the
-       derivatives of each node's body velocity and acceleration; a force of the configuration alone ignores them.
+       derivatives of each node's body velocity and acceleration; a force of the configuration alone ignores them. Their
+       lower left blocks are zero: angular velocities depend on the rotation increments alone.
     5. ``energy(motion)`` returns the energies stored in the batch.
     """
 
     nodes: IntArray
     owners: Sequence[Element]
+
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
         return None

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.lie import GROUPS
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
-from fem_mbs.model.node import Node, make_node, vector
+from fem_mbs.model.node import Node, check_group, check_node, make_node
+from fem_mbs.model.validate import shown, vector
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
@@ -47,10 +48,8 @@ class Model:
     """
 
     def __init__(self, group: str = "R3xSO3", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        if group not in GROUPS:
-            raise ModelError(f"Model: group must be one of {', '.join(GROUPS)}, received {group!r}")
-        self.group = group
-        self.gravity = vector(gravity, "Model: gravity")
+        self.group = check_group(group, "Model")
+        self.gravity = gravity
         self.nodes: list[Node] = []
         self.elements: list[Element] = []
         self.constraints: list[Constraint] = []
@@ -58,6 +57,15 @@ class Model:
         self._members: set[Node] = set()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
         self.fix(self.ground)
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity ``(3,)`` in the world frame."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = vector(value, "Model: gravity")
 
     def add_node(
         self,
@@ -90,32 +98,40 @@ class Model:
         ModelError
             If a value is not finite, ``rotation`` is not a rotation or the name is taken.
         """
-        name = self._claim(name, f"node {len(self.nodes)}")
-        node = make_node(name, group or self.group, position, rotation, velocity, angular_velocity)
+        name = self._free_name(name, f"node {len(self.nodes)}")
+        group = self.group if group is None else group
+        node = make_node(name, group, position, rotation, velocity, angular_velocity)
+        self._names.add(name)
         self.nodes.append(node)
         self._members.add(node)
         return node
 
     def fix(self, node: Node, translation: bool = True, rotation: bool = True) -> None:
         """Hold the position and/or the rotation of a node where they are."""
-        self._own(node, "fix")
+        self._own(node, "Model.fix")
+        for what, value in (("translation", translation), ("rotation", rotation)):
+            if not isinstance(value, bool | np.bool_):
+                raise ModelError(f"Model.fix: {what} must be True or False, received {shown(value)}")
+        if not translation and not rotation:
+            raise ModelError(f"Model.fix: nothing to hold at {node}; give translation=True or rotation=True")
         if translation and node.velocity.any():
             raise ModelError(f"{node} cannot be fixed: it was given the velocity {node.velocity}")
         if rotation and node.angular_velocity.any():
             raise ModelError(f"{node} cannot be fixed: it was given the angular velocity {node.angular_velocity}")
-        node.fixed_translation |= translation
-        node.fixed_rotation |= rotation
+        node.fixed_translation |= bool(translation)
+        node.fixed_rotation |= bool(rotation)
 
     def add(self, element: Part, name: str | None = None) -> Part:
         """Add an element, a load or a joint and return it."""
         if not isinstance(element, Element | Constraint):
-            raise ModelError(f"Model.add takes an element, a load or a joint, received {element!r}")
-        if any(element is other for other in (*self.elements, *self.constraints)[-1:]) or element.name is not None:
+            raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
+        if element.name is not None:
             raise ModelError(f"{element} was added already; make a second object to add it twice")
         for node in element.nodes:
             self._own(node, str(element))
         kind = type(element).__name__
-        element.name = self._claim(name, f"{kind} {len(self.elements) + len(self.constraints) + 1}")
+        element.name = self._free_name(name, f"{kind} {len(self.elements) + len(self.constraints) + 1}")
+        self._names.add(element.name)
         if isinstance(element, Element):
             self.elements.append(element)
         else:
@@ -129,27 +145,36 @@ class Model:
         equations = sum(len(constraint.equations) for constraint in self.constraints)
         gravity = ", ".join(f"{g:g}" for g in self.gravity)
         lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if self.gravity.any() else "")]
-        lines.append(f"  {len(self.nodes)} nodes, {fixed} of them fixed: {free} degrees of freedom before constraints")
+        lines.append(
+            f"  {_count(len(self.nodes), 'node')}, {fixed} of them fixed: "
+            f"{_count(free, 'degree')} of freedom before constraints"
+        )
         kinds = Counter(type(part).__name__ for part in (*self.elements, *self.constraints))
         lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
-        lines.append(f"  {equations} constraint equations: {free - equations} degrees of freedom left")
+        left = f"{_count(free - equations, 'degree')} of freedom left"
+        if equations > free:
+            left = f"{equations - free} more than degrees of freedom"
+        lines.append(f"  {_count(equations, 'constraint equation')}: {left}")
         return "\n".join(lines)
 
     def _own(self, node: Node, what: str) -> None:
-        if not isinstance(node, Node):
-            raise ModelError(f"{what}: expected a node made by model.add_node, received {node!r}")
-        if node not in self._members:
+        if check_node(node, f"{what}: node") not in self._members:
             raise ModelError(f"{what}: {node} belongs to another model; add it to this one with add_node")
 
-    def _claim(self, name: str | None, default: str) -> str:
+    def _free_name(self, name: str | None, default: str) -> str:
         if name is None:
             name = default
             while name in self._names:
                 name += "'"
+        elif not isinstance(name, str) or not name:
+            raise ModelError(f"a name must be text, received {shown(name)}")
         elif name in self._names:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
-        self._names.add(name)
         return name
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def extent(nodes: list[Node]) -> float:

@@ -13,9 +13,11 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element, Motion, Node
+from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.system import State, System
+from fem_mbs.system.system import ConstraintRows
+
 
 class Outcome(Enum):
     """How a run ended, as a sentence."""
@@ -103,8 +105,7 @@ class Solution:
         self.stats = stats
         self.t = np.array([state.t for state in states])
         self.x, self.R, self.v, self.vdot, self.a, self.multipliers_all = (
-            np.array([getattr(state, name) for state in states])
-            for name in ("x", "R", "v", "vdot", "a", "multipliers")
+            np.array([getattr(state, name) for state in states]) for name in ("x", "R", "v", "vdot", "a", "multipliers")
         )
 
     @property
@@ -125,15 +126,16 @@ class Solution:
 
     def position(self, node: Node) -> Array:
         """Position ``(nt, 3)`` of a node, world frame."""
-        return self.x[:, self.system.row(node)]
+        return self.x[:, self._row(node)]
 
     def displacement(self, node: Node) -> Array:
         """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
-        return self.position(node) - self.system.x0[self.system.row(node)]
+        initial: Array = self.system.x0[self._row(node)]
+        return self.position(node) - initial
 
     def rotation(self, node: Node) -> Array:
         """Rotation ``(nt, 3, 3)`` of a node, body to world."""
-        return self.R[:, self.system.row(node)]
+        return self.R[:, self._row(node)]
 
     def rotation_vector(self, node: Node) -> Array:
         """Rotation vector ``(nt, 3)`` of a node against the world axes, rad, length at most pi."""
@@ -141,20 +143,20 @@ class Solution:
 
     def velocity(self, node: Node) -> Array:
         """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
-        v = self.v[:, self.system.row(node), :3]
+        v = self.v[:, self._row(node), :3]
         return np.matvec(self.rotation(node), v) if node.group == "SE3" else v
 
     def angular_velocity(self, node: Node) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
-        return self.v[:, self.system.row(node), 3:]
+        return self.v[:, self._row(node), 3:]
 
     def multipliers(self, joint: Constraint) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
-        return self.multipliers_all[:, self.system.constraint_rows(joint).rows]
+        return self.multipliers_all[:, self._place(joint).rows]
 
     def reaction(self, joint: Constraint) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b."""
-        place = self.system.constraint_rows(joint)
+        place = self._place(joint)
         wrenches = np.empty((len(self.t), 6))
         for k, motion in enumerate(self._motions()):
             _, gradient, _ = place.batch.evaluate(motion, place.batch.at(motion.t))
@@ -165,14 +167,15 @@ class Solution:
 
     def angle(self, joint: Constraint) -> Array:
         """Relative angle ``(nt,)`` of a joint about its axis in rad; counts turns (less than half a turn a step)."""
+        self._place(joint)
         a, b = (self.rotation(node) for node in joint.nodes)
         return np.unwrap(joint.relative_angle(a, b))
 
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
         if not hasattr(beam, "section_forces"):
-            raise ModelError(f"{beam} has no section forces")
-        rows = [self.system.row(node) for node in beam.nodes]
+            raise ModelError(f"{shown(beam)} has no section forces; a Beam has")
+        rows = [self._row(node) for node in beam.nodes]
         return beam.section_forces(self.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
     @cached_property
@@ -195,12 +198,14 @@ class Solution:
 
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
+        self._check_number(k)
         return State(
             float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k], self.a[k], self.multipliers_all[k]
         )
 
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
+        t = number(t, "Solution: t")
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
@@ -214,7 +219,20 @@ class Solution:
 
     def motion(self, k: int) -> Motion:
         """The motion of step ``k`` in body components, as elements see it."""
+        self._check_number(k)
         return self.system.motion(float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k])
+
+    def _row(self, node: Node) -> int:
+        return self.system.row(check_node(node, "Solution: node"))
+
+    def _place(self, joint: Constraint) -> ConstraintRows:
+        if not isinstance(joint, Constraint):
+            raise ModelError(f"Solution: expected a joint that was added to the model, received {shown(joint)}")
+        return self.system.constraint_rows(joint)
+
+    def _check_number(self, k: int) -> None:
+        if not -len(self.t) <= k < len(self.t):
+            raise ModelError(f"Solution: there is no state {k}; the run has {len(self.t)} states, counted from 0")
 
     def _motions(self) -> Any:
         return (self.motion(k) for k in range(len(self.t)))

@@ -6,10 +6,15 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
+from fem_mbs.model import Motion
 from fem_mbs.solve.singular import explain_singular
+from fem_mbs.solve.weights import constraint_weights
 from fem_mbs.system import Evaluation, State, System
 
-GAP_TOLERANCE = 1e-8
+TOLERANCE = 1e-8
+"""Largest gap against the extent of the model, and largest rate of a gap against the largest speed."""
+DIFFERENCE_TIME = 1e-5
+"""Time in s by which differences may misjudge the rate of a drive that accelerates."""
 
 
 def initial_state(system: System) -> State:
@@ -18,10 +23,15 @@ def initial_state(system: System) -> State:
     Raises
     ------
     ModelError
-        If a joint is open, or the initial velocities violate it.
+        If nothing can move, a joint is open, or the initial velocities violate it.
     SingularSystemError
         If accelerations or multipliers are not unique; names the nodes or joints.
     """
+    if system.n_free == 0:
+        raise ModelError(
+            f"nothing can move: the model has {system.n} nodes, and all are held. Add nodes with model.add_node and "
+            "give them bodies or beams"
+        )
     zero = np.zeros((system.n, 6))
     velocities = np.array([[*node.velocity, *node.angular_velocity] for node in system.nodes])
     body = velocities.copy()
@@ -30,7 +40,7 @@ def initial_state(system: System) -> State:
     motion = system.motion(0.0, system.x0, system.R0, v, zero)
     motion.A = zero
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
-    _check_gaps(system, evaluation, system.constraint_rate(evaluation, motion), motion.V)
+    _check_joints(system, evaluation, motion)
     matrix = system.mass_matrix(evaluation)
     explain_singular(system, matrix, "at the start")
     right = -system.residual(evaluation, 1.0)
@@ -41,23 +51,28 @@ def initial_state(system: System) -> State:
     return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
 
 
-def _check_gaps(system: System, evaluation: Evaluation, rate: Array, V: Array) -> None:
-    scale = max(float(np.abs(V[:, :3]).max()), float(np.abs(V[:, 3:]).max()) * system.length, 1e-300)
-    for values, limit, what, remedy in (
-        (
-            evaluation.constraint,
-            GAP_TOLERANCE * max(system.length, 1.0),
-            "is open at t = 0: its frames do not meet",
-            "give the nodes positions that meet, or a drive that is 0 at t = 0",
-        ),
-        (
-            rate,
-            GAP_TOLERANCE * scale,
-            "is violated by the initial velocities",
-            "give its nodes velocities that agree with the joint and with the rate of its drive",
-        ),
-    ):
-        worst = int(np.argmax(np.abs(values))) if len(values) else 0
-        if len(values) and abs(values[worst]) > limit:
-            owner, equation = system.constraint_owner[worst]
-            raise ModelError(f"{owner} {what} ({equation}: {values[worst]:.3g} where 0 is expected); {remedy}")
+def _check_joints(system: System, evaluation: Evaluation, motion: Motion) -> None:
+    weights = constraint_weights(system)
+    if worst := _worst(system, evaluation.constraint, weights, TOLERANCE):
+        raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
+    V = np.abs(motion.V)
+    speed = max(V[:, :3].max() / system.length, V[:, 3:].max())
+    zero = np.zeros_like(motion.V)
+    rest = Motion(0.0, motion.x, motion.R, zero, zero, system.gravity)
+    driven = np.abs(system.constraint_acceleration(evaluation, rest) * weights).max(initial=0.0)
+    limit = TOLERANCE * speed + DIFFERENCE_TIME * driven
+    if worst := _worst(system, system.constraint_rate(evaluation, motion), weights, limit):
+        raise ModelError(
+            f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
+            "the joint and with the rate of its drive"
+        )
+
+
+def _worst(system: System, values: Array, weights: Array, limit: float) -> tuple[object, str] | None:
+    """The joint with the largest of the values and what it says, if that is above a limit."""
+    sizes = np.abs(values * weights)
+    if sizes.max(initial=0.0) <= limit:
+        return None
+    row = int(np.argmax(sizes))
+    owner, equation = system.constraint_owner[row]
+    return owner, f"{equation}: {values[row]:.3g} where 0 is expected"

@@ -1,84 +1,137 @@
-"""Translate a singular matrix into the nodes and joints that own it."""
+"""Say which nodes can move without mass and which joints repeat each other, in the words of the model."""
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import csc_array, diags_array
-from scipy.sparse.linalg import splu
+from collections.abc import Iterable, Sequence
 
-from fem_mbs.arrays import Array
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import norm
+
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
+from fem_mbs.solve.null_space import COUNTS, null_spaces
+from fem_mbs.solve.weights import constraint_weights
 from fem_mbs.system import System
 
-SHIFT = 1e-11
-THRESHOLD = 1e-9
-VECTORS = 6
+SMALL = 1e-6
+"""Parts of a null vector below this size are rounding."""
+LISTED = 6
+"""Nodes or joints that a message lists by name."""
 
 
 def explain_singular(system: System, values: Array, when: str) -> None:
-    """Raise :class:`SingularSystemError` if the symmetric matrix with these stored values is singular.
-
-    The null vectors come from inverse iteration on the matrix, scaled to unit rows and shifted slightly. Their
-    displacement part is a free motion without mass, their multiplier part a set of equations that repeat each other.
-    """
-    if system.size == 0:
-        return
-    vectors, misses = _smallest_vectors(system, values)
-    null = vectors[:, misses < THRESHOLD]
-    if not null.shape[1]:
-        return
-    motion = np.abs(null[: system.n_free]).max(initial=0.0)
-    repeated = np.abs(null[system.n_free :]).max(initial=0.0)
-    if motion >= repeated:
-        raise SingularSystemError(_describe_motion(system, null, when))
-    raise SingularSystemError(_describe_repetition(system, null, when))
+    """Raise :class:`SingularSystemError` if ``[[M, B^T], [B, 0]]`` with these stored values is singular."""
+    if text := describe_singular(system, values, when):
+        raise SingularSystemError(text)
 
 
-def _smallest_vectors(system: System, values: Array) -> tuple[Array, Array]:
-    matrix = system.solver.matrix(values)
-    size = np.sqrt(np.asarray(abs(matrix).max(axis=1).todense()).ravel())
-    size = np.where(size > 0.0, size, np.sqrt(abs(matrix).max() or 1.0))
-    if system.m:
-        # rows of B keep their own unit, so that a massless node and a repeated equation look alike: a zero row
-        size[system.n_free :] = np.maximum(size[system.n_free :], 1e-12)
-    scaling = diags_array(1.0 / size)
-    scaled = csc_array(scaling @ matrix @ scaling)
-    shifted = splu(csc_array(scaled + SHIFT * diags_array(np.ones(system.size))))
-    vectors = np.random.default_rng(0).normal(size=(system.size, min(VECTORS, system.size)))
-    for _ in range(3):
-        vectors, _ = np.linalg.qr(shifted.solve(vectors))
-    small, rotation = np.linalg.eigh(vectors.T @ (scaled @ vectors))
-    order = np.argsort(np.abs(small))
-    vectors = vectors @ rotation[:, order]
-    misses = np.linalg.norm(scaled @ vectors, axis=0)
-    return vectors / size[:, None], misses
+def describe_singular(system: System, values: Array, when: str) -> str:
+    """What makes ``[[M, B^T], [B, 0]]`` with these stored values singular; empty if it is regular."""
+    matrix, n = system.solver.matrix(values), system.n_free
+    M, B = matrix[:n, :n], matrix[n:, :n]
+    # unknowns in no equation and equations without unknowns are told apart, however many there are
+    idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
+    void = norm(B, axis=1) * constraint_weights(system) < SMALL**2
+    busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
+    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy])
+    free = np.flatnonzero(system.equation >= 0)
+    blocks = _blocks(system.n, free[idle], free[busy], np.where(np.abs(motions) > SMALL, units[:, None] * motions, 0.0))
+    messages = (
+        _move_without_mass(system, blocks, when),
+        _void(system, np.flatnonzero(void), when),
+        _repeated(system, acting, repeated, when),
+    )
+    return "\n".join(filter(None, messages))
 
 
-def _describe_motion(system: System, null: Array, when: str) -> str:
-    size = np.zeros(6 * system.n)
-    size[system.equation >= 0] = np.linalg.norm(null[: system.n_free], axis=1)
-    rows = size.reshape(system.n, 6)
+def _blocks(n: int, idle: IntArray, busy: IntArray, motions: Array) -> dict[int, Array]:
+    """Motions ``(6, r)`` of each node that has any: the components ``idle`` alone, the others ``busy`` together."""
+    components = np.zeros((6 * n, motions.shape[1]))
+    components[busy] = motions
+    moving = components.reshape(n, 6, -1)
+    rows, kinds = np.divmod(idle, 6)
+    nodes = np.union1d(rows, np.flatnonzero(moving.any(axis=(1, 2))))
+    return {int(k): np.hstack([moving[k], np.eye(6)[:, kinds[rows == k]]]) for k in nodes}
+
+
+def _move_without_mass(system: System, motions: dict[int, Array], when: str) -> str:
+    if not motions:
+        return ""
+    used = {node for element in system.elements for node in element.nodes}
+    used |= {node for owner, _ in system.constraint_owner for node in owner.nodes}
     names = []
-    for row in np.argsort(-rows.max(axis=1))[:3]:
-        if rows[row].max() < 0.1 * rows.max():
-            break
-        kinds = [kind for kind, part in (("translation", rows[row, :3]), ("rotation", rows[row, 3:])) if part.max() > 0.1 * rows.max()]
-        names.append(f"{system.nodes[row]} ({' and '.join(kinds)})")
+    for row, motion in motions.items():
+        node, R = system.nodes[row], system.R0[row]
+        ways = filter(None, (_ways("translation", "along", R @ motion[:3]), _ways("rotation", "about", R @ motion[3:])))
+        names.append(f"{node} ({', '.join(ways) if node in used else 'used by no element or joint'})")
     return (
-        f"the accelerations {when} are not unique: {', '.join(names)} can move without mass. Give the node a body, a "
-        "point mass or a beam with inertia, close the motion by a joint, or hold it with "
-        "model.fix(node, translation=..., rotation=...); a point mass alone has no rotational inertia"
+        f"the accelerations {when} are not unique: {_listed(names, ', ')} can move without mass. Give the node a "
+        "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
+        "model.fix(node, translation=..., rotation=...)"
     )
 
 
-def _describe_repetition(system: System, null: Array, when: str) -> str:
-    size = np.linalg.norm(null[system.n_free :], axis=1)
-    equations: dict[str, list[str]] = {}
-    for k in np.flatnonzero(size > 0.1 * size.max()):
+def _ways(kind: str, along: str, vectors: Array) -> str:
+    """Words for the span of three-vectors ``(3, r)``, world frame."""
+    axes, sizes, _ = np.linalg.svd(vectors)
+    rank = int((sizes > SMALL * sizes.max(initial=0.0)).sum())
+    if rank in (0, 3):
+        return kind if rank else ""
+    axis = axes[:, 0] if rank == 1 else axes[:, 2]
+    axis = np.round(axis * np.sign(axis[np.argmax(np.abs(axis))]), 3) + 0.0
+    return f"{kind} {along if rank == 1 else f'{along} axes across'} ({', '.join(f'{a:g}' for a in axis)})"
+
+
+def _void(system: System, equations: IntArray, when: str) -> str:
+    if not len(equations):
+        return ""
+    return (
+        f"the joint forces {when} are not unique: these constraint equations act on nothing that can move: "
+        f"{_by_owner(system, equations)}. model.fix holds the nodes already; remove the joint or free a node"
+    )
+
+
+def _repeated(system: System, rows: IntArray, basis: Array, when: str) -> str:
+    if not basis.shape[1]:
+        return ""
+    least = "at least " if basis.shape[1] >= COUNTS[-1] else ""
+    groups = [
+        f"{_by_owner(system, equations)} ({least}{surplus} of these {len(equations)} too many)"
+        for equations, surplus in _groups(system, rows, basis)
+    ]
+    return (
+        f"the joint forces {when} are not unique: constraint equations repeat each other:\n  "
+        + _listed(groups, "\n  ")
+        + "\nRemove a joint, replace one by a joint that closes fewer motions, or let a body in the loop be flexible"
+    )
+
+
+def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray, int]]:
+    """Independent groups of equations that repeat each other, and how many of each group are too many.
+
+    The projection on the null space, unlike its basis, is unique; it does not couple independent groups. Its trace over
+    a group is the number of null vectors there.
+    """
+    sharing = np.abs(basis).max(axis=1) > SMALL
+    rows, basis = rows[sharing], basis[sharing]
+    projection = basis @ basis.T
+    count, label = connected_components(np.abs(projection) > SMALL, directed=False)
+    groups: dict[frozenset[str], list[int]] = {}
+    for k in range(count):
+        own = np.flatnonzero(label == k)
+        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[own]), []).extend(own)
+    return [(rows[np.sort(own)], round(projection[own, own].sum())) for own in groups.values()]
+
+
+def _by_owner(system: System, equations: Iterable[int]) -> str:
+    owners: dict[str, list[str]] = {}
+    for k in equations:
         owner, equation = system.constraint_owner[k]
-        equations.setdefault(str(owner), []).append(equation)
-    listed = "; ".join(f"{owner}: {', '.join(names)}" for owner, names in equations.items())
-    return (
-        f"the joint forces {when} are not unique: these constraint equations repeat each other: {listed}. Remove a "
-        "joint, replace one by a joint that closes fewer motions, or let a body in the loop be flexible"
-    )
+        owners.setdefault(str(owner), []).append(equation)
+    return _listed([f"{owner}: {', '.join(names)}" for owner, names in owners.items()], "; ")
+
+
+def _listed(names: Sequence[str], separator: str) -> str:
+    more = [f"and {len(names) - LISTED} more"] if len(names) > LISTED else []
+    return separator.join([*names[:LISTED], *more])

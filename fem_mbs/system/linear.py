@@ -70,7 +70,7 @@ class DenseSolver:
         """Factor; see :class:`LinearSolver`."""
         lu, pivots, info = lapack.dgetrf(values.reshape(self.size, self.size).T, overwrite_a=1)
         _refuse_singular(info)
-        return lambda b: lapack.dgetrs(lu, pivots, b)[0]  # type: ignore[no-any-return]
+        return lambda b: lapack.dgetrs(lu, pivots, b)[0]
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -94,7 +94,7 @@ class BandedSolver:
         k = self.width
         lu, pivots, info = lapack.dgbtrf(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         _refuse_singular(info)
-        return lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place]  # type: ignore[no-any-return]
+        return lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place]
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""

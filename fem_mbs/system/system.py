@@ -18,6 +18,7 @@ from fem_mbs.system.linear import Solve, make_solver
 _EMPTY = np.empty(0)
 _NO_INDEX = np.empty(0, np.intp)
 _TINY = float(np.finfo(float).tiny)
+_HUGE = 2.0**60
 
 
 class Evaluation(NamedTuple):
@@ -163,9 +164,11 @@ class System:
 
     def mass_matrix(self, evaluation: Evaluation) -> Array:
         """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
-        none, unit = np.zeros((self.n, 6, 6)), np.broadcast_to(np.eye(6), (self.n, 6, 6))
+        none = np.zeros((self.n, 6, 6))
+        # K + M dA with a power of two so large that the rounding of K does not reach M
+        huge = none + _HUGE * np.eye(6)
         blocks = [
-            (batch.tangent(context, none, unit) - batch.tangent(context, none, none)).ravel()
+            (batch.tangent(context, none, huge) - batch.tangent(context, none, none)).ravel() / _HUGE
             for batch, context in zip(self.batches, evaluation.contexts, strict=True)
         ]
         blocks.extend(np.zeros(36 * b.nodes.size * b.nodes.shape[1]) for b in self.constraint_batches)

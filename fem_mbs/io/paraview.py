@@ -1,0 +1,132 @@
+"""A run as ParaView files: a collection with the true times, and one mesh a frame."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.io.scene import Scene
+from fem_mbs.io.vtu import write_vtu
+
+if TYPE_CHECKING:
+    from fem_mbs.result import Solution
+
+LOG = logging.getLogger("fem_mbs")
+
+
+def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, every: int = 1) -> Path:
+    """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``.
+
+    Parameters
+    ----------
+    solution : Solution
+        What to write.
+    path : str or Path
+        The files to write, with or without ``.pvd``; missing folders are made. Frames of an earlier run that was
+        written there are removed.
+    stations : int
+        Points along each beam element, both ends included, at least 2.
+    every : int
+        Write every so many steps; the first and the last step are always written.
+
+    Returns
+    -------
+    Path
+        The ``.pvd`` file, to be opened in ParaView.
+
+    Raises
+    ------
+    ModelError
+        If an option is not valid, ``path`` is a folder or cannot be written.
+
+    Notes
+    -----
+    The cell data ``part`` tells beam lines (0), beam surfaces (1), nodes (2), bodies (3) and joints (4) apart. Point
+    data, all in the world frame but for the section forces:
+
+    ``displacement``, ``velocity``, ``angular_velocity``
+        Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
+        linear and the velocity exact for rigid motions.
+    ``e1``, ``e2``, ``e3``
+        Axes of the section, of the node or body, or of the joint on its node b (``e3`` along a hinge).
+    ``section_force`` (N, V_y, V_z), ``section_moment`` (T, M_y, M_z)
+        In the section frame, positive on the face that looks to the end of the beam; one value an element.
+    ``reaction_force``, ``reaction_moment``
+        What a joint puts on its node b, at the joint.
+    """
+    _check_whole(stations, 2, "stations", "points along each beam element, both ends included")
+    _check_whole(every, 1, "every", "how many steps from one frame to the next")
+    begun = time.perf_counter()
+    last = len(solution.t) - 1
+    steps = [*range(0, last, every), last]
+    try:
+        collection, folder = _places(path)
+        files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(steps))]
+        scene = Scene(solution.system, stations)
+        folder.mkdir(parents=True, exist_ok=True)
+        collection.unlink(missing_ok=True)  # it never lists frames of two runs, whatever happens meanwhile
+        for file, k in zip(files, steps, strict=True):
+            points, data = scene.frame(solution.motion(k), solution.multipliers_all[k])
+            write_vtu(file, points, scene.cells, data, scene.cell_data)
+        for stale in set(_frames(folder)) - set(files):
+            stale.unlink()
+        collection.write_text(_collection(solution.t[steps], files, scene.legend), encoding="utf-8")
+    except OSError as error:
+        raise ModelError(
+            f"to_paraview: cannot write '{path}': {error.strerror}: {error.filename or path}; choose a place where you "
+            "may write and that has room"
+        ) from error
+    size = sum(file.stat().st_size for file in files) / 1e6
+    LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", collection, len(files), size, time.perf_counter() - begun)
+    return collection
+
+
+def _check_whole(value: object, least: int, name: str, meaning: str) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ModelError(
+            f"to_paraview: {name} ({meaning}) must be a whole number of at least {least}, received {value!r}"
+        )
+
+
+def _places(path: str | Path) -> tuple[Path, Path]:
+    """The collection and the folder of its frames."""
+    try:
+        given = Path(path)
+    except TypeError:
+        raise ModelError(f"to_paraview: path must be a text such as 'out/name', received {path!r}") from None
+    name = given.name.removesuffix(".pvd")
+    if not name or _is_other_folder(given.with_name(name)) or given.with_name(f"{name}.pvd").is_dir():
+        raise ModelError(
+            f"to_paraview: path '{path}' is a folder; add the name of the files, such as '{given / 'run'}' for "
+            f"{given / 'run.pvd'}"
+        )
+    return given.with_name(f"{name}.pvd"), given.with_name(name)
+
+
+def _is_other_folder(folder: Path) -> bool:
+    """Whether a folder exists that holds no frames."""
+    return folder.is_dir() and not _frames(folder)
+
+
+def _frames(folder: Path) -> list[Path]:
+    """The frames in a folder, by their names."""
+    pattern = re.compile(re.escape(folder.name) + r"_\d{6,}\.vtu")
+    return [file for file in folder.iterdir() if pattern.fullmatch(file.name)]
+
+
+def _collection(times: Array, files: list[Path], legend: list[str]) -> str:
+    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<!--"]
+    lines += [re.sub("-(?=-)", "- ", line) for line in legend]  # a comment must not contain two hyphens in a row
+    lines += ["-->", "<Collection>"]
+    for t, file in zip(times, files, strict=True):
+        place = quoteattr(f"{file.parent.name}/{file.name}")
+        lines.append(f'<DataSet timestep="{float(t)!r}" group="" part="0" file={place}/>')
+    return "\n".join([*lines, "</Collection>", "</VTKFile>", ""])

@@ -1,0 +1,68 @@
+"""Nodes, bodies and joints as points with axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.io.part import Cells, Kind
+from fem_mbs.model import Constraint, ConstraintBatch, Motion
+
+
+class NodePart:
+    """The nodes of some ``rows`` (n,), and of which ``kind`` (n,) each is: node or body."""
+
+    def __init__(self, rows: IntArray, kind: IntArray) -> None:
+        self.rows = rows
+        self.cells = [_vertices({"part": kind, "node_id": rows})]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Nodes, their axes and velocities."""
+        R = motion.R[self.rows]
+        return _attached(motion, self.rows, np.zeros((len(R), 3)), R)
+
+
+class JointPart:
+    """The joints of one batch at their points on node b, numbered from ``first``; ``rows`` their multipliers.
+
+    Reactions are those of :meth:`fem_mbs.Solution.reaction`, for all joints at once.
+    """
+
+    def __init__(self, batch: ConstraintBatch, rows: slice, first: int) -> None:
+        self.batch, self.rows = batch, rows
+        self.b = batch.nodes[:, -1]
+        self.offset = np.array([joint.offset for joint in batch.owners])
+        self.axes = np.array([_axes(joint) for joint in batch.owners])
+        n = len(self.b)
+        self.cells = [_vertices({"part": np.full(n, Kind.JOINT), "joint_id": first + np.arange(n)})]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Joints, their axes on node b, velocities and reactions."""
+        _, gradient, _ = self.batch.evaluate(motion, self.batch.at(motion.t))
+        wrench = np.zeros((len(self.b), 6))
+        np.subtract.at(wrench, self.batch.cell, multipliers[self.rows, None] * gradient[:, -6:])
+        force, moment = wrench[:, :3], wrench[:, 3:] - np.cross(self.offset, wrench[:, :3])
+        R = motion.R[self.b]
+        reaction = {"reaction_force": np.matvec(R, force), "reaction_moment": np.matvec(R, moment)}
+        return _attached(motion, self.b, self.offset, R @ self.axes) | reaction
+
+
+def _attached(motion: Motion, rows: IntArray, offset: Array, axes: Array) -> dict[str, Array]:
+    """Points that move with nodes at ``offset`` (n, 3) in the node frame; ``axes`` (n, 3, 3) in the world frame."""
+    R, V = motion.R[rows], motion.V[rows]
+    fields = {
+        "points": motion.x[rows] + np.matvec(R, offset),
+        "velocity": np.matvec(R, V[:, :3] + np.cross(V[:, 3:], offset)),
+        "angular_velocity": np.matvec(R, V[:, 3:]),
+    }
+    return fields | {f"e{i + 1}": axes[:, :, i] for i in range(3)}
+
+
+def _axes(joint: Constraint) -> Array:
+    """Axes (3, 3) of a joint in the frame of node b, as columns; those of the node for a joint without axes."""
+    axes: tuple[Array, ...] = getattr(joint, "axes", (np.eye(3),))
+    return axes[-1]
+
+
+def _vertices(numbers: dict[str, IntArray]) -> Cells:
+    return Cells("vertex", np.arange(len(numbers["part"]))[:, None], numbers)

@@ -1,0 +1,93 @@
+"""A model as a picture: all its parts in one mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.io.beams import BeamPart, Drawable
+from fem_mbs.io.part import Kind, Part
+from fem_mbs.io.points import JointPart, NodePart
+from fem_mbs.model import Motion
+from fem_mbs.system import System
+
+
+class Scene:
+    """The mesh of a system and the data on it.
+
+    Attributes
+    ----------
+    cells : list of (str, (n, p))
+        Blocks of cells of one type; the same in every frame.
+    cell_data : dict of lists
+        Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.io.part.Kind`), ``beam_id``, ``element_id``
+        (within its beam), ``node_id`` and ``joint_id``, counted from 0; -1 where a cell has none.
+    legend : list of str
+        Which beams and joints the numbers stand for.
+    """
+
+    def __init__(self, system: System, stations: int) -> None:
+        beams = [element for element in system.elements if isinstance(element, Drawable)]
+        joints = [joint for batch in system.constraint_batches for joint in batch.owners]
+        self.legend = [f"beam_id {k}: {beam}" for k, beam in enumerate(beams)]
+        self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
+        self._parts: list[Part] = [*_beam_parts(system, beams, stations), _node_part(system), *_joint_parts(system)]
+        still = np.zeros((system.n, 6))
+        drawn = self._draw(system.motion(0.0, system.x0, system.R0, still, still), np.zeros(system.m))
+        self._initial = np.concatenate([fields["points"] for fields in drawn])
+        self._names = list(dict.fromkeys(name for fields in drawn for name in fields if name != "points"))
+        self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in drawn)])
+        self._collect_cells()
+
+    def _collect_cells(self) -> None:
+        parts = zip(self._parts, self._bounds[:-1], strict=True)
+        blocks = [(cells, first) for part, first in parts for cells in part.cells]
+        self.cells = [(cells.type, (cells.points + first).astype(np.int32)) for cells, first in blocks]
+        names = dict.fromkeys(name for cells, _ in blocks for name in cells.numbers)
+        self.cell_data = {
+            name: [cells.numbers.get(name, np.full(len(cells.points), -1)).astype(np.int32) for cells, _ in blocks]
+            for name in names
+        }
+
+    def frame(self, motion: Motion, multipliers: Array) -> tuple[Array, dict[str, Array]]:
+        """Points and point data at an instant, each ``(n, 3)``; zero where a part has no such data."""
+        drawn = self._draw(motion, multipliers)
+        points = np.concatenate([fields["points"] for fields in drawn])
+        data = {"displacement": points - self._initial}
+        for name in self._names:
+            data[name] = np.zeros_like(points)
+            for fields, (first, last) in zip(drawn, pairwise(self._bounds), strict=True):
+                data[name][first:last] = fields.get(name, 0.0)
+        return points, data
+
+    def _draw(self, motion: Motion, multipliers: Array) -> list[dict[str, Array]]:
+        return [part.draw(motion, multipliers) for part in self._parts]
+
+
+def _beam_parts(system: System, beams: Sequence[Drawable], stations: int) -> list[Part]:
+    rows = [np.array([system.row(node) for node in beam.nodes]) for beam in beams]
+    return [BeamPart(beam, k, rows[k], system.x0, system.R0, stations) for k, beam in enumerate(beams)]
+
+
+def _node_part(system: System) -> Part:
+    """The nodes that something holds on to; nodes with a mass of their own are bodies."""
+    nodes = [batch.nodes for batch in system.batches] + [batch.nodes for batch in system.constraint_batches]
+    rows = np.unique(np.concatenate([rows.ravel() for rows in nodes]))
+    kind = np.full(system.n, Kind.NODE)
+    for element in system.elements:
+        if len(element.nodes) == 1 and hasattr(element, "mass"):
+            kind[system.row(element.nodes[0])] = Kind.BODY
+    return NodePart(rows, kind[rows])
+
+
+def _joint_parts(system: System) -> list[Part]:
+    parts: list[Part] = []
+    first = 0
+    for batch in system.constraint_batches:
+        start, stop = (system.constraint_rows(batch.owners[end]).rows for end in (0, -1))
+        parts.append(JointPart(batch, slice(start.start, stop.stop), first))
+        first += len(batch.owners)
+    return parts

@@ -1,0 +1,91 @@
+"""Null spaces of the equations of motion, for whatever units, sizes and masses a model has.
+
+``[[M, B^T], [B, 0]]`` with a positive semidefinite ``M`` is singular for two independent reasons: motions without mass,
+``M v = 0`` and ``B v = 0``, and combinations of constraint equations that vanish, ``B^T l = 0``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import block_array, csc_array, diags_array, eye_array, vstack
+from scipy.sparse.linalg import norm, splu
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import SingularSystemError
+
+SHIFT = 1e-13
+ITERATIONS = 3
+MASSLESS = 1e-12
+"""A motion has no mass below this share of the mass that moves with it."""
+REPEATED = 1e-10
+"""Equations repeat each other if their combination vanishes to this relative size."""
+COUNTS = (8, 64, 512)
+"""Vectors to look for: more if all of them turn out to be null vectors."""
+
+
+class NullSpaces(NamedTuple):
+    """Null spaces in dimensionless unknowns and equations."""
+
+    units: Array
+    """Units ``(n,)`` of the unknowns."""
+    motions: Array
+    """Orthonormal basis ``(n, r)`` of the motions without mass."""
+    repeated: Array
+    """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
+
+
+def null_spaces(M: csc_array, B: csc_array) -> NullSpaces:
+    """Motions without mass and repeated equations.
+
+    They come from inverse iteration on the whole matrix, made dimensionless and shifted to be quasi-definite, followed
+    by a singular value decomposition on the small subspaces, which does not square small numbers. At most
+    ``COUNTS[-1]`` vectors are found.
+    """
+    n, m = M.shape[0], B.shape[0]
+    unknowns, equations = _scales(M, B)
+    M = diags_array(unknowns) @ M @ diags_array(unknowns)
+    B = diags_array(equations) @ B @ diags_array(unknowns)
+    shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
+    try:
+        solve = splu(shifted).solve
+    except RuntimeError:
+        raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
+    for count in COUNTS:
+        vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
+        for _ in range(ITERATIONS):
+            vectors, _ = np.linalg.qr(solve(vectors))
+        motions = _null_vectors(vstack([M, B]), vectors[:n], MASSLESS)
+        repeated = _null_vectors(B.T, vectors[n:], REPEATED)
+        if motions.shape[1] + repeated.shape[1] < count:
+            break
+    return NullSpaces(unknowns, motions, repeated)
+
+
+def _scales(M: csc_array, B: csc_array) -> tuple[Array, Array]:
+    """Units of the unknowns, which make the mass of each 1, and of the equations, which make the norm of each 1.
+
+    Unknowns without mass get their unit from the equations they stand in.
+    """
+    mass = M.diagonal()
+    heavy = mass > 0.0
+    unknowns = np.zeros(len(mass))
+    unknowns[heavy] = 1.0 / np.sqrt(mass[heavy])
+    plain = norm(B, axis=1)
+    moved = norm(B @ diags_array(unknowns), axis=1)
+    equations = 1.0 / np.where(moved > 0.0, moved, np.where(plain > 0.0, plain, 1.0))
+    felt = norm(diags_array(equations) @ B, axis=0)
+    unknowns[~heavy] = 1.0 / np.where(felt > 0.0, felt, 1.0)[~heavy]
+    size = norm(B @ diags_array(unknowns), axis=1)
+    return unknowns, 1.0 / np.where(size > 0.0, size, 1.0)
+
+
+def _null_vectors(matrix: csc_array, candidates: Array, tolerance: float) -> Array:
+    """Combinations of the candidates that the matrix takes to zero."""
+    if not len(candidates):
+        return candidates[:, :0]
+    basis, _ = np.linalg.qr(candidates)
+    _, sizes, combinations = np.linalg.svd(np.linalg.qr(matrix @ basis, mode="r"))
+    null = np.pad(sizes, (0, len(combinations) - len(sizes))) < tolerance
+    return np.asarray(basis @ combinations[null].T)

@@ -1,0 +1,102 @@
+"""Reactions: the force and moment a joint puts on its node b, in the world, at the joint's point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from catalogue import GROUPS
+
+import fem_mbs as mbs
+from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.lie import so3
+
+M, G, C = 2.0, np.array([0.0, 0.0, -9.81]), np.array([0.1, 0.2, -0.3])
+POINT = np.array([0.5, -0.4, 1.0])
+
+
+def turn(seed: int) -> np.ndarray:
+    return so3.exp(np.random.default_rng(seed).normal(size=3))
+
+
+def hung(group: str, joint: str, below: bool) -> tuple[mbs.Model, mbs.Node]:
+    """A body on a turned node, held at ``POINT`` on a turned support; its mass centre straight ``below`` it or not."""
+    model = mbs.Model("R3xSO3" if group == "mixed" else group, G)
+    support = model.add_node((1, 1, 1), turn(0), group="SE3" if group == "mixed" else None)
+    model.fix(support)
+    R = turn(1)
+    center = POINT - [0, 0, 0.7] if below else np.array([1.0, 0.3, 0.2])
+    body = model.add_node(center - R @ C, R)
+    model.add(RigidBody(body, M, (0.2, 0.3, 0.4), C))
+    kinds = {
+        "spherical": lambda: SphericalJoint(support, body, POINT),
+        "revolute": lambda: RevoluteJoint(support, body, (0, 1, 0), POINT),
+        "held hinge": lambda: RevoluteJoint(support, body, (0, 1, 0), POINT, drive=lambda t: 0.0),
+        "fixed": lambda: FixedJoint(support, body, POINT),
+    }
+    model.add(kinds[joint](), name="joint")
+    return model, body
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("joint", ["spherical", "revolute", "held hinge", "fixed"])
+def test_a_hanging_body_is_held_up(group: str, joint: str) -> None:
+    model, _ = hung(group, joint, below=True)
+    force, moment = mbs.simulate(model, 0.2, 0.1).reaction(model.constraints[0])
+    assert force.shape == moment.shape == (3, 3)
+    np.testing.assert_allclose(force, np.tile(-M * G, (3, 1)), atol=1e-7)
+    np.testing.assert_allclose(moment, 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("joint", ["held hinge", "fixed"])
+def test_a_body_held_aside_needs_a_moment(group: str, joint: str) -> None:
+    """The weight at the mass centre turns about the joint's point; the joint holds against it."""
+    model, _ = hung(group, joint, below=False)
+    force, moment = mbs.simulate(model, 0.2, 0.1).reaction(model.constraints[0])
+    arm = np.array([1.0, 0.3, 0.2]) - POINT
+    np.testing.assert_allclose(force, np.tile(-M * G, (3, 1)), atol=1e-7)
+    np.testing.assert_allclose(moment, np.tile(-np.cross(arm, M * G), (3, 1)), atol=1e-7)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("joint", ["spherical", "revolute"])
+def test_a_swinging_body_obeys_newton_and_euler(group: str, joint: str) -> None:
+    """At every instant, from the accelerations of the solution itself; hinges take no moment about their axis."""
+    model, body = hung(group, joint, below=False)
+    solution = mbs.simulate(model, 1.0, 0.02, mbs.GeneralizedAlpha(newton=mbs.Newton(force_tolerance=1e-11)))
+    force, moment = solution.reaction(model.constraints[0])
+    row = solution.system.row(body)
+    J = np.diag([0.2, 0.3, 0.4])
+    for k in range(len(solution.t)):
+        motion = solution.motion(k)
+        R, Omega, A = motion.R[row], motion.V[row, 3:], motion.A[row]
+        acceleration = A[:3] + np.cross(A[3:], C) + np.cross(Omega, np.cross(Omega, C))
+        np.testing.assert_allclose(force[k], M * (R @ acceleration - G), atol=1e-7)
+        rate = R @ (J @ A[3:] + np.cross(Omega, J @ Omega))
+        lever = motion.x[row] + R @ C - POINT
+        np.testing.assert_allclose(moment[k] - np.cross(lever, force[k]), rate, atol=1e-7)
+        np.testing.assert_allclose(moment[k] if joint == "spherical" else moment[k, 1], 0.0, atol=1e-7)
+
+
+def test_reaction_is_on_node_b() -> None:
+    """The same pendulum with the ends of the joint exchanged: the support is pulled down."""
+    model = mbs.Model(gravity=G)
+    bob = model.add_node((0, 0, -1))
+    model.add(RigidBody(bob, M, (0.1, 0.1, 0.1)))
+    joint = model.add(SphericalJoint(bob, model.ground, point=(0, 0, 0)))
+    force, _ = mbs.simulate(model, 0.1, 0.1).reaction(joint)
+    np.testing.assert_allclose(force, [M * G, M * G], atol=1e-7)
+
+
+def test_section_forces_of_a_hanging_beam_carry_what_is_below() -> None:
+    """Tension in each element: the weight below its middle, plus the load on the end; the joint carries all."""
+    model = mbs.Model("SE3", G)
+    section = BeamSection(1e7, 1e7, 1e7, 1e7, 2.0, (0.1, 0.1, 0.1)).with_damping(0.02)
+    beam = Beam.line(model, (0, 0, 0), (0, 0, -1), section, 4)
+    joint = model.add(SphericalJoint(model.ground, beam.nodes[0]))
+    model.add(Force(beam.nodes[-1], (0, 0, -5.0)))
+    solution = mbs.simulate(model, 2.0, 0.05, mbs.GeneralizedAlpha(0.0))
+    tension = solution.section_forces(beam)[-1, :, 0]
+    np.testing.assert_allclose(tension, 5.0 + 2.0 * 9.81 * (1 - np.array([0.125, 0.375, 0.625, 0.875])), rtol=1e-4)
+    force, _ = solution.reaction(joint)
+    np.testing.assert_allclose(force[-1], [0, 0, 5.0 + 2.0 * 9.81], atol=1e-3)

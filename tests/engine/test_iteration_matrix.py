@@ -1,0 +1,133 @@
+"""The matrix of Newton's method is the derivative of the equations of a step, on every group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from catalogue import COUPLED, EVERYTHING, GROUPS, build
+from motions import assert_columns_close, derivative, random_motion
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    Beam,
+    FixedJoint,
+    Force,
+    Moment,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpinUp,
+)
+from fem_mbs.integrate.generalized_alpha import StepProblem, chung_hulbert
+from fem_mbs.lie import so3
+
+H = 0.5
+"""A long step makes stiffness, damping and mass weigh alike in the matrix."""
+
+
+def random_step(system: mbs.System, seed: int) -> tuple[StepProblem, tuple[Array, Array]]:
+    """A step from a random state, and a trial increment that turns every node by about half a radian."""
+    rng = np.random.default_rng(seed + 100)
+    motion = random_motion(system, seed)
+    v, vdot, a = rng.normal(size=(3, system.n, 6))
+    state = mbs.State(0.2, motion.x, motion.R, v, vdot, a, rng.normal(size=system.m))
+    D = np.where(system.free, 0.3 * rng.normal(size=(system.n, 6)), 0.0)
+    return StepProblem(system, state, H, chung_hulbert(0.8)), (D, 3.0 * rng.normal(size=system.m))
+
+
+def equations(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+    """Scaled equations ``(h^2 r, Phi)``."""
+    system = problem.system
+    evaluation = problem.evaluate(unknown).evaluation
+    return np.concatenate([H * H * evaluation.force[system.free.ravel()], evaluation.constraint])
+
+
+def differences(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+    """Derivative of the equations against body increments and ``h^2 lambda``, by differences.
+
+    A body increment ``d`` after the trial is ``T^-1 d`` before it, in the components of the group.
+    """
+    system, step = problem.system, 1e-5
+    D, multipliers = unknown
+    R = problem.evaluate(unknown).motion.R
+    inverse_tangent = system.kinematics.inverse_tangent(D)
+    columns = []
+    for index in np.argwhere(system.free):
+        d = np.zeros((system.n, 6))
+        d[tuple(index)] = step
+        dD = system.kinematics.from_body(R, d)
+        dD = np.matvec(inverse_tangent, dD)
+        ahead, behind = (equations(problem, (D + s * dD, multipliers)) for s in (1.0, -1.0))
+        columns.append((ahead - behind) / (2 * step))
+    for unit in step * np.eye(system.m):
+        ahead, behind = (equations(problem, (D, multipliers + s * unit / H**2)) for s in (1.0, -1.0))
+        columns.append((ahead - behind) / (2 * step))
+    return np.stack(columns, axis=-1)
+
+
+def matrix(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+    system = problem.system
+    trial = problem.evaluate(unknown)
+    motion = trial.motion
+    T = system.kinematics.inverse_tangent(unknown[0])
+    dV, dA = system.kinematics.derivatives(motion.V, motion.A, T, problem.gamma, problem.beta)
+    return np.asarray(system.solver.matrix(system.iteration_matrix(trial.evaluation, dV, dA, H * H)).toarray())
+
+
+def everything(group: str) -> mbs.Model:
+    """Beam, bodies, all joints, loads and gravity in one model, with a node that may only turn."""
+    model = mbs.Model("R3xSO3" if group == "mixed" else group, gravity=(0.3, 0.2, -9.0))
+    other = "SE3" if group == "mixed" else None
+    rng = np.random.default_rng(6)
+    nodes = [
+        model.add_node((k, 0.1 * k**2, 0), so3.exp(rng.normal(size=3)), group=other if k % 2 else None)
+        for k in range(7)
+    ]
+    for beam_nodes, interpolation in ((nodes[:3], "SE3"), (nodes[2:4], "R3xSO3")):
+        section = COUPLED.with_damping(0.1) if interpolation == "SE3" else COUPLED
+        model.add(Beam(beam_nodes, section, interpolation=interpolation))
+    for node in nodes[4:]:
+        model.add(RigidBody(node, 2.0, (1, 2, 2.5), (0.1, 0.2, 0.3)))
+    model.add(PointMass(nodes[1], 0.7))
+    model.add(SphericalJoint(model.ground, nodes[0]))
+    model.add(RevoluteJoint(nodes[3], nodes[4], (1, 2, 3), drive=SpinUp(0.5, 1.0)))
+    model.add(RevoluteJoint(nodes[4], nodes[5], (1, 0, 3), point=(4.5, 0, 1)))
+    model.add(FixedJoint(nodes[5], nodes[6]))
+    model.add(Force(nodes[6], (1, 2, 3), point=(0.1, 0, 0.2)))
+    model.add(Moment(nodes[2], lambda t: (t, 2, 3), frame="world"))
+    model.add(Force(nodes[3], (1, 2, 3), frame="body"))
+    model.fix(nodes[6], translation=True, rotation=False)
+    return model
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_matrix_is_the_derivative_for_each_part(name: str, group: str) -> None:
+    problem, unknown = random_step(mbs.System(build(EVERYTHING[name], group=group)[0]), 0)
+    assert_columns_close(matrix(problem, unknown), differences(problem, unknown))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("seed", range(3))
+def test_matrix_is_the_derivative_for_a_whole_model(group: str, seed: int) -> None:
+    problem, unknown = random_step(mbs.System(everything(group)), seed)
+    assert_columns_close(matrix(problem, unknown), differences(problem, unknown))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_correction_solves_the_linearised_equations(group: str) -> None:
+    """Newton's correction in the group's own increments removes the residual to first order."""
+    problem, (D, multipliers) = random_step(mbs.System(everything(group)), 2)
+    before = equations(problem, (D, multipliers))
+    trial = problem.evaluate((D, multipliers))
+    linearization = problem.linearize((D, multipliers), trial)
+    (D1, multipliers1), _ = problem.correct((D, multipliers), trial, linearization)
+    assert not (D1 - D)[~problem.system.free].any()
+
+    def along(s: float) -> Array:
+        return equations(problem, (D + s * (D1 - D), multipliers + s * (multipliers1 - multipliers)))
+
+    slope = derivative(along, 1e-3 / np.abs(D1 - D).max())
+    np.testing.assert_allclose(slope, -before, rtol=0, atol=1e-6 * np.abs(before).max())

@@ -1,0 +1,110 @@
+"""All linear solvers solve the same equations, whatever the pattern."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.system.linear import BandedSolver, DenseSolver, LinearSolver, SparseSolver, make_solver
+
+Triplets = tuple[IntArray, IntArray, Array]
+
+
+def saddle_point(seed: int, unknowns: int = 30, equations: int = 8) -> tuple[Triplets, int, Array]:
+    """Triplets of a random ``[[K, B^T], [B, 0]]`` with repeated and eliminated (negative) entries, and the matrix."""
+    rng = np.random.default_rng(seed)
+    size = unknowns + equations
+    i = rng.integers(-3, unknowns, 6 * unknowns)
+    j = i + rng.integers(-4, 5, len(i))
+    j[(j >= unknowns) | (i < 0)] = -1
+    diagonal = np.arange(unknowns)
+    b_row = np.repeat(np.arange(unknowns, size), 3)
+    b_col = (3 * (b_row - unknowns) + np.tile([0, 1, 2], equations)) % unknowns
+    rows = np.concatenate([i, diagonal, b_row, b_col])
+    columns = np.concatenate([j, diagonal, b_col, b_row])
+    b = rng.normal(size=len(b_row))
+    values = np.concatenate([0.3 * rng.normal(size=len(i)), rng.normal(size=unknowns) + 4.0, b, b])
+    matrix = np.zeros((size, size))
+    inside = (rows >= 0) & (columns >= 0)
+    assert not inside.all()
+    np.add.at(matrix, (rows[inside], columns[inside]), values[inside])
+    return (rows, columns, values), size, matrix
+
+
+def solvers(rows: IntArray, columns: IntArray, size: int) -> list[LinearSolver]:
+    place = np.random.default_rng(1).permutation(size)
+    inside = (rows >= 0) & (columns >= 0)
+    width = int(np.abs(place[rows[inside]] - place[columns[inside]]).max())
+    return [
+        DenseSolver(rows, columns, size),
+        BandedSolver(rows, columns, size, place, width),
+        SparseSolver(rows, columns, size),
+    ]
+
+
+def assemble(solver: LinearSolver, values: Array) -> Array:
+    return np.bincount(solver.slots, values, minlength=solver.storage + 1)[:-1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_solvers_store_and_solve_the_same_equations(seed: int) -> None:
+    (rows, columns, values), size, matrix = saddle_point(seed)
+    right = np.random.default_rng(seed).normal(size=size)
+    expected = np.linalg.solve(matrix, right)
+    for solver in (*solvers(rows, columns, size), make_solver(rows, columns, size)):
+        stored = assemble(solver, values)
+        np.testing.assert_allclose(solver.matrix(stored).toarray(), matrix, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(solver.factor(stored.copy())(right), expected, rtol=0, atol=1e-11)
+
+
+def test_a_factorisation_serves_many_right_hand_sides() -> None:
+    (rows, columns, values), size, matrix = saddle_point(7)
+    for solver in solvers(rows, columns, size):
+        solve = solver.factor(assemble(solver, values))
+        for unit in np.eye(size)[:3]:
+            np.testing.assert_allclose(matrix @ solve(unit.copy()), unit, rtol=0, atol=1e-11)
+
+
+def test_eliminated_entries_go_to_one_place_outside() -> None:
+    (rows, columns, _), size, _ = saddle_point(3)
+    outside = (rows < 0) | (columns < 0)
+    for solver in solvers(rows, columns, size):
+        assert (solver.slots[outside] == solver.storage).all()
+        assert (solver.slots[~outside] < solver.storage).all()
+
+
+def chain(size: int, reach: int) -> tuple[IntArray, IntArray]:
+    """Pattern of a chain, unknowns numbered at random, where each meets the next ``reach``."""
+    number = np.random.default_rng(0).permutation(size)
+    i, j = np.indices((size, size)).reshape(2, -1)
+    near = np.abs(i - j) <= reach
+    return number[i[near]], number[j[near]]
+
+
+def test_the_solver_suits_the_size_and_the_band() -> None:
+    for (rows, columns), size, kind in (
+        (chain(20, 3), 20, DenseSolver),
+        (chain(200, 6), 200, BandedSolver),
+        (np.indices((200, 200)).reshape(2, -1), 200, SparseSolver),
+    ):
+        assert type(make_solver(rows, columns, size)) is kind
+
+
+def test_reordering_finds_the_band_of_a_chain() -> None:
+    """However the nodes of a chain are numbered, its cost stays that of its band."""
+    rows, columns = chain(500, 6)
+    solver = make_solver(rows, columns, 500)
+    assert isinstance(solver, BandedSolver) and solver.width <= 12
+
+
+def test_a_singular_matrix_is_refused() -> None:
+    rows, columns = (part.ravel() for part in np.indices((3, 3)))
+    for solver in (
+        DenseSolver(rows, columns, 3),
+        BandedSolver(rows, columns, 3, np.arange(3), 2),
+        SparseSolver(rows, columns, 3),
+    ):
+        with pytest.raises(mbs.SingularSystemError, match="singular"):
+            solver.factor(assemble(solver, np.ones(9)))

@@ -1,0 +1,144 @@
+"""What a user says of a model: names, printing, fixing, and what is refused before anything is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import fem_mbs as mbs
+from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+
+SECTION = BeamSection(1.0, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0, 1.0))
+
+
+def test_print_says_what_is_in_the_model() -> None:
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+    bob = model.add_node((1, 0, 0))
+    slider = model.add_node((2, 0, 0))
+    model.fix(slider, translation=False)
+    model.add(RigidBody(bob, 1.0, (1, 1, 1)))
+    model.add(PointMass(slider, 1.0))
+    model.add(SphericalJoint(model.ground, bob))
+    assert str(model).splitlines() == [
+        "Model on SE3 with gravity (0, 0, -9.81)",
+        "  3 nodes, 1 of them fixed: 9 degrees of freedom before constraints",
+        "  RigidBody: 1",
+        "  PointMass: 1",
+        "  SphericalJoint: 1",
+        "  3 constraint equations: 6 degrees of freedom left",
+    ]
+    model.add_node((0, 0, 0), group="R3xSO3")
+    assert str(model).startswith("Model on SE3 and R3xSO3 with")
+
+
+def test_numbers_printed_are_those_of_the_system() -> None:
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 4, start_node=model.ground)
+    model.add(RevoluteJoint(model.ground, beam.nodes[-1], (0, 0, 1)))
+    system = mbs.System(model)
+    assert (system.n, system.n_free, system.m, system.size) == (5, 24, 5, 29)
+    assert "24 degrees of freedom before constraints" in str(model)
+    assert "5 constraint equations: 19 degrees of freedom left" in str(model)
+
+
+def test_everything_has_a_name() -> None:
+    model = mbs.Model()
+    a, b = model.add_node((0, 0, 0)), model.add_node((1, 0, 0), name="tip")
+    body, joint = model.add(RigidBody(b, 1.0, (1, 1, 1))), model.add(SphericalJoint(a, b), name="pivot")
+    names = [str(thing) for thing in (model.ground, a, b, body, joint)]
+    assert names == [
+        "node 'ground'",
+        "node 'node 1'",
+        "node 'tip'",
+        "RigidBody 'RigidBody 1'",
+        "SphericalJoint 'pivot'",
+    ]
+    assert str(SphericalJoint(a, b)) == "SphericalJoint on node 'node 1', node 'tip'"
+    model.add_node((0, 0, 0), name="node 4")
+    assert model.add_node((0, 0, 0)).name == "node 4'"
+
+
+def test_names_are_unique() -> None:
+    model = mbs.Model()
+    model.add_node((0, 0, 0), name="tip")
+    with pytest.raises(mbs.ModelError, match="the name 'tip' is taken"):
+        model.add_node((1, 0, 0), name="tip")
+    with pytest.raises(mbs.ModelError, match="the name 'ground' is taken"):
+        model.add(PointMass(model.ground, 1.0), name="ground")
+
+
+def test_parts_belong_to_one_model_once() -> None:
+    model, other = mbs.Model(), mbs.Model()
+    node, far = model.add_node((0, 0, 0), name="here"), other.add_node((0, 0, 0), name="there")
+    body = model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(PointMass(node, 1.0))
+    with pytest.raises(mbs.ModelError, match="RigidBody 'RigidBody 1' was added already"):
+        model.add(body)
+    with pytest.raises(mbs.ModelError, match="node 'there' belongs to another model"):
+        model.add(SphericalJoint(node, far))
+    with pytest.raises(mbs.ModelError, match="node 'there' belongs to another model"):
+        model.fix(far)
+    with pytest.raises(mbs.ModelError, match="takes an element, a load or a joint, received 3"):
+        model.add(3)  # type: ignore[type-var]
+    with pytest.raises(mbs.ModelError, match="node 'there' is not part of this model"):
+        mbs.System(model).row(far)
+
+
+def test_fixed_components_keep_out_of_the_equations() -> None:
+    model = mbs.Model()
+    pinned, slider = model.add_node((1, 0, 0)), model.add_node((2, 0, 0))
+    model.fix(pinned, rotation=False)
+    model.fix(slider, translation=False)
+    free = mbs.System(model).free
+    np.testing.assert_array_equal(free, [[False] * 6, [False] * 3 + [True] * 3, [True] * 3 + [False] * 3])
+    model.fix(pinned, translation=False)
+    assert not mbs.System(model).free[1].any()
+
+
+def test_a_moving_node_cannot_be_fixed() -> None:
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="bob")
+    with pytest.raises(mbs.ModelError, match="node 'bob' cannot be fixed: it was given the velocity"):
+        model.fix(node)
+    model.fix(node, translation=False)
+
+
+def test_rotations_come_as_matrices_or_scipy_rotations() -> None:
+    model = mbs.Model()
+    turn = Rotation.from_rotvec([0.1, 0.2, 0.3])
+    one, two = model.add_node((0, 0, 0), turn), model.add_node((0, 0, 0), turn.as_matrix())
+    np.testing.assert_array_equal(one.rotation, two.rotation)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"position": (0, np.nan, 0)}, "position must be finite"),
+        ({"position": (0, 0)}, "position must be three numbers"),
+        ({"position": "origin"}, "position must be three numbers"),
+        ({"velocity": (np.inf, 0, 0)}, "velocity must be finite"),
+        ({"rotation": 2 * np.eye(3)}, "rotation must be a rotation matrix"),
+        ({"rotation": np.diag([1.0, 1.0, -1.0])}, "determinant is -1"),
+        ({"rotation": (0, 0, 1)}, "rotation must be a 3x3 matrix"),
+        ({"group": "SO3"}, "group must be one of R3xSO3, SE3, received 'SO3'"),
+    ],
+)
+def test_impossible_nodes_are_refused_by_name(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=f"node 'bob'.*{message}"):
+        mbs.Model().add_node(**{"position": (0, 0, 0), "name": "bob", **arguments})  # type: ignore[arg-type]
+
+
+def test_a_model_needs_a_group_it_knows() -> None:
+    with pytest.raises(mbs.ModelError, match="group must be one of R3xSO3, SE3, received 'SO3'"):
+        mbs.Model("SO3")
+
+
+def test_later_changes_of_the_model_do_not_change_the_system() -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((0, 0, 0))
+    system = mbs.System(model)
+    model.fix(node)
+    model.gravity = (0, 0, 0)
+    model.add_node((1, 1, 1))
+    assert system.n == 2 and system.free[1].all() and system.gravity[2] == -9.81

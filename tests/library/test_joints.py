@@ -1,0 +1,68 @@
+"""What users see of joints: points, axes, angles, names of equations, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from catalogue import JOINTS, build
+
+import fem_mbs as mbs
+from fem_mbs.elements import FixedJoint, RevoluteJoint, SphericalJoint
+from fem_mbs.lie import so3
+
+AXIS = np.array([1.0, 2.0, -1.0]) / np.sqrt(6.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("spherical", 3), ("revolute", 5), ("hinge driven by a law", 6), ("fixed", 6)]
+)
+def test_joints_close_as_many_motions_as_they_say(name: str, count: int) -> None:
+    model, (joint,) = build(JOINTS[name])
+    assert len(joint.equations) == mbs.System(model).m == count
+    assert len(set(joint.equations)) == count
+
+
+@pytest.mark.parametrize("angle", [-3.0, -0.5, 0.0, 0.5, 2.0, 3.1])
+def test_angle_is_that_of_b_against_a_about_the_axis(angle: float) -> None:
+    model, (joint,) = build(JOINTS["revolute"])
+    a, b = joint.nodes
+    Q = so3.exp(np.array([0.3, -2.0, 1.0]))
+    R_b = so3.exp(angle * AXIS) @ b.rotation
+    np.testing.assert_allclose(joint.relative_angle(Q @ a.rotation, Q @ R_b), angle, atol=1e-14)
+
+
+def test_a_joint_without_axis_has_no_angle() -> None:
+    _, (joint,) = build(JOINTS["spherical"])
+    with pytest.raises(mbs.ModelError, match=f"{joint} has no axis"):
+        joint.relative_angle(np.eye(3), np.eye(3))
+
+
+def test_default_point_is_node_b() -> None:
+    model = mbs.Model()
+    a, b = model.add_node((1, 2, 3)), model.add_node((4, 5, 6), so3.exp(np.array([0.1, 0.2, 0.3])))
+    for joint in (SphericalJoint(a, b), RevoluteJoint(a, b, (0, 0, 1)), FixedJoint(a, b)):
+        np.testing.assert_array_equal(joint.offset, 0.0)
+        np.testing.assert_allclose(joint.offsets[0], [3.0, 3.0, 3.0])
+
+
+def test_bad_joints_are_refused_by_name() -> None:
+    model = mbs.Model()
+    a, b = model.add_node((0, 0, 0), name="frame"), model.add_node((1, 0, 0), name="door")
+    with pytest.raises(mbs.ModelError, match="RevoluteJoint on node 'frame', node 'door': axis must have a length"):
+        RevoluteJoint(a, b, (0, 0, 0))
+    with pytest.raises(mbs.ModelError, match="SphericalJoint: connects node 'door' with itself"):
+        SphericalJoint(b, b)
+    with pytest.raises(mbs.ModelError, match="FixedJoint: b must be a node made by model.add_node, received 3"):
+        FixedJoint(a, 3)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="drive must be a function of time, received 2.0"):
+        RevoluteJoint(a, b, (0, 0, 1), drive=2.0)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="'frame', node 'door': point must be finite"):
+        SphericalJoint(a, b, (np.nan, 0, 0))
+
+
+def test_a_drive_that_fails_is_named() -> None:
+    model = mbs.Model()
+    door = model.add_node((1, 0, 0))
+    model.add(RevoluteJoint(model.ground, door, (0, 0, 1), drive=lambda t: [t, t]), name="motor")
+    with pytest.raises(mbs.MotionError, match="RevoluteJoint 'motor': .*must return one finite number, received"):
+        mbs.System(model).prescribe(0.1)

@@ -1,0 +1,51 @@
+"""Laws of time: the spin-up of the four-bar, and derivatives of any function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from motions import derivative
+
+import fem_mbs as mbs
+from fem_mbs.elements import SpinUp
+from fem_mbs.elements.laws import derivatives
+
+
+@pytest.mark.parametrize("t", [0.1, 0.25, 0.4, 0.7])
+def test_spin_up_derivatives_belong_to_its_angle(t: float) -> None:
+    law = SpinUp(rate=-5.0, duration=0.5)
+    np.testing.assert_allclose(law.velocity(t), derivative(lambda s: law(t + s), 1e-3), atol=1e-9)
+    np.testing.assert_allclose(law.acceleration(t), derivative(lambda s: law.velocity(t + s), 1e-3), atol=1e-8)
+
+
+def test_spin_up_starts_at_rest_and_joins_smoothly() -> None:
+    law = SpinUp(rate=-5.0, duration=0.5)
+    assert law(0.0) == 0.0
+    np.testing.assert_allclose([law.velocity(0.0), law.acceleration(0.0)], 0.0, atol=1e-15)
+    before, after = 0.5 - 1e-9, 0.5
+    np.testing.assert_allclose(law(after), -1.25)
+    for part in (law, law.velocity, law.acceleration):
+        np.testing.assert_allclose(part(before), part(after), atol=1e-6)
+
+
+@pytest.mark.parametrize("t", [0.0, 1e-3, 3e-3, 0.7])
+def test_any_function_is_differentiated(t: float) -> None:
+    """Also at the start, where a law need not exist before t = 0."""
+
+    def law(t: float) -> float:
+        assert t >= 0.0
+        return float(np.sin(3 * t) + t**2)
+
+    first, second = derivatives(law, t)
+    np.testing.assert_allclose(first, 3 * np.cos(3 * t) + 2 * t, atol=1e-9)
+    np.testing.assert_allclose(second, -9 * np.sin(3 * t) + 2, atol=1e-6)
+
+
+def test_a_law_gives_its_own_derivatives() -> None:
+    law = SpinUp(2.0, 1.0)
+    assert derivatives(law, 0.3) == (law.velocity(0.3), law.acceleration(0.3))
+
+
+def test_duration_must_be_positive() -> None:
+    with pytest.raises(mbs.ModelError, match="duration must be positive, received 0"):
+        SpinUp(1.0, 0.0)

@@ -1,0 +1,40 @@
+"""The pages run: every Python block of a page, in order, and a text block right after one is what it prints."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
+PAGES = {
+    page.name: list(BLOCK.finditer(page.read_text(encoding="utf-8")))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+
+
+@pytest.mark.parametrize("name", [name for name, blocks in PAGES.items() if blocks])
+def test_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in PAGES[name]:
+        line = block.string.count("\n", 0, block.start("code"))
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * line + block["code"], name, "exec"), namespace)
+        if block["output"] is not None:
+            expected, actual = block["output"], printed.getvalue()
+            same = doctest.OutputChecker().check_output(expected, actual, doctest.ELLIPSIS)
+            assert same, f"{name}, line {line}: the page shows\n{expected}\nbut the code prints\n{actual}"
+
+
+def test_there_are_pages_that_run() -> None:
+    assert {"README.md", "getting_started.md", "notation.md", "theory.md", "add_an_element.md"} <= {
+        name for name, blocks in PAGES.items() if blocks
+    }

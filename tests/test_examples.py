@@ -1,0 +1,85 @@
+"""Every example runs, ends in the numbers of its sources, and writes its figure and ParaView files when asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from examples import four_bar, heavy_top, pendulum, right_angle_cantilever
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar]
+
+
+@pytest.fixture(autouse=True)
+def run_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+def test_every_script_is_here():
+    assert {Path(script.__file__).name for script in SCRIPTS} == {file.name for file in ROOT.glob("examples/[!_]*.py")}
+
+
+def test_pendulum():
+    numbers = pendulum.main(["--plot", "--paraview"])
+    period, exact = numbers.pop("period (s)")
+    assert period == pytest.approx(exact, rel=1e-4)  # (omega h)^2 is 2.5e-4
+    for place, position in numbers.values():  # up to 1e-4 of four periods, at up to 4.4 m/s
+        assert place == pytest.approx(position, abs=4e-3)
+    assert Path("out/pendulum.png").exists()
+    assert Path("out/pendulum.pvd").exists()
+
+
+def test_heavy_top():
+    numbers = heavy_top.main([])
+    for group in heavy_top.GROUPS:
+        assert numbers[f"{group}: Newton iterations a step"][0] <= 3.2
+        assert numbers[f"{group}: largest constraint residual"][0] < 1e-10
+        assert numbers[f"{group}: order at t = 1 s"][0] == pytest.approx(2, abs=0.1)
+    for axis in "xyz":  # what is left is of third order: the error of the finer run, 2e-3, times Omega h = 0.075
+        extrapolated, exact = numbers[f"{axis} at t = 1 s, extrapolated (m)"]
+        assert extrapolated == pytest.approx(exact, abs=1.5e-4)
+
+
+def test_right_angle_cantilever():
+    numbers = right_angle_cantilever.main([])
+    assert numbers.pop("Newton iterations a step, h = 0.2 s")[0] <= 4.0
+    for computed, reference in numbers.values():
+        assert computed == pytest.approx(reference, rel=5e-3)
+
+
+def test_four_bar():
+    numbers = four_bar.main([])
+    assert numbers.pop("2012: Newton iterations a step")[0] <= 3.1
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=0.1 if name.startswith("2012") else 0.01), name
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)
+def test_script_runs_alone(script):
+    """From any folder, and as the first thing on the command line."""
+    command = [sys.executable, script.__file__, "--help"]
+    assert "--paraview" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.slow
+def test_figure_of_the_heavy_top():
+    heavy_top.main(["--plot", "--paraview"])
+    assert {file.name for file in Path("out").iterdir()} == {"heavy_top", "heavy_top.png", "heavy_top.pvd"}
+
+
+@pytest.mark.slow
+def test_command_of_the_readme():
+    """``python -m examples`` makes the figures and the ParaView files of both benchmarks."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "examples"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    for name in ("right_angle_cantilever", "four_bar"):
+        for kind in ("png", "pvd"):
+            assert Path(f"out/{name}.{kind}").exists()
+            assert f"{name}.{kind}" in printed
