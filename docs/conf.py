@@ -1,9 +1,15 @@
 """Sphinx settings; the pages made from the sources are written here, into `_generated`."""
 
 import ast
+import inspect
+import pydoc
+import re
 import shutil
 from importlib import metadata
 from pathlib import Path
+
+import fem_mbs
+from fem_mbs import elements
 
 project = "fem_mbs"
 author = "The fem_mbs developers"
@@ -18,16 +24,34 @@ html_title = f"fem_mbs {release}"
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True, "no-value": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 GENERATED = DOCS / "_generated"
+PUBLIC = {
+    f"{prefix}{name}": getattr(package, name)
+    for package, prefix in ((fem_mbs, "mbs."), (elements, ""))
+    for name in package.__all__
+}
+
+
+def defined(public):
+    """Where a public object is defined, which is where it is documented."""
+    return f"{public.__module__}.{public.__qualname__}"
+
+
+def write_public_names() -> None:
+    """A table of the names a script imports, each with its first sentence."""
+    text = ".. list-table::\n   :widths: 30 70\n\n"
+    for name, public in PUBLIC.items():
+        text += f"   * - :py:obj:`{name} <{defined(public)}>`\n     - {inspect.getdoc(public).splitlines()[0]}\n"
+    (GENERATED / "public_names.txt").write_text(text, encoding="utf-8")
 
 
 def write_reference() -> None:
@@ -57,8 +81,37 @@ def write_examples() -> None:
         (GENERATED / "examples" / f"{file.stem}.md").write_text(text, encoding="utf-8")
 
 
+def name_shapes(app, what, name, obj, options, lines) -> None:
+    """Write the type ``(n, 3)`` of a parameter as ``array (n, 3)``."""
+    lines[:] = [re.sub(r"^(\s*\w[\w, ]* : )\(", r"\1array (", line) for line in lines]
+
+
+def skip_member(app, what, name, obj, skip, options) -> bool | None:
+    """Leave out modules, and the fields of a named tuple that say no more than their number."""
+    numbered = str(getattr(obj, "__doc__", "")).startswith("Alias for field number")
+    return True if numbered or inspect.ismodule(obj) else None
+
+
+def resolve_public_name(app, env, node, content):
+    """Let ``mbs.Model``, ``fem_mbs.elements.Beam`` or ``Solution.angle`` refer to the place of definition."""
+    target = node["reftarget"].removeprefix("mbs.")
+    for prefix in ("", "fem_mbs.", "fem_mbs.elements.") if node.get("refdomain") == "py" else ():
+        if hasattr(public := pydoc.locate(prefix + target), "__qualname__"):
+            python = env.get_domain("py")
+            return python.resolve_xref(env, node["refdoc"], app.builder, "obj", defined(public), node, content)
+    return None
+
+
+def setup(app) -> None:
+    """Correct what the extensions make of the docstrings."""
+    app.connect("autodoc-process-docstring", name_shapes, priority=400)  # before napoleon
+    app.connect("autodoc-skip-member", skip_member)
+    app.connect("missing-reference", resolve_public_name)
+
+
 shutil.rmtree(GENERATED, ignore_errors=True)
 (GENERATED / "reference").mkdir(parents=True)
 (GENERATED / "examples").mkdir()
+write_public_names()
 write_reference()
 write_examples()

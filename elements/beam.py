@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import BeamBatch, relative_motion
-from fem_mbs.elements.beam_geometry import section_frames
+from fem_mbs.elements.beam_geometry import NO_LENGTH, section_frames
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.errors import ModelError
@@ -63,7 +63,7 @@ class Beam(Element):
 
     Notes
     -----
-    Sonneville, Cardona, Bruels (2014), eqs. 61-80. The mass is consistent in translation and lumped in rotation.
+    Sonneville, Cardona, Bruels (2014). The mass is consistent in translation and lumped in rotation.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Beam(Element):
             raise ModelError(f"{label}: elements must be a whole number of at least 1, received {elements}")
         first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
         span = float(np.linalg.norm(last - first))
-        if span == 0.0:
+        if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
             raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
         for what, node, place in (("start", start_node, first), ("end", end_node, last)):
             if node is not None:

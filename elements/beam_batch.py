@@ -70,9 +70,7 @@ class BeamBatch(ElementBatch):
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
-        operator = se3.InverseTangent.of_frame(
-            *relative_frame(motion.x[self.nodes], inertia_context.R @ self.frames)
-        )
+        operator = se3.InverseTangent.of_frame(*relative_frame(motion.x[self.nodes], inertia_context.R @ self.frames))
         check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
         Q = np.concatenate([operator.A - forward, forward], axis=-1) @ self._to_section

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from fem_mbs.model import Node
 
 CORNER = np.radians(30.0)
 PARALLEL = 1e-6
+NO_LENGTH = 1e-12
+"""Distances below this share of the coordinates are rounding."""
 
 
 def section_frames(nodes: Sequence[Node], y_axis: Array | None, label: str) -> Array:
@@ -23,7 +26,7 @@ def section_frames(nodes: Sequence[Node], y_axis: Array | None, label: str) -> A
     x = np.array([node.position for node in nodes])
     chords = np.diff(x, axis=0)
     lengths = np.linalg.norm(chords, axis=1)
-    for k in np.flatnonzero(lengths == 0.0):
+    for k in np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max()):
         raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
     tangents = _tangents(chords / lengths[:, None], lengths)
     return _frames(tangents, y_axis, label)
@@ -49,35 +52,35 @@ def _tangents(directions: Array, lengths: Array) -> Array:
 
 def _frames(tangents: Array, y_axis: Array | None, label: str) -> Array:
     """Frames from tangents: their y axes are the part of ``y_axis`` across the beam, or are carried along it."""
-    frames = np.empty((*tangents.shape, 3))
-    before, carried = tangents[0, 0], _default_y(tangents[0, 0])
-    for k, end in np.ndindex(*tangents.shape[:2]):
-        e1 = tangents[k, end]
-        carried = _carry(carried, before, e1) if y_axis is None else y_axis
-        across = carried - (carried @ e1) * e1
-        if np.linalg.norm(across) < PARALLEL * np.linalg.norm(carried):
-            raise ModelError(
-                f"{label}: y_axis {carried} is parallel to the beam in element {k + 1}; give a world direction across "
-                "the beam"
-            )
-        if end == 1 and across @ frames[k, 0, :, 1] < 0.0:
-            raise ModelError(
-                f"{label}: the section would turn over within element {k + 1}, because y_axis {carried} becomes "
-                "parallel to the beam there; give a world direction across the beam"
-            )
-        e2 = across / np.linalg.norm(across)
-        frames[k, end] = np.stack([e1, e2, np.cross(e1, e2)], axis=-1)
-        before, carried = e1, e2
-    return frames
+    y = _carried(tangents) if y_axis is None else y_axis
+    across = y - np.vecdot(y, tangents)[..., None] * tangents
+    size = np.linalg.norm(across, axis=-1, keepdims=True)
+    for k in np.flatnonzero((size < PARALLEL).any(axis=(1, 2))):
+        raise ModelError(
+            f"{label}: y_axis {y_axis} is parallel to the beam in element {k + 1}; give a world direction across it"
+        )
+    e2 = across / size
+    for k in np.flatnonzero(np.vecdot(e2[:, 0], e2[:, 1]) < 0.0):
+        raise ModelError(
+            f"{label}: the section would turn over within element {k + 1}, because y_axis {y_axis} becomes parallel to "
+            "the beam there; give a world direction across it"
+        )
+    return np.stack([tangents, e2, np.cross(tangents, e2)], axis=-1)
 
 
-def _carry(v: Array, a: Array, b: Array) -> Array:
-    """Turn ``v``, perpendicular to the unit vector ``a``, by the smallest rotation from ``a`` to ``b``."""
-    cosine = a @ b
-    return v if cosine < PARALLEL - 1.0 else v - (b @ v) / (1.0 + cosine) * (a + b)
+def _carried(tangents: Array) -> Array:
+    """The default y axis of the start, turned by the smallest rotation from each tangent to the next."""
+    e1 = tangents.reshape(-1, 3)
+    y = np.empty_like(e1)
+    y[0] = _default_y(e1[0])
+    for k, (a, b) in enumerate(pairwise(e1)):
+        cosine = a @ b
+        y[k + 1] = y[k] if cosine < PARALLEL - 1.0 else y[k] - (b @ y[k]) / (1.0 + cosine) * (a + b)
+    return y.reshape(tangents.shape)
 
 
 def _default_y(e1: Array) -> Array:
     """Horizontal, with z up, unless the beam is vertical; then the world's y."""
     across = np.array([-e1[1], e1[0], 0.0])
-    return across if np.linalg.norm(across) > 1e-3 else np.array([0.0, 1.0, 0.0])
+    size = np.linalg.norm(across)
+    return across / size if size > 1e-3 else np.array([0.0, 1.0, 0.0])

@@ -57,9 +57,7 @@ class Inertia:
         spin = so3.skew(Omega)
         if self.eccentric:
             acceleration = (
-                acceleration
-                - np.matvec(self.skew_center, Omega_dot)
-                + np.matvec(spin, np.matvec(spin, self.center))
+                acceleration - np.matvec(self.skew_center, Omega_dot) + np.matvec(spin, np.matvec(spin, self.center))
             )
         force = np.vecmat(self.mass @ (np.matvec(R, acceleration) - motion.gravity), R)
         L = np.matvec(self.J, Omega)

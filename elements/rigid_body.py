@@ -49,7 +49,7 @@ class RigidBody(Element):
     Notes
     -----
     ``m (A + Omega dot x c + Omega x (Omega x c))`` and ``J Omega dot + Omega x J Omega`` about the mass centre
-    (Bruels, Cardona, Arnold 2012, eqs. 80-82, for a node at the mass centre).
+    (Bruels, Cardona, Arnold 2012, eqs. 83-84, for a node at the mass centre).
     """
 
     def __init__(self, node: Node, mass: float, inertia: ArrayLike, center_of_mass: ArrayLike = (0, 0, 0)) -> None:

@@ -30,6 +30,8 @@ class BeamSection:
         Mass per length in kg/m.
     inertia : (3,)
         Rotational inertia per length in kg m: torsional, about y, about z.
+    outline : (k, 2), optional
+        Contour of the section in its y-z plane, for drawing only; by default a rectangle of about the right size.
 
     Attributes
     ----------
@@ -57,7 +59,16 @@ class BeamSection:
     center: Array
     outline: Array
 
-    def __init__(self, EA: float, GA: ArrayLike, GJ: float, EI: ArrayLike, mass: float, inertia: ArrayLike) -> None:
+    def __init__(
+        self,
+        EA: float,
+        GA: ArrayLike,
+        GJ: float,
+        EI: ArrayLike,
+        mass: float,
+        inertia: ArrayLike,
+        outline: ArrayLike | None = None,
+    ) -> None:
         stiffness = np.array(
             [
                 number(EA, "BeamSection: EA", positive=True),
@@ -73,9 +84,8 @@ class BeamSection:
                 "BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), "
                 f"received {shown(inertia)}"
             )
-        # without a shape: a rectangle with the same inertia, so that pictures show a plausible size
-        height, width = np.sqrt(12.0 * np.maximum(j[1:], 1e-12 * j[0]) / density)
-        self._set(np.diag(stiffness), density, np.diag(j), np.zeros(3), _rectangle(width, height))
+        shape = _equivalent_rectangle(stiffness, density, j) if outline is None else _contour(outline)
+        self._set(np.diag(stiffness), density, np.diag(j), np.zeros(3), shape)
 
     def _set(self, stiffness: Array, mass: float, inertia: Array, center: Array, outline: Array) -> None:
         values = (stiffness, mass, inertia, np.zeros((6, 6)), center, outline)
@@ -205,6 +215,20 @@ def _solid(
     section = BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia)
     object.__setattr__(section, "outline", outline)
     return section
+
+
+def _equivalent_rectangle(stiffness: Array, density: float, j: Array) -> Array:
+    """Rectangle with the radii of gyration of the inertia, or of the stiffness where those are smaller."""
+    squared = np.minimum(j[1:] / density, stiffness[4:] / stiffness[0])
+    height, width = np.sqrt(12.0 * squared)
+    return _rectangle(width, height)
+
+
+def _contour(outline: ArrayLike) -> Array:
+    points = real(outline)
+    if points is None or points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
+        raise ModelError(f"BeamSection: outline must be at least three points (y, z), received {shown(outline)}")
+    return points
 
 
 def _rectangle(width: float, height: float) -> Array:

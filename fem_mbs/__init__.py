@@ -4,7 +4,7 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the ind
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
-from fem_mbs.errors import ConvergenceError, FemMbsError, ModelError, MotionError, SingularSystemError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate import GeneralizedAlpha, simulate, start, step
 from fem_mbs.model import Model, Node
 from fem_mbs.result import Outcome, Solution
@@ -17,6 +17,7 @@ __all__ = [
     "ConvergenceError",
     "FemMbsError",
     "GeneralizedAlpha",
+    "LawError",
     "Model",
     "ModelError",
     "MotionError",

@@ -52,7 +52,7 @@ class RelativeJoint(Constraint):
 
     @property
     def equations(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the constraint equations: closed motions along and about the joint's axes."""
+        """Names of the constraint equations, the closed motions along and about the joint's axes."""
         translations = [f"translation {'xyz'[i]}" for i in self.positions]
         rotations = [f"rotation {'xyz'[3 - i - j]}" for i, j in self.cosines]
         return (*translations, *rotations)

@@ -20,7 +20,7 @@ class SphericalJoint(RelativeJoint):
 
     Notes
     -----
-    The three multipliers are the force of the joint along the axes of node a.
+    The three multipliers are the force of the joint on node a along its axes, minus that on node b.
     """
 
     def __init__(self, a: Node, b: Node, point: ArrayLike | None = None) -> None:

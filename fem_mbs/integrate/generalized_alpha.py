@@ -13,7 +13,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Motion
+from fem_mbs.model import Motion, instance, number
 from fem_mbs.solve import Newton, Report, initial_state, newton_solve
 from fem_mbs.system import Evaluation, Solve, State, System
 
@@ -52,7 +52,8 @@ class GeneralizedAlpha:
     parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.rho_inf <= 1.0:
+        instance(self.newton, Newton, "GeneralizedAlpha: newton")
+        if not 0.0 <= number(self.rho_inf, "GeneralizedAlpha: rho_inf") <= 1.0:
             raise ModelError(f"GeneralizedAlpha: rho_inf must be in [0, 1], received {self.rho_inf}")
         for name, allowed in (("formulation", ("index3",)), ("start", ("consistent",))):
             if getattr(self, name) not in allowed:
@@ -66,7 +67,7 @@ class GeneralizedAlpha:
     @classmethod
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
         """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3]."""
-        if not 0.0 <= alpha <= 1.0 / 3.0:
+        if not 0.0 <= number(alpha, "GeneralizedAlpha.hht: alpha") <= 1.0 / 3.0:
             raise ModelError(f"GeneralizedAlpha.hht: alpha must be in [0, 1/3], received {alpha}")
         parameters = Parameters(0.0, alpha, 0.25 * (1.0 + alpha) ** 2, 0.5 + alpha)
         return cls((1.0 - alpha) / (1.0 + alpha), newton=newton or Newton(), parameters=parameters)
@@ -117,7 +118,7 @@ class StepProblem:
         self.D = h * state.v + h * h * ((0.5 - beta) * state.a + beta * self.a)
 
     def guess(self) -> Unknown:
-        """First guess: constant algorithmic acceleration and the last multipliers."""
+        """First guess ``(v + h a/2, lambda)`` of the last state (Arnold, Cardona, Bruels 2015, section 3.5)."""
         state, h = self.state, self.h
         return h * state.v + (0.5 * h * h) * state.a, state.multipliers
 

@@ -26,9 +26,7 @@ def _derivative(series: list[Fraction]) -> list[Fraction]:
 
 def _alternating(offset: int, scale: int = 1) -> list[Fraction]:
     """Series of ``sum (-1)^k (phi/scale)^(2k) / (2k+offset)!``."""
-    return [
-        Fraction((-1) ** k, factorial(2 * k + offset) * scale ** (2 * k)) for k in range(TERMS + 3)
-    ]
+    return [Fraction((-1) ** k, factorial(2 * k + offset) * scale ** (2 * k)) for k in range(TERMS + 3)]
 
 
 def _bernoulli_series() -> list[Fraction]:

@@ -7,20 +7,19 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
 from fem_mbs.model.node import Node, check_group, check_node, make_node
-from fem_mbs.model.validate import shown, vector
+from fem_mbs.model.validate import RotationLike, shown, vector
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
 
 class Model:
-    """A mechanical system in the making.
+    """A mechanical system in the making, in any consistent units; the docs and the examples use SI.
 
     Parameters
     ----------
@@ -28,8 +27,6 @@ class Model:
         Group of the coordinates of every node that does not choose its own.
     gravity : (3,)
         Acceleration of gravity in the world frame.
-
-    Any consistent units serve; the docs and the examples use SI.
 
     Examples
     --------
@@ -70,7 +67,7 @@ class Model:
     def add_node(
         self,
         position: ArrayLike,
-        rotation: ArrayLike | Rotation | None = None,
+        rotation: RotationLike | None = None,
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
         group: str | None = None,

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
-from fem_mbs.model.validate import rotation_matrix, shown, vector
+from fem_mbs.model.validate import RotationLike, rotation_matrix, shown, vector
 
 GIVEN = ("name", "group", "position", "rotation", "velocity", "angular_velocity")
 
@@ -51,7 +50,7 @@ def make_node(
     name: str,
     group: str,
     position: ArrayLike,
-    rotation: ArrayLike | Rotation | None = None,
+    rotation: RotationLike | None = None,
     velocity: ArrayLike | None = None,
     angular_velocity: ArrayLike | None = None,
 ) -> Node:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
 
 ROTATION_TOLERANCE = 1e-8
 ROUNDING = 1e-14
@@ -17,6 +19,7 @@ SYMMETRY_TOLERANCE = 1e-8
 SHOWN = 100
 
 Kind = TypeVar("Kind")
+RotationLike: TypeAlias = "ArrayLike | Rotation"
 
 
 def shown(value: object) -> str:
@@ -79,11 +82,12 @@ def is_symmetric(matrix: Array, size: int) -> bool:
     return bool((np.abs(matrix - matrix.T) <= SYMMETRY_TOLERANCE * np.outer(units, units)).all())
 
 
-def rotation_matrix(value: ArrayLike | Rotation | None, label: str) -> Array:
+def rotation_matrix(value: RotationLike | None, label: str) -> Array:
     """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``."""
     if value is None:
         return np.eye(3)
-    result = real(value.as_matrix() if isinstance(value, Rotation) else value)
+    # asked by its method, because importing scipy.spatial takes longer than all the rest
+    result = real(value.as_matrix() if hasattr(value, "as_matrix") else value)
     if result is None or result.shape != (3, 3) or not np.isfinite(result).all():
         raise ModelError(f"{label} must be a 3x3 matrix or one scipy Rotation, received {shown(value)}")
     error = float(np.abs(result.T @ result - np.eye(3)).max())

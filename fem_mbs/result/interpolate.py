@@ -23,7 +23,5 @@ def interpolate(system: System, first: State, second: State, t: float) -> State:
     slope = (1 - s) * (1 - 3 * s) * slope0 + 6 * s * (1 - s) * end + s * (3 * s - 2) * slope1
     x, R = kinematics.retract(first.x, first.R, D)
     v = np.linalg.solve(kinematics.inverse_tangent(D), (slope / h)[..., None])[..., 0]
-    linear = (
-        (1 - s) * getattr(first, name) + s * getattr(second, name) for name in ("vdot", "a", "multipliers")
-    )
+    linear = ((1 - s) * getattr(first, name) + s * getattr(second, name) for name in ("vdot", "a", "multipliers"))
     return State(t, x, R, v, *linear)

@@ -7,7 +7,6 @@ import numpy as np
 from fem_mbs.errors import FemMbsError, SingularSystemError
 from fem_mbs.solve.newton import NotConverged
 from fem_mbs.solve.singular import describe_singular
-from fem_mbs.solve.weights import constraint_weights
 from fem_mbs.system import Evaluation, State, System
 
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
@@ -39,8 +38,9 @@ def explain_failure(system: System, last: State, failure: FemMbsError) -> str:
 
 def _worst_equations(system: System, evaluation: Evaluation) -> list[str]:
     scale = np.repeat(np.maximum(evaluation.scale, np.finfo(float).tiny), 3)
-    force = np.where(system.free, np.abs(evaluation.force.reshape(-1, 6)) / scale, 0.0).ravel()
-    constraint = np.abs(evaluation.constraint * constraint_weights(system))
+    with np.errstate(all="ignore"):
+        force = np.where(system.free, np.abs(evaluation.force.reshape(-1, 6)) / scale, 0.0).ravel()
+    constraint = np.abs(evaluation.constraint * system.constraint_weight)
     relative = np.nan_to_num(np.concatenate([force, constraint]), nan=np.inf)
     lines = []
     for index in np.argsort(-relative, kind="stable")[:WORST]:

@@ -8,7 +8,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Motion
 from fem_mbs.solve.singular import explain_singular
-from fem_mbs.solve.weights import constraint_weights
 from fem_mbs.system import Evaluation, State, System
 
 TOLERANCE = 1e-8
@@ -52,7 +51,7 @@ def initial_state(system: System) -> State:
 
 
 def _check_joints(system: System, evaluation: Evaluation, motion: Motion) -> None:
-    weights = constraint_weights(system)
+    weights = system.constraint_weight
     if worst := _worst(system, evaluation.constraint, weights, TOLERANCE):
         raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
     V = np.abs(motion.V)

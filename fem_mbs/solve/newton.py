@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.model import number, shown
 
 Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
@@ -39,10 +40,11 @@ class Newton:
 
     def __post_init__(self) -> None:
         for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
-            if not getattr(self, name) > 0.0:
-                raise ModelError(f"Newton: {name} must be positive, received {getattr(self, name)}")
-        if self.max_iterations < 1:
-            raise ModelError(f"Newton: max_iterations must be at least 1, received {self.max_iterations}")
+            number(getattr(self, name), f"Newton: {name}", positive=True)
+        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
+            raise ModelError(
+                f"Newton: max_iterations must be a whole number of at least 1, received {shown(self.max_iterations)}"
+            )
 
 
 class Problem(Protocol[Unknown, Value, Linearization]):

@@ -11,7 +11,6 @@ from scipy.sparse.linalg import norm
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.solve.null_space import COUNTS, null_spaces
-from fem_mbs.solve.weights import constraint_weights
 from fem_mbs.system import System
 
 SMALL = 1e-6
@@ -32,7 +31,7 @@ def describe_singular(system: System, values: Array, when: str) -> str:
     M, B = matrix[:n, :n], matrix[n:, :n]
     # unknowns in no equation and equations without unknowns are told apart, however many there are
     idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
-    void = norm(B, axis=1) * constraint_weights(system) < SMALL**2
+    void = norm(B, axis=1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
     units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy])
     free = np.flatnonzero(system.equation >= 0)

@@ -1,4 +1,4 @@
-"""The state of a system at one instant, and the only way from one configuration to another."""
+"""The state of a system at one instant."""
 
 from __future__ import annotations
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Energy, Model, Motion, Node, extent
+from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Energy, Model, Motion, Node, extent, instance
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.linear import Solve, make_solver
-
 
 _EMPTY = np.empty(0)
 _NO_INDEX = np.empty(0, np.intp)
@@ -72,9 +71,13 @@ class System:
         Number of equations, ``m`` constraint equations last.
     length : float
         Extent of the model, the unit in which small lengths are judged.
+    constraint_weight : (m,)
+        Factors that make constraint equations of different units comparable: those in units of length are divided by
+        ``length``.
     """
 
     def __init__(self, model: Model) -> None:
+        instance(model, Model, "System: model")
         self.nodes: list[Node] = list(model.nodes)
         self.gravity = model.gravity.copy()
         self.n = len(self.nodes)
@@ -88,9 +91,7 @@ class System:
         self.equation = np.where(self.free.ravel(), np.cumsum(self.free.ravel()) - 1, -1)
         self._free_weight = self.free.ravel().astype(float)
         self._free_rows = np.flatnonzero(self.free.ravel())
-        self.batches: list[ElementBatch] = [
-            type(group[0]).batch(group, self.row) for group in _grouped(model.elements)
-        ]
+        self.batches: list[ElementBatch] = [type(group[0]).batch(group, self.row) for group in _grouped(model.elements)]
         self.constraint_batches: list[ConstraintBatch] = [
             type(group[0]).batch(group, self.row) for group in _grouped(model.constraints)
         ]
@@ -117,8 +118,8 @@ class System:
         """Residual and constraints of a motion."""
         forces, contexts = [], []
         for batch, data in zip(self.batches, prescribed.elements, strict=True):
-            force, context = batch.force(motion, data)
-            forces.append(force.ravel())
+            own, context = batch.force(motion, data)
+            forces.append(own.ravel())
             contexts.append(context)
         constraints, gradients, constraint_contexts = [], [], []
         for constraint_batch, data, rows in zip(
@@ -130,7 +131,7 @@ class System:
             gradients.append(gradient)
             constraint_contexts.append(context)
         flat = np.concatenate([_EMPTY, *forces])
-        force = np.bincount(self._force_slots, flat, minlength=6 * self.n)
+        force: Array = np.bincount(self._force_slots, flat, minlength=6 * self.n)
         constraint = np.concatenate([_EMPTY, *constraints])
         return Evaluation(force, constraint, _largest(flat), contexts, gradients, constraint_contexts, multipliers)
 
@@ -144,7 +145,7 @@ class System:
         Constraint equations with the unit of length are divided by the extent of the model.
         """
         force = _largest(evaluation.force * self._free_weight)
-        constraint = np.abs(evaluation.constraint * self._constraint_weight).max(initial=0.0)
+        constraint = np.abs(evaluation.constraint * self.constraint_weight).max(initial=0.0)
         return float((force / (evaluation.scale + _TINY)).max()), float(constraint)
 
     def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
@@ -178,7 +179,8 @@ class System:
         gradients = [gradient.ravel() for gradient in evaluation.gradients]
         values = np.concatenate([_EMPTY, *blocks, *gradients, *gradients])
         values[: self._force_entries] *= force_factor
-        return np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)[:-1]
+        stored: Array = np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)
+        return stored[:-1]
 
     def factor(self, values: Array) -> Solve:
         """Factor a matrix of stored values."""
@@ -238,7 +240,7 @@ class System:
                 self.constraint_owner.extend((owner, equation) for equation in owner.equations)
             self.m += len(batch.cell)
         self.size = self.n_free + self.m
-        self._constraint_weight = np.concatenate(weights)
+        self.constraint_weight = np.concatenate(weights)
 
     def _store_pattern(self) -> None:
         elements = [_components(batch.nodes) for batch in self.batches]
@@ -260,7 +262,7 @@ class System:
 
 def _largest(values: Array) -> Array:
     """Largest absolute force and moment ``(2,)`` of values that come in sixes."""
-    return np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)  # type: ignore[no-any-return]
+    return np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)
 
 
 def _free(nodes: list[Node]) -> BoolArray:

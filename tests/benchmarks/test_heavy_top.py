@@ -97,6 +97,7 @@ def test_order_of_position_and_joint_force(group):
     rows = []
     for step in STEPS:
         solution, top, pivot = run(group, step, t_end=1.0)
+        assert solution.stats.failed_steps == 0
         x, force = exact(solution.t)
         distance = np.linalg.norm(solution.position(top) - x, axis=1)
         off = np.linalg.norm(solution.reaction(pivot)[0] - force, axis=1) / np.linalg.norm(force, axis=1).max()

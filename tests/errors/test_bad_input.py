@@ -68,7 +68,10 @@ MODEL: dict[str, Case] = {
     "group a list": (lambda w: mbs.Model(["SE3"]), "Model: group must be one of R3xSO3, SE3, received ['SE3']"),
     "gravity nan": (lambda w: mbs.Model(gravity=(0, 0, NAN)), "Model: gravity must be finite, received"),
     "gravity a number": (lambda w: mbs.Model(gravity=-9.81), "Model: gravity must be three numbers, received -9.81"),
-    "gravity changed": (lambda w: setattr(w.model, "gravity", "down"), "gravity must be three numbers, received 'down'"),
+    "gravity changed": (
+        lambda w: setattr(w.model, "gravity", "down"),
+        "gravity must be three numbers, received 'down'",
+    ),
     "name taken": (lambda w: w.model.add_node((0, 0, 0), name="bob"), "the name 'bob' is taken"),
     "name of a part taken": (lambda w: w.model.add(PointMass(w.tip, 1.0), name="pivot"), "the name 'pivot' is taken"),
     "name a number": (lambda w: w.model.add_node((0, 0, 0), name=5), "a name must be text, received 5"),
@@ -101,13 +104,22 @@ MODEL: dict[str, Case] = {
 NODE: dict[str, Case] = {
     "position nan": (lambda w: w.model.add_node((0, NAN, 0), name="n"), "node 'n': position must be finite, received"),
     "position infinite": (lambda w: w.model.add_node((0, 0, np.inf)), "node 'node 4': position must be finite"),
-    "position of two": (lambda w: w.model.add_node((0, 1), name="n"), "position must be three numbers, received (0, 1)"),
+    "position of two": (
+        lambda w: w.model.add_node((0, 1), name="n"),
+        "position must be three numbers, received (0, 1)",
+    ),
     "position text": (lambda w: w.model.add_node("origin"), "position must be three numbers, received 'origin'"),
     "position of texts": (lambda w: w.model.add_node(("0", "1", "2")), "three numbers, received ('0', '1', '2')"),
     "position complex": (lambda w: w.model.add_node(np.array([1j, 0, 0])), "position must be three numbers, received"),
-    "position true": (lambda w: w.model.add_node((True, True, False)), "position must be three numbers, received (True"),
+    "position true": (
+        lambda w: w.model.add_node((True, True, False)),
+        "position must be three numbers, received (True",
+    ),
     "position a node": (lambda w: w.model.add_node(w.bob), "position must be three numbers, received node 'bob'"),
-    "rotation a vector": (lambda w: w.model.add_node((0, 0, 0), (0, 0, 1)), "rotation must be a 3x3 matrix or one scipy"),
+    "rotation a vector": (
+        lambda w: w.model.add_node((0, 0, 0), (0, 0, 1)),
+        "rotation must be a 3x3 matrix or one scipy",
+    ),
     "rotation scaled": (lambda w: w.model.add_node((0, 0, 0), 2 * np.eye(3)), "must be a rotation matrix (orthogonal,"),
     "rotation mirrored": (lambda w: w.model.add_node((0, 0, 0), np.diag([1, 1, -1])), "its determinant is -1"),
     "rotations": (
@@ -115,25 +127,43 @@ NODE: dict[str, Case] = {
         "node 'n': rotation must be a 3x3 matrix or one scipy Rotation, received",
     ),
     "velocity nan": (lambda w: w.model.add_node((0, 0, 0), velocity=(0, 0, NAN)), "velocity must be finite"),
-    "spin a number": (lambda w: w.model.add_node((0, 0, 0), angular_velocity=1), "angular_velocity must be three numbers"),
+    "spin a number": (
+        lambda w: w.model.add_node((0, 0, 0), angular_velocity=1),
+        "angular_velocity must be three numbers",
+    ),
     "group unknown": (lambda w: w.model.add_node((0, 0, 0), group="SE2", name="n"), "node 'n': group must be one of"),
-    "moved": (lambda w: setattr(w.bob, "position", (0, 0, 0)), "node 'bob': position cannot be changed once the node is"),
+    "moved": (
+        lambda w: setattr(w.bob, "position", (0, 0, 0)),
+        "node 'bob': position cannot be changed once the node is",
+    ),
     "pushed": (lambda w: setattr(w.bob, "velocity", (0, 0, 1)), "node 'bob': velocity cannot be changed"),
 }
 
 BODY: dict[str, Case] = {
-    "node missing": (lambda w: RigidBody(None, 1.0, J), "RigidBody: node must be a node made by model.add_node, received"),
+    "node missing": (
+        lambda w: RigidBody(None, 1.0, J),
+        "RigidBody: node must be a node made by model.add_node, received",
+    ),
     "node by name": (lambda w: PointMass("bob", 1.0), "PointMass: node must be a node made by model.add_node"),
     "nodes in a list": (lambda w: RigidBody([w.tip], 1.0, J), "RigidBody: node must be a node"),
-    "mass zero": (lambda w: RigidBody(w.tip, 0, J), "RigidBody on node 'tip': mass must be a positive number, received 0"),
+    "mass zero": (
+        lambda w: RigidBody(w.tip, 0, J),
+        "RigidBody on node 'tip': mass must be a positive number, received 0",
+    ),
     "mass negative": (lambda w: PointMass(w.tip, -2), "PointMass on node 'tip': mass must be a positive number"),
-    "mass nan": (lambda w: PointMass(w.tip, NAN), "PointMass on node 'tip': mass must be a positive number, received nan"),
+    "mass nan": (
+        lambda w: PointMass(w.tip, NAN),
+        "PointMass on node 'tip': mass must be a positive number, received nan",
+    ),
     "mass with unit": (lambda w: RigidBody(w.tip, "1 kg", J), "mass must be a number, received '1 kg'"),
     "mass complex": (lambda w: RigidBody(w.tip, 1j, J), "mass must be a number, received 1j"),
     "inertia one number": (lambda w: RigidBody(w.tip, 1, 1.0), "inertia must be 3 principal values or a symmetric 3x3"),
     "inertia text": (lambda w: RigidBody(w.tip, 1, "big"), "inertia must be 3 principal values"),
     "inertia ragged": (lambda w: RigidBody(w.tip, 1, [[1, 2], [1]]), "inertia must be 3 principal values"),
-    "inertia zero": (lambda w: RigidBody(w.tip, 1, (0, 1, 1)), "inertia must be positive, received principal values [0."),
+    "inertia zero": (
+        lambda w: RigidBody(w.tip, 1, (0, 1, 1)),
+        "inertia must be positive, received principal values [0.",
+    ),
     "inertia of no body": (lambda w: RigidBody(w.tip, 1, (1, 1, 3)), "no body has the principal values [1. 1. 3.]"),
     "inertia not symmetric, small": (
         lambda w: RigidBody(w.tip, 1e-9, 1e-19 * np.array([[2, 1, 0], [0, 2, 0], [0, 0, 2]])),
@@ -156,8 +186,14 @@ SECTIONS: dict[str, Case] = {
     "nu text": (lambda w: BeamSection.circle(1, 1, "0.3", 1), "BeamSection: nu must be a number, received '0.3'"),
     "nu impossible": (lambda w: BeamSection.circle(1, 1, -7 / 6, 1), "nu must be above -1 and at most 0.5"),
     "radii exchanged": (lambda w: BeamSection.tube(1, 2, 1, 0.3, 1), "inner_radius 2.0 must be less than outer_radius"),
-    "stiffness text": (lambda w: BeamSection.general("K", np.eye(6)), "stiffness must be a finite 6x6 matrix, received 'K'"),
-    "stiffness indefinite": (lambda w: BeamSection.general(-np.eye(6), np.eye(6)), "stiffness must be positive definite"),
+    "stiffness text": (
+        lambda w: BeamSection.general("K", np.eye(6)),
+        "stiffness must be a finite 6x6 matrix, received 'K'",
+    ),
+    "stiffness indefinite": (
+        lambda w: BeamSection.general(-np.eye(6), np.eye(6)),
+        "stiffness must be positive definite",
+    ),
     "damping nan": (lambda w: SECTION.with_damping(NAN), "damping must be a finite number, received nan"),
     "damping text": (lambda w: SECTION.with_damping("low"), "damping must be a finite 6x6 matrix, received 'low'"),
     "mass of no form": (
@@ -169,9 +205,18 @@ SECTIONS: dict[str, Case] = {
 BEAM: dict[str, Case] = {
     "no nodes": (lambda w: Beam([], SECTION), "a beam needs at least two nodes, received 0"),
     "one node, no list": (lambda w: Beam(w.bob, SECTION), "nodes must be a sequence of nodes, received node 'bob'"),
-    "names": (lambda w: Beam(["bob", "tip"], SECTION), "nodes[0] must be a node made by model.add_node, received 'bob'"),
-    "points": (lambda w: Beam([w.bob, (2, 0, 0)], SECTION), "nodes[1] must be a node made by model.add_node, received (2,"),
-    "arguments exchanged": (lambda w: Beam(SECTION, [w.bob, w.tip]), "nodes must be a sequence of nodes, received Beam"),
+    "names": (
+        lambda w: Beam(["bob", "tip"], SECTION),
+        "nodes[0] must be a node made by model.add_node, received 'bob'",
+    ),
+    "points": (
+        lambda w: Beam([w.bob, (2, 0, 0)], SECTION),
+        "nodes[1] must be a node made by model.add_node, received (2,",
+    ),
+    "arguments exchanged": (
+        lambda w: Beam(SECTION, [w.bob, w.tip]),
+        "nodes must be a sequence of nodes, received Beam",
+    ),
     "section a dictionary": (
         lambda w: Beam([w.bob, w.tip], {"EA": 1}),
         "Beam on node 'bob', node 'tip': section must be a BeamSection, received {'EA': 1}",
@@ -182,27 +227,50 @@ BEAM: dict[str, Case] = {
         lambda w: Beam([w.bob, w.tip, w.end], SECTION),
         "element 2 has no length: node 'tip' and node 'end' are at the same place",
     ),
+    "element of rounding": (
+        lambda w: Beam([w.bob, w.tip, w.model.ground, mbs.Model().add_node((1e-13, 0, 0), name="near")], SECTION),
+        "element 3 has no length: node 'ground' and node 'near' are at the same place",
+    ),
     "y axis along": (lambda w: Beam([w.bob, w.tip], SECTION, (3, 0, 0)), "y_axis [1. 0. 0.] is parallel to the beam"),
     "y axis zero": (lambda w: Beam([w.bob, w.tip], SECTION, (0, 0, 0)), "y_axis must have a length"),
     "y axis passed": (
         lambda w: Beam(arc(), SECTION, (np.cos(np.radians(40)), np.sin(np.radians(40)), 0)),
         "the section would turn over within element 2",
     ),
-    "interpolation": (lambda w: Beam([w.bob, w.tip], SECTION, interpolation="cubic"), "one of SE3, R3xSO3, received 'cub"),
+    "interpolation": (
+        lambda w: Beam([w.bob, w.tip], SECTION, interpolation="cubic"),
+        "one of SE3, R3xSO3, received 'cub",
+    ),
     "no line": (lambda w: line(w, end=(0, 0, 0)), "Beam.line 'spar': start and end are the same point"),
+    "line of rounding": (
+        lambda w: line(w, start=(0.1 + 0.2, 0, 0), end=(0.3, 0, 0)),
+        "start and end are the same point",
+    ),
     "no elements": (lambda w: line(w, elements=0), "Beam.line 'spar': elements must be a whole number of at least 1"),
     "half an element": (lambda w: line(w, elements=2.5), "elements must be a whole number of at least 1, received 2.5"),
     "elements text": (lambda w: line(w, elements="3"), "elements must be a number, received '3'"),
     "no model": (lambda w: line(w, model=None), "Beam.line 'spar': model must be a Model, received None"),
     "start a node": (lambda w: line(w, start=w.tip), "start must be three numbers, received node 'tip'"),
-    "end elsewhere": (lambda w: line(w, end_node=w.tip), "node 'tip' is at [2. 0. 0.], not at the end of the beam [1. 0."),
-    "end by name": (lambda w: line(w, end_node="tip"), "end_node must be a node made by model.add_node, received 'tip'"),
+    "end elsewhere": (
+        lambda w: line(w, end_node=w.tip),
+        "node 'tip' is at [2. 0. 0.], not at the end of the beam [1. 0.",
+    ),
+    "end by name": (
+        lambda w: line(w, end_node="tip"),
+        "end_node must be a node made by model.add_node, received 'tip'",
+    ),
 }
 
 JOINT: dict[str, Case] = {
     "node by name": (lambda w: SphericalJoint("bob", w.tip), "SphericalJoint: a must be a node made by model.add_node"),
-    "node missing": (lambda w: FixedJoint(w.bob, None), "FixedJoint: b must be a node made by model.add_node, received"),
-    "node with itself": (lambda w: RevoluteJoint(w.bob, w.bob, (0, 0, 1)), "RevoluteJoint: connects node 'bob' with itself"),
+    "node missing": (
+        lambda w: FixedJoint(w.bob, None),
+        "FixedJoint: b must be a node made by model.add_node, received",
+    ),
+    "node with itself": (
+        lambda w: RevoluteJoint(w.bob, w.bob, (0, 0, 1)),
+        "RevoluteJoint: connects node 'bob' with itself",
+    ),
     "point a node": (lambda w: SphericalJoint(w.bob, w.tip, w.end), "point must be three numbers, received node 'end'"),
     "axis zero": (
         lambda w: RevoluteJoint(w.bob, w.tip, (0, 0, 0)),
@@ -224,7 +292,10 @@ LOAD: dict[str, Case] = {
     "force nan": (lambda w: Force(w.tip, (0, 0, NAN)), "Force on node 'tip': value must be finite"),
     "frame unknown": (lambda w: Force(w.tip, J, "local"), "frame must be 'world' or 'body', received 'local'"),
     "point a number": (lambda w: Force(w.tip, J, point=1), "Force on node 'tip': point must be three numbers"),
-    "moment of two": (lambda w: Moment(w.tip, (1, 2)), "Moment on node 'tip': value must be three numbers, received (1,"),
+    "moment of two": (
+        lambda w: Moment(w.tip, (1, 2)),
+        "Moment on node 'tip': value must be three numbers, received (1,",
+    ),
 }
 
 TABLES = {"model": MODEL, "node": NODE, "body": BODY, "section": SECTIONS, "beam": BEAM, "joint": JOINT, "load": LOAD}

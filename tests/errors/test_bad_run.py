@@ -53,7 +53,10 @@ class Rates:
 
 ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "no model": ({"model": None}, "simulate: model must be a Model, received None"),
-    "system for model": ({"model": mbs.System(pendulum())}, "simulate: model must be a Model, received <fem_mbs.system"),
+    "system for model": (
+        {"model": mbs.System(pendulum())},
+        "simulate: model must be a Model, received <fem_mbs.system",
+    ),
     "end nan": ({"t_end": NAN}, "simulate: t_end must be a positive number of seconds, received nan"),
     "end true": ({"t_end": True}, "simulate: t_end must be a positive number of seconds, received True"),
     "end complex": ({"t_end": 1j}, "simulate: t_end must be a positive number of seconds, received 1j"),
@@ -61,7 +64,10 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "step text": ({"step": "1 ms"}, "simulate: step must be a positive number of seconds, received '1 ms'"),
     "step in nanoseconds": ({"step": 1e-9}, "are 1.0e+09 steps, more than can be kept (1e+07); look at the units"),
     "method by name": ({"method": "HHT"}, "simulate: method must be a GeneralizedAlpha, received 'HHT'"),
-    "method a class": ({"method": mbs.GeneralizedAlpha}, "simulate: method must be a GeneralizedAlpha, received <class"),
+    "method a class": (
+        {"method": mbs.GeneralizedAlpha},
+        "simulate: method must be a GeneralizedAlpha, received <class",
+    ),
     "callback": ({"callback": 3}, "simulate: callback must be a function of a State, received 3"),
 }
 
@@ -111,14 +117,34 @@ STARTS: dict[str, tuple[Callable[[], mbs.Model], type[mbs.FemMbsError], str]] = 
         mbs.ModelError,
         "RevoluteJoint 'motor' is violated by the initial velocities (rotation z: -5 where 0 is expected)",
     ),
-    "drive nan": (lambda: driven(lambda t: NAN), LawError, "'motor': its function of time must return one finite number"),
-    "drive a list": (lambda: driven(lambda t: [t]), LawError, "must return one finite number, received [0.] at t = 0 s"),
+    "drive nan": (
+        lambda: driven(lambda t: NAN),
+        LawError,
+        "'motor': its function of time must return one finite number",
+    ),
+    "drive a list": (
+        lambda: driven(lambda t: [t]),
+        LawError,
+        "must return one finite number, received [0.] at t = 0 s",
+    ),
     "drive none": (lambda: driven(lambda t: None), LawError, "must return one finite number, received None at t = 0 s"),
     "drive a class": (lambda: driven(Rates), LawError, "RevoluteJoint 'motor': its function of time failed at t = 0 s"),
     "drive of odd rates": (lambda: driven(Rates()), LawError, "must return one finite number, received 'fast'"),
-    "drive fails": (lambda: driven(lambda t: 1 / t), LawError, "'motor': its function of time failed at t = 0 s: ZeroDiv"),
-    "load fails": (lambda: pushed(lambda t: 1 / t), LawError, "Force 'gust': its function of time failed at t = 0 s: Zero"),
-    "load of two": (lambda: pushed(lambda t: (1, 2)), LawError, "Force 'gust': its function of time must return 3 finite"),
+    "drive fails": (
+        lambda: driven(lambda t: 1 / t),
+        LawError,
+        "'motor': its function of time failed at t = 0 s: ZeroDiv",
+    ),
+    "load fails": (
+        lambda: pushed(lambda t: 1 / t),
+        LawError,
+        "Force 'gust': its function of time failed at t = 0 s: Zero",
+    ),
+    "load of two": (
+        lambda: pushed(lambda t: (1, 2)),
+        LawError,
+        "Force 'gust': its function of time must return 3 finite",
+    ),
     "load without time": (lambda: pushed(lambda: (1, 2, 3)), LawError, "Force 'gust': its function of time failed"),
 }
 
@@ -165,10 +191,10 @@ def test_violations_are_judged_in_the_units_of_the_model(length: float) -> None:
 
 def test_progress_needs_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with pytest.raises(mbs.ModelError, match=r"progress=True needs tqdm; install it with pip install fem_mbs\[progress\]"):
+    with pytest.raises(
+        mbs.ModelError, match=r"progress=True needs tqdm; install it with pip install fem_mbs\[progress\]"
+    ):
         mbs.simulate(pendulum(), 1.0, 0.1, progress=True)
-
-
 
 
 def late(model: mbs.Model) -> mbs.Node:
@@ -181,14 +207,38 @@ QUERIES: dict[str, tuple[Callable[[mbs.Solution, Any], object], str]] = {
     "node of another model": (lambda s, m: s.position(ONE), "node 'one' is not part of this model"),
     "node made after the run": (lambda s, m: s.velocity(late(m)), "node 'late' is not part of this model"),
     "node by name": (lambda s, m: s.rotation("bob"), "must be a node made by model.add_node, received 'bob'"),
-    "list of nodes": (lambda s, m: s.displacement([m.nodes[1]]), "must be a node made by model.add_node, received [node"),
-    "body for node": (lambda s, m: s.position(m.elements[0]), "must be a node made by model.add_node, received RigidBody"),
-    "node for joint": (lambda s, m: s.multipliers(m.nodes[1]), "expected a joint that was added to the model, received node"),
-    "body for joint": (lambda s, m: s.reaction(m.elements[0]), "expected a joint that was added to the model, received Rig"),
-    "joint never added": (lambda s, m: s.reaction(SphericalJoint(ONE, TWO)), "SphericalJoint on node 'one', node 'two' is"),
-    "angle of a ball": (lambda s, m: s.angle(m.constraints[0]), "SphericalJoint 'pivot' has no axis to measure an angle"),
-    "angle of a node": (lambda s, m: s.angle(m.nodes[1]), "expected a joint that was added to the model, received node 'b"),
-    "section forces of a body": (lambda s, m: s.section_forces(m.elements[0]), "RigidBody 'lead' has no section forces"),
+    "list of nodes": (
+        lambda s, m: s.displacement([m.nodes[1]]),
+        "must be a node made by model.add_node, received [node",
+    ),
+    "body for node": (
+        lambda s, m: s.position(m.elements[0]),
+        "must be a node made by model.add_node, received RigidBody",
+    ),
+    "node for joint": (
+        lambda s, m: s.multipliers(m.nodes[1]),
+        "expected a joint that was added to the model, received node",
+    ),
+    "body for joint": (
+        lambda s, m: s.reaction(m.elements[0]),
+        "expected a joint that was added to the model, received Rig",
+    ),
+    "joint never added": (
+        lambda s, m: s.reaction(SphericalJoint(ONE, TWO)),
+        "SphericalJoint on node 'one', node 'two' is",
+    ),
+    "angle of a ball": (
+        lambda s, m: s.angle(m.constraints[0]),
+        "SphericalJoint 'pivot' has no axis to measure an angle",
+    ),
+    "angle of a node": (
+        lambda s, m: s.angle(m.nodes[1]),
+        "expected a joint that was added to the model, received node 'b",
+    ),
+    "section forces of a body": (
+        lambda s, m: s.section_forces(m.elements[0]),
+        "RigidBody 'lead' has no section forces",
+    ),
     "section forces elsewhere": (lambda s, m: s.section_forces(Beam([ONE, TWO], SECTION)), "node 'one' is not part of"),
     "time before": (lambda s, m: s(-0.1), "t = -0.1 s is outside the run, which covers 0.0 s to 0.2 s"),
     "time after": (lambda s, m: s(0.3), "t = 0.3 s is outside the run, which covers 0.0 s to 0.2 s"),

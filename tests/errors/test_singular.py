@@ -119,7 +119,9 @@ def test_stretched_bars_pull_along_their_line_in_many_ways() -> None:
     for name, a, b, x in (("P", model.ground, bars[0], 0), ("Q", *bars, 1), ("R", bars[1], model.ground, 2)):
         model.add(SphericalJoint(a, b, u.point(x, 0, 0)), name=name)
     message = refusal(model)
-    expected = "'P': translation x; SphericalJoint 'Q': translation x; SphericalJoint 'R': translation x (1 of these 3 too"
+    expected = (
+        "'P': translation x; SphericalJoint 'Q': translation x; SphericalJoint 'R': translation x (1 of these 3 too"
+    )
     assert expected in message and "translation y" not in message
 
 
@@ -129,7 +131,9 @@ def test_joints_that_hold_nothing_that_moves_are_named() -> None:
     model.fix(slider, translation=False)
     model.add(FixedJoint(model.ground, slider), name="guide")
     message = refusal(model)
-    assert "these constraint equations act on nothing that can move: FixedJoint 'guide': rotation y, rotation x" in message
+    assert (
+        "these constraint equations act on nothing that can move: FixedJoint 'guide': rotation y, rotation x" in message
+    )
     assert "translation" not in message.split("guide")[1]
 
 

@@ -135,9 +135,7 @@ def settings(p: Problem, nodes: str, newton: str, solver: str, tolerance: tuple[
     return result
 
 
-def run(
-    kind: str, variant: str, tolerance: tuple[float, float] = (1e-6, 1e-6), elements: int | None = None
-) -> Result:
+def run(kind: str, variant: str, tolerance: tuple[float, float] = (1e-6, 1e-6), elements: int | None = None) -> Result:
     """One run of a variant such as ``BC full dense``."""
     nodes, newton, solver = variant.split()
     p = problem(kind, elements)

@@ -1,0 +1,1 @@
+"""Scripts that model one thing each, compare it with references, and draw it when asked."""
