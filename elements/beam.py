@@ -148,7 +148,8 @@ class Beam(Element):
         """
         d = relative_motion(pairs(x, -2), pairs(R, -3) @ self.frames, [self] * len(self.length))
         s = strain(self.interpolation, d) - strain(self.interpolation, self.d0)
-        return (s / self.length[:, None]) @ self.section.stiffness.T
+        forces: Array = (s / self.length[:, None]) @ self.section.stiffness.T
+        return forces
 
     def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
         """Points ``(..., elements, stations, 3)`` and section frames along each element, by its own interpolation.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class BeamBatch(ElementBatch):
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench), rows in section components
         geometric = np.concatenate([se3.dual(wrench) - d_operator, d_operator], axis=-2)
         Qt = np.swapaxes(Q, -1, -2)
-        total = (Qt @ material + np.swapaxes(self._to_section, -1, -2) @ geometric) @ Q
+        total: Array = (Qt @ material + np.swapaxes(self._to_section, -1, -2) @ geometric) @ Q
         if self.damping is not None:
             total += Qt @ (self.damping @ _columns(Q, dV[self.nodes]))
         total += self._inertia.tangent(inertia_context, dV, dA)
@@ -124,14 +124,14 @@ def relative_frame(x: Array, R: Array) -> tuple[Array, Array]:
     return np.swapaxes(R_A, -1, -2) @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A)
 
 
-def relative_motion(x: Array, R: Array, owners: Sequence[Beam]) -> Array:
+def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
     """``d = log(H_A^-1 H_B)``, ``(..., n, 6)``, of the section frames of the elements of ``owners``."""
     d = se3.log(*relative_frame(x, R))
     check_turn(np.vecdot(d[..., 3:], d[..., 3:]), owners)
     return d
 
 
-def check_turn(phi_squared: Array, owners: Sequence[Beam]) -> None:
+def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
     """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where its strain stops to be unique."""
     largest = phi_squared.max()
     if largest <= MAX_TURN**2:

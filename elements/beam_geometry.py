@@ -26,7 +26,7 @@ def section_frames(nodes: Sequence[Node], y_axis: Array | None, label: str) -> A
     x = np.array([node.position for node in nodes])
     chords = np.diff(x, axis=0)
     lengths = np.linalg.norm(chords, axis=1)
-    for k in np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max()):
+    for k in map(int, np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max())):
         raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
     tangents = _tangents(chords / lengths[:, None], lengths)
     return _frames(tangents, y_axis, label)
@@ -36,7 +36,7 @@ def _tangents(directions: Array, lengths: Array) -> Array:
     """Tangents ``(k, 2, 3)`` at both ends of every element."""
     tangents = np.repeat(directions[:, None], 2, axis=1)
     smooth = np.vecdot(directions[:-1], directions[1:]) > np.cos(CORNER)
-    for k in np.flatnonzero(smooth):
+    for k in map(int, np.flatnonzero(smooth)):
         before, after = lengths[k], lengths[k + 1]
         middle = after * directions[k] + before * directions[k + 1]
         tangents[k, 1] = tangents[k + 1, 0] = middle / np.linalg.norm(middle)

@@ -113,7 +113,8 @@ class Inertia:
 
     def _world_velocity(self, motion: Motion) -> Array:
         V = motion.V[self.nodes]
-        return np.matvec(motion.R[self.nodes], V[..., :3] + np.cross(V[..., 3:], self.center))
+        velocity: Array = np.matvec(motion.R[self.nodes], V[..., :3] + np.cross(V[..., 3:], self.center))
+        return velocity
 
     @cached_property
     def eccentric(self) -> bool:

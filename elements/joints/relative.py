@@ -164,9 +164,8 @@ class RelativeBatch(ConstraintBatch):
         """
         S, n = context.S, len(self.nodes)
         St = np.swapaxes(S, -1, -2)
-        own = np.zeros(6 * n)
-        own[self._rows] = multipliers
-        own = own.reshape(n, 6)
+        own = np.zeros((n, 6))
+        own.ravel()[self._rows] = multipliers
         g = np.vecmat(own[:, :3], self.G)
         skew_g = so3.skew(g)
         P = np.swapaxes(context.y, -1, -2) @ (own[:, 3:, None] * context.g_a)

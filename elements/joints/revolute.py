@@ -25,7 +25,7 @@ class RevoluteJoint(RelativeJoint):
         ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.
     """
 
-    cosines = ((0, 2), (1, 2))
+    cosines: tuple[tuple[int, int], ...] = ((0, 2), (1, 2))
 
     def __init__(
         self, a: Node, b: Node, axis: ArrayLike, point: ArrayLike | None = None, drive: Drive | None = None

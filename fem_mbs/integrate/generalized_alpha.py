@@ -161,7 +161,7 @@ def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tu
 
     Raises
     ------
-    NotConverged, MotionError, SingularSystemError
+    NotConvergedError, MotionError, SingularSystemError
         If the step cannot be solved; a shorter one may.
     """
     parameters = method.parameters or chung_hulbert(method.rho_inf)

@@ -12,7 +12,7 @@ from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, 
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, start, step
 from fem_mbs.model import Model, instance, real, shown
 from fem_mbs.result import Outcome, Recorder, Solution
-from fem_mbs.solve import NotConverged, explain_failure
+from fem_mbs.solve import NotConvergedError, explain_failure
 from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
@@ -91,7 +91,7 @@ def _reach(t: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
         h = min(rest, nominal * 0.5**halvings)
         try:
             state, report = step(recorder.system, recorder.last, h, method)
-        except (NotConverged, MotionError, SingularSystemError) as failure:
+        except (NotConvergedError, MotionError, SingularSystemError) as failure:
             recorder.failures += 1
             LOG.info("step of %g s from t = %g s failed: %s", h, recorder.last.t, failure)
             if halvings == MAX_HALVINGS or isinstance(failure, LawError):
@@ -111,7 +111,7 @@ def _give_up(recorder: Recorder, h: float, halvings: int, failure: FemMbsError) 
     if halvings:
         text += f"; the step was halved {halvings} times, down to {h:.3g} s"
     text += "; the error has the steps as its solution"
-    if isinstance(failure, NotConverged):
+    if isinstance(failure, NotConvergedError):
         return ConvergenceError(text, t, failure.report.history if failure.report else ())
     return type(failure)(text)
 

@@ -1,7 +1,7 @@
 """Frames with independent rotation and translation: R^3 x SO(3), batched over leading axes.
 
-An element is a pair ``(R, x)``; an increment ``d = (u, w)`` moves ``x`` by ``u`` in the world frame and ``R`` by ``w`` in
-the body frame.
+An element is a pair ``(R, x)``; an increment ``d = (u, w)`` moves ``x`` by ``u`` in the world frame and ``R`` by ``w``
+in the body frame.
 """
 
 import numpy as np

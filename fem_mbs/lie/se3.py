@@ -27,12 +27,14 @@ _DUAL_FLAT = np.ascontiguousarray(np.einsum("dsi->sid", _BRACKET).reshape(6, 36)
 
 def bracket(d: Array) -> Array:
     """Matrix of the Lie bracket, ``bracket(d) w = [d, w]``, shape ``(..., 6, 6)``."""
-    return (d @ _BRACKET_FLAT).reshape(*d.shape, 6)
+    result: Array = (d @ _BRACKET_FLAT).reshape(*d.shape, 6)
+    return result
 
 
 def dual(s: Array) -> Array:
     """Matrix with ``dual(s) d = bracket(d)^T s`` for a wrench ``s = (force, moment)``, shape ``(..., 6, 6)``."""
-    return (s @ _DUAL_FLAT).reshape(*s.shape, 6)
+    result: Array = (s @ _DUAL_FLAT).reshape(*s.shape, 6)
+    return result
 
 
 def compose(R: Array, x: Array, S: Array, y: Array) -> tuple[Array, Array]:

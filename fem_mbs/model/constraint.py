@@ -9,9 +9,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
-from fem_mbs.model.element import Numbering
 from fem_mbs.model.motion import Motion
-from fem_mbs.model.node import Node
+from fem_mbs.model.node import Node, Numbering
 
 
 class Constraint:

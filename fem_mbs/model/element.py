@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model.motion import Motion
-from fem_mbs.model.node import Node
-
-Numbering = Callable[[Node], int]
+from fem_mbs.model.node import Node, Numbering
 
 
 class Energy(NamedTuple):
@@ -90,8 +86,3 @@ class ElementBatch:
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the batch."""
         return Energy()
-
-
-def node_rows(elements: Sequence[Element], number: Numbering) -> IntArray:
-    """Rows ``(n, p)`` of the nodes of elements with ``p`` nodes each."""
-    return np.array([[number(node) for node in element.nodes] for element in elements], dtype=np.intp)

@@ -15,8 +15,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
 from fem_mbs.result.interpolate import interpolate
-from fem_mbs.system import State, System
-from fem_mbs.system.system import ConstraintRows
+from fem_mbs.system import ConstraintRows, State, System
 
 
 class Outcome(Enum):

@@ -2,8 +2,16 @@
 
 from fem_mbs.solve.failure import explain_failure
 from fem_mbs.solve.initial import initial_state
-from fem_mbs.solve.newton import Newton, NotConverged, Report
+from fem_mbs.solve.newton import Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.singular import explain_singular
 
-__all__ = ["Newton", "NotConverged", "Report", "explain_failure", "explain_singular", "initial_state", "newton_solve"]
+__all__ = [
+    "Newton",
+    "NotConvergedError",
+    "Report",
+    "explain_failure",
+    "explain_singular",
+    "initial_state",
+    "newton_solve",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.errors import FemMbsError, SingularSystemError
-from fem_mbs.solve.newton import NotConverged
+from fem_mbs.solve.newton import NotConvergedError
 from fem_mbs.solve.singular import describe_singular
 from fem_mbs.system import Evaluation, State, System
 
@@ -21,7 +21,7 @@ def explain_failure(system: System, last: State, failure: FemMbsError) -> str:
     singular, the nodes or joints that make it so are named.
     """
     lines = [str(failure)]
-    if isinstance(failure, NotConverged) and failure.report is not None:
+    if isinstance(failure, NotConvergedError) and failure.report is not None:
         report = failure.report
         residuals = [f"{value:.1e}" for value in report.history]
         if len(residuals) > SHOWN:
@@ -29,7 +29,7 @@ def explain_failure(system: System, last: State, failure: FemMbsError) -> str:
         lines.append(f"relative residuals {', '.join(residuals)}")
         lines.append(f"worst equations: {'; '.join(_worst_equations(system, report.value.evaluation))}")
         lines.append("try a smaller step, more elements where the motion is large, or look at loads that jump")
-    if isinstance(failure, NotConverged | SingularSystemError):
+    if isinstance(failure, NotConvergedError | SingularSystemError):
         motion = system.motion(last.t, last.x, last.R, last.v, last.vdot)
         evaluation = system.evaluate(motion, last.multipliers, system.prescribe(last.t))
         lines.append(describe_singular(system, system.mass_matrix(evaluation), f"at t = {last.t:.6g} s"))

@@ -84,7 +84,7 @@ class Report(Generic[Value]):
         self.history.append(residual)
 
 
-class NotConverged(FemMbsError):
+class NotConvergedError(FemMbsError):
     """Newton's iteration stopped without a solution; the stepper decides what to try next."""
 
     def __init__(self, message: str, report: Report | None = None) -> None:  # type: ignore[type-arg]
@@ -97,13 +97,14 @@ def solve(
 ) -> tuple[Unknown, Report[Value]]:
     """Solve a problem from a first guess.
 
-    The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same contraction
-    brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends the iteration.
-    With a kept factorisation the contraction is that of the iteration before, so the prediction is ``r^2/r_before``.
+    The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same
+    contraction brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends
+    the iteration. With a kept factorisation the contraction is that of the iteration before, so the prediction is
+    ``r^2/r_before``.
 
     Raises
     ------
-    NotConverged
+    NotConvergedError
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = (options.force_tolerance, options.constraint_tolerance)
@@ -119,9 +120,9 @@ def solve(
         if _below(size, tolerances):
             return unknown, report
         if not sum(size) < float("inf"):
-            raise NotConverged("the residual is not finite", report)
+            raise NotConvergedError("the residual is not finite", report)
         if report.iterations == options.max_iterations:
-            raise NotConverged(f"no convergence in {report.iterations} iterations", report)
+            raise NotConvergedError(f"no convergence in {report.iterations} iterations", report)
         predicted = tuple(SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True))
         last = linearization is not None and _below(predicted, tolerances)
         if linearization is None or not last:

@@ -1,7 +1,8 @@
 """The frozen model as arrays."""
 
 from fem_mbs.system.linear import Solve
+from fem_mbs.system.numbering import ConstraintRows
 from fem_mbs.system.state import State
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
-__all__ = ["Evaluation", "Prescribed", "Solve", "State", "System"]
+__all__ = ["ConstraintRows", "Evaluation", "Prescribed", "Solve", "State", "System"]

@@ -1,8 +1,9 @@
 """How nodes of a group move, and how elements see it: the only place that knows which group a node carries.
 
-Elements work in body components: the velocity ``V = (U, Omega)`` and the acceleration ``A = (acceleration of the node
-point, Omega dot)`` in the body frame, and increments ``(delta U, delta theta)``. With ``P = diag(R^T, I)`` on R3xSO3 and
-``P = I`` on SE(3), ``V = P v``; the residual in body components is ``P^-T r``, so both groups share one set of equations.
+Elements work in body components: the velocity ``V = (U, Omega)`` and the acceleration ``A = (acceleration of the
+node point, Omega dot)`` in the body frame, and increments ``(delta U, delta theta)``. With ``P = diag(R^T, I)`` on
+R3xSO3 and ``P = I`` on SE(3), ``V = P v``; the residual in body components is ``P^-T r``, so both groups share one set
+of equations.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ Solve = Callable[[Array], Array]
 class LinearSolver(Protocol):
     """What assembly and Newton need of a solver.
 
-    ``slots`` has the place of every triplet in the ``storage`` numbers that ``factor`` takes; triplets outside the matrix
-    (eliminated unknowns) go to the extra place ``storage``.
+    ``slots`` has the place of every triplet in the ``storage`` numbers that ``factor`` takes; triplets outside the
+    matrix (eliminated unknowns) go to the extra place ``storage``.
     """
 
     slots: IntArray

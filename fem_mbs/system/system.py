@@ -1,21 +1,20 @@
-"""The frozen model as arrays: numbering, batches, residual and iteration matrix."""
+"""The frozen model as arrays: batches, residual and iteration matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Energy, Model, Motion, Node, extent, instance
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.linear import Solve, make_solver
+from fem_mbs.system.numbering import ConstraintRows, free_components, number_constraints, triplets
 
 _EMPTY = np.empty(0)
-_NO_INDEX = np.empty(0, np.intp)
 _TINY = float(np.finfo(float).tiny)
 _HUGE = 2.0**60
 
@@ -42,15 +41,6 @@ class Prescribed(NamedTuple):
     constraints: list[Any]
 
 
-@dataclass(frozen=True)
-class ConstraintRows:
-    """Where the equations of a constraint stand: ``own`` rows in its batch, ``rows`` in all multipliers."""
-
-    batch: ConstraintBatch
-    own: slice
-    rows: slice
-
-
 class System:
     """A model frozen for computing; nothing here changes after it is built.
 
@@ -69,6 +59,8 @@ class System:
         Equation number of each body component, -1 where it is fixed.
     size : int
         Number of equations, ``m`` constraint equations last.
+    constraint_owner : list of (Constraint, str)
+        The constraint each constraint equation belongs to, and the name of the equation.
     length : float
         Extent of the model, the unit in which small lengths are judged.
     constraint_weight : (m,)
@@ -86,7 +78,7 @@ class System:
         self.x0 = np.array([node.position for node in self.nodes])
         self.R0 = np.array([node.rotation for node in self.nodes])
         self.length = extent(self.nodes) or 1.0
-        self.free = _free(self.nodes)
+        self.free = free_components(self.nodes)
         self.n_free = int(self.free.sum())
         self.equation = np.where(self.free.ravel(), np.cumsum(self.free.ravel()) - 1, -1)
         self._free_weight = self.free.ravel().astype(float)
@@ -96,8 +88,15 @@ class System:
             type(group[0]).batch(group, self.row) for group in _grouped(model.constraints)
         ]
         self.elements = list(model.elements)
-        self._number_constraints()
-        self._store_pattern()
+        numbers = number_constraints(self.constraint_batches)
+        self.m = numbers.m
+        self.size = self.n_free + self.m
+        self.constraint_owner = numbers.owner
+        self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
+        self._constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
+        pattern = triplets(self.batches, self.constraint_batches, self.equation, self.n_free)
+        self._force_slots, self._force_entries = pattern.force_slots, pattern.force_entries
+        self.solver = make_solver(pattern.rows, pattern.columns, self.size)
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -131,7 +130,7 @@ class System:
             gradients.append(gradient)
             constraint_contexts.append(context)
         flat = np.concatenate([_EMPTY, *forces])
-        force: Array = np.bincount(self._force_slots, flat, minlength=6 * self.n)
+        force = _sums(self._force_slots, flat, 6 * self.n)
         constraint = np.concatenate([_EMPTY, *constraints])
         return Evaluation(force, constraint, _largest(flat), contexts, gradients, constraint_contexts, multipliers)
 
@@ -179,8 +178,7 @@ class System:
         gradients = [gradient.ravel() for gradient in evaluation.gradients]
         values = np.concatenate([_EMPTY, *blocks, *gradients, *gradients])
         values[: self._force_entries] *= force_factor
-        stored: Array = np.bincount(self.solver.slots, values, minlength=self.solver.storage + 1)
-        return stored[:-1]
+        return _sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
 
     def factor(self, values: Array) -> Solve:
         """Factor a matrix of stored values."""
@@ -194,16 +192,15 @@ class System:
 
     def constraint_rate(self, evaluation: Evaluation, motion: Motion) -> Array:
         """Hidden constraint on velocity level, ``B V + Phi_t``, ``(m,)``."""
-        return self._hidden(
-            evaluation, motion.V, [b.rate(c) for b, c in zip(self.constraint_batches, evaluation.constraint_contexts)]
-        )
+        pairs = zip(self.constraint_batches, evaluation.constraint_contexts, strict=True)
+        return self._hidden(evaluation, motion.V, [batch.rate(context) for batch, context in pairs])
 
     def constraint_acceleration(self, evaluation: Evaluation, motion: Motion) -> Array:
         """Second time derivative of ``Phi`` for vanishing body accelerations ``A``, ``(m,)``."""
         Vdot = np.zeros((self.n, 6))
         Vdot[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
-        rest = [b.curvature(c, motion) for b, c in zip(self.constraint_batches, evaluation.constraint_contexts)]
-        return self._hidden(evaluation, Vdot, rest)
+        pairs = zip(self.constraint_batches, evaluation.constraint_contexts, strict=True)
+        return self._hidden(evaluation, Vdot, [batch.curvature(context, motion) for batch, context in pairs])
 
     def energy(self, motion: Motion) -> Energy:
         """Energies of all elements in J."""
@@ -224,50 +221,17 @@ class System:
         ]
         return np.concatenate([_EMPTY, *parts])
 
-    def _number_constraints(self) -> None:
-        self._constraint_slices: list[slice] = []
-        self._constraint_rows: dict[Constraint, ConstraintRows] = {}
-        self.constraint_owner: list[tuple[Constraint, str]] = []
-        weights = [_EMPTY]
-        self.m = 0
-        for batch in self.constraint_batches:
-            self._constraint_slices.append(slice(self.m, self.m + len(batch.cell)))
-            weights.append(np.where(batch.length, 1.0 / self.length, 1.0))
-            for index, owner in enumerate(batch.owners):
-                own = slice(*np.searchsorted(batch.cell, [index, index + 1]))
-                rows = slice(self.m + own.start, self.m + own.stop)
-                self._constraint_rows[owner] = ConstraintRows(batch, own, rows)
-                self.constraint_owner.extend((owner, equation) for equation in owner.equations)
-            self.m += len(batch.cell)
-        self.size = self.n_free + self.m
-        self.constraint_weight = np.concatenate(weights)
-
-    def _store_pattern(self) -> None:
-        elements = [_components(batch.nodes) for batch in self.batches]
-        joints = [_components(batch.nodes) for batch in self.constraint_batches]
-        by_equation = [own[batch.cell] for own, batch in zip(joints, self.constraint_batches, strict=True)]
-        self._force_slots = np.concatenate([_NO_INDEX, *(c.ravel() for c in (*elements, *by_equation))])
-        equations = [self.equation[c] for c in (*elements, *joints)]
-        rows = [np.repeat(e, e.shape[1], axis=1).ravel() for e in equations]
-        cols = [np.tile(e, (1, e.shape[1])).ravel() for e in equations]
-        b_rows, b_cols = [], []
-        for own, part in zip(by_equation, self._constraint_slices, strict=True):
-            b_rows.append(np.repeat(self.n_free + np.arange(part.start, part.stop), own.shape[1]))
-            b_cols.append(self.equation[own].ravel())
-        triplet_rows = np.concatenate([_NO_INDEX, *rows, *b_rows, *b_cols])
-        triplet_cols = np.concatenate([_NO_INDEX, *cols, *b_cols, *b_rows])
-        self._force_entries = sum(len(r) for r in rows)
-        self.solver = make_solver(triplet_rows, triplet_cols, self.size)
-
 
 def _largest(values: Array) -> Array:
     """Largest absolute force and moment ``(2,)`` of values that come in sixes."""
-    return np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)
+    largest: Array = np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)
+    return largest
 
 
-def _free(nodes: list[Node]) -> BoolArray:
-    fixed = np.array([[node.fixed_translation, node.fixed_rotation] for node in nodes])
-    return ~np.repeat(fixed, 3, axis=1)
+def _sums(slots: IntArray, values: Array, size: int) -> Array:
+    """Sums of the values that share a slot."""
+    # the stubs say integers even where there are weights
+    return cast(Array, np.bincount(slots, values, minlength=size))
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
@@ -275,8 +239,3 @@ def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
     for part in parts:
         groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)
     return list(groups.values())
-
-
-def _components(nodes: IntArray) -> IntArray:
-    """Body components ``(n, 6p)`` of the nodes of each cell."""
-    return (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)

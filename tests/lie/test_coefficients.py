@@ -64,4 +64,4 @@ def test_batch_across_the_switch_equals_one_by_one(family: Family, members: Memb
     together = family(squared)
     assert together.shape == (len(members), *squared.shape, 1, 1)
     for index in np.ndindex(squared.shape):
-        np.testing.assert_allclose(together[:, *index], family(squared[index]), rtol=1e-15)
+        np.testing.assert_allclose(together[(slice(None), *index)], family(squared[index]), rtol=1e-15)
