@@ -63,10 +63,11 @@ def linkage(sections, axis, drive, group, interpolation, elements):
 
 
 def build(group="R3xSO3", interpolation="SE3", elements=10):
+    drawn = 0.008 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])  # the data fix no shape: that of 2016
     sections = (
-        BeamSection(EA=4e7, GA=2e6, GJ=2.8e5, EI=2.4e6, mass=3.2, inertia=(2.4e-2, 1.2e-2, 1.2e-2)),
-        BeamSection(EA=4e6, GA=2e5, GJ=2.8e4, EI=2.8e5, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3)),
-        BeamSection(EA=4e5, GA=2e5, GJ=2.8e4, EI=2.4e4, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3)),
+        BeamSection(EA=4e7, GA=2e6, GJ=2.8e5, EI=2.4e6, mass=3.2, inertia=(2.4e-2, 1.2e-2, 1.2e-2), outline=drawn),
+        BeamSection(EA=4e6, GA=2e5, GJ=2.8e4, EI=2.8e5, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=drawn),
+        BeamSection(EA=4e5, GA=2e5, GJ=2.8e4, EI=2.4e4, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=drawn / 2),
     )
     axis = (np.sin(TILT), 0, np.cos(TILT))
     return linkage(sections, axis, SpinUp(rate=-5.0, duration=0.5), group, interpolation, elements)

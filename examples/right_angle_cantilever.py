@@ -38,7 +38,8 @@ def force(t):
 
 def build(group="R3xSO3", interpolation="SE3", elements=5):
     model = mbs.Model(group=group)
-    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1.0, inertia=(20, 10, 10))
+    drawn = 0.15 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])  # the data fix no shape
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1.0, inertia=(20, 10, 10), outline=drawn)
     leg = Beam.line(model, (0, 0, 0), (10, 0, 0), section, elements, interpolation=interpolation, name="leg")
     elbow = leg.nodes[-1]
     arm = Beam.line(
