@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.solve import Newton, NotConverged, newton_solve
+from fem_mbs.solve import Newton, NotConvergedError, newton_solve
 
 
 @dataclass
@@ -74,7 +74,7 @@ def test_failure_tells_its_history() -> None:
         def correct(self, x: float, value: float, slope: float) -> tuple[float, float]:
             return x + 1.0, 1.0
 
-    with pytest.raises(NotConverged, match="no convergence in 3 iterations") as failure:
+    with pytest.raises(NotConvergedError, match="no convergence in 3 iterations") as failure:
         newton_solve(Flat(), 2.0, Newton(max_iterations=3))
     assert failure.value.report is not None
     np.testing.assert_allclose(failure.value.report.history, [2.0, 7.0, 14.0, 23.0])
@@ -83,7 +83,7 @@ def test_failure_tells_its_history() -> None:
         def evaluate(self, x: float) -> float:
             return np.nan
 
-    with pytest.raises(NotConverged, match="not finite"):
+    with pytest.raises(NotConvergedError, match="not finite"):
         newton_solve(Broken(), 2.0, Newton())
 
 

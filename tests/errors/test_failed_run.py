@@ -15,7 +15,7 @@ import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.errors import LawError
 from fem_mbs.lie import so3
-from fem_mbs.solve import NotConverged, Report, explain_failure
+from fem_mbs.solve import NotConvergedError, Report, explain_failure
 
 SECTION = BeamSection(1e4, 5e3, 10.0, 10.0, 1.0, (1e-2, 1e-2, 1e-2))
 
@@ -88,7 +88,7 @@ def test_worst_equations_are_compared_without_units() -> None:
     trial = SimpleNamespace(
         evaluation=system.evaluate(system.motion(0.0, x, R, zero, zero), np.zeros(system.m), system.prescribe(0.0))
     )
-    failure = NotConverged("no convergence in 1 iterations", Report(trial, history=[1.0, 0.7]))
+    failure = NotConvergedError("no convergence in 1 iterations", Report(trial, history=[1.0, 0.7]))
     lines = [line.strip() for line in explain_failure(system, state, failure).splitlines()]
     assert lines[:2] == ["no convergence in 1 iterations", "relative residuals 1.0e+00, 7.0e-01"]
     kind, worst = lines[2].split(": ")
