@@ -11,13 +11,14 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.strain import MidpointStrain, strain
 from fem_mbs.errors import MotionError
-from fem_mbs.lie import se3
+from fem_mbs.lie import se3, so3
 from fem_mbs.model import ElementBatch, Energy, Motion, Numbering
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beam import Beam
 
 MAX_TURN = 3.0
+PARALLEL = 1e-14
 CONSISTENT_MASS = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
 
 
@@ -46,40 +47,46 @@ class BeamBatch(ElementBatch):
         self.nodes = np.concatenate([np.stack([r[:-1], r[1:]], axis=1) for r in rows])
         self.owners = [beam for beam, count in zip(beams, counts, strict=True) for _ in range(count)]
         self.interpolation = beams[0].interpolation
-        self.frames = np.concatenate([beam.frames for beam in beams])
+        frames = np.concatenate([beam.frames for beam in beams])
         self.length = np.concatenate([beam.length for beam in beams])
-        d0 = np.concatenate([beam.d0 for beam in beams])
+        # the strain is measured in the frame of the first node, to which the second is turned where it was not parallel
+        first = _twice(frames[:, 0])
+        turn = frames[:, 1] @ np.swapaxes(frames[:, 0], -1, -2)
+        self.turn = None if np.allclose(turn, so3.IDENTITY, rtol=0.0, atol=PARALLEL) else turn
+        self._to_second = None if self.turn is None else _twice(turn.mT)
+        d0 = np.matvec(first, np.concatenate([beam.d0 for beam in beams]))
         self.s0 = strain(self.interpolation, d0)
         # per unit of d, so that the wrench is (stiffness / L) (s - s0)
-        length = self.length[:, None, None]
-        self.stiffness = np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) / length
-        damping = np.repeat([beam.section.damping for beam in beams], counts, axis=0) / length
+        to_wrench = first / self.length[:, None, None]
+        back = first.mT
+        self.stiffness = to_wrench @ np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) @ back
+        damping = to_wrench @ np.repeat([beam.section.damping for beam in beams], counts, axis=0) @ back
         self.damping = damping if damping.any() else None
-        self._to_section = _block_diagonal(np.swapaxes(self.frames, -1, -2))
-        self._inertia = self._make_inertia(beams, counts)
+        self._inertia = self._make_inertia(beams, counts, frames)
 
-    def _make_inertia(self, beams: Sequence[Beam], counts: list[int]) -> Inertia:
+    def _make_inertia(self, beams: Sequence[Beam], counts: list[int], frames: Array) -> Inertia:
         mass, center, J = (
             np.repeat([getattr(beam.section, name) for beam in beams], counts, axis=0)
             for name in ("mass", "center", "inertia")
         )
-        center = np.matvec(self.frames, center[:, None])
-        J = self.frames @ (0.5 * self.length[:, None, None] * J)[:, None] @ np.swapaxes(self.frames, -1, -2)
+        center = np.matvec(frames, center[:, None])
+        J = frames @ (0.5 * self.length[:, None, None] * J)[:, None] @ frames.mT
         return Inertia(self.nodes, (mass * self.length)[:, None, None] * CONSISTENT_MASS, center, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
-        operator = se3.InverseTangent.of_frame(*relative_frame(motion.x[self.nodes], inertia_context.R @ self.frames))
+        operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
         check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
-        Q = np.concatenate([operator.A - forward, forward], axis=-1) @ self._to_section
+        second = forward if self._to_second is None else forward @ self._to_second
+        Q = np.concatenate([operator.A - forward, second], axis=-1)
         measure = MidpointStrain(operator.d) if self.interpolation == "R3xSO3" else None
         s = operator.d if measure is None else measure.value()
         wrench = stress = np.matvec(self.stiffness, s - self.s0)
         if measure is not None:
             wrench = np.vecmat(stress, measure.gradient())
-        V = motion.V[self.nodes]
+        V = motion.V.take(self.nodes, 0)
         if self.damping is not None:
             wrench = wrench + np.matvec(self.damping, np.matvec(Q, V.reshape(-1, 12)))
         force = inertia.reshape(-1, 12) + np.vecmat(wrench, Q)
@@ -91,28 +98,37 @@ class BeamBatch(ElementBatch):
         material = self.stiffness
         if measure is not None:
             S = measure.gradient()
-            material = np.swapaxes(S, -1, -2) @ material @ S + measure.hessian(stress[:, :3])
+            material = S.mT @ material @ S + measure.hessian(stress[:, :3])
         if self.damping is not None:
             material = material + self.damping @ self._rate_derivative(operator, V)
         d_operator = operator.transposed_derivative(wrench)
-        # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench), rows in section components
-        geometric = np.concatenate([se3.dual(wrench) - d_operator, d_operator], axis=-2)
-        Qt = np.swapaxes(Q, -1, -2)
-        total: Array = (Qt @ material + np.swapaxes(self._to_section, -1, -2) @ geometric) @ Q
+        # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
+        second = d_operator if self._to_second is None else self._to_second.mT @ d_operator
+        geometric = np.concatenate([se3.dual(wrench) - d_operator, second], axis=-2)
+        Qt = Q.mT
+        total: Array = (Qt @ material + geometric) @ Q
         if self.damping is not None:
             total += Qt @ (self.damping @ _columns(Q, dV[self.nodes]))
         total += self._inertia.tangent(inertia_context, dV, dA)
         return total
 
+    def _relative_frame(self, x: Array, R: Array) -> tuple[Array, Array]:
+        """``H_A^-1 H_B`` of the frames of the first nodes and those that were parallel to them as built."""
+        if self.turn is not None:
+            R = np.stack([R[:, 0], R[:, 1] @ self.turn], axis=1)
+        return relative_frame(x, R)
+
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""
-        local = np.matvec(self._to_section, V.reshape(-1, 12))
-        V_A, V_B = local[:, :6], local[:, 6:]
+        V_A, V_B = V[:, 0], V[:, 1]
+        if self._to_second is not None:
+            V_B = np.matvec(self._to_second, V_B)
         return operator.derivative(V_B - V_A) - se3.bracket(V_A)
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
-        d = relative_motion(motion.x[self.nodes], motion.R[self.nodes] @ self.frames, self.owners)
+        d = se3.log(*self._relative_frame(motion.x[self.nodes], motion.R[self.nodes]))
+        check_turn(np.vecdot(d[..., 3:], d[..., 3:]), self.owners)
         s = strain(self.interpolation, d) - self.s0
         stored = 0.5 * float(np.vecdot(s, np.matvec(self.stiffness, s)).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
@@ -121,7 +137,7 @@ class BeamBatch(ElementBatch):
 def relative_frame(x: Array, R: Array) -> tuple[Array, Array]:
     """``H_A^-1 H_B`` as rotation and position, of the section frames ``x (..., n, 2, 3)``, ``R (..., n, 2, 3, 3)``."""
     R_A = R[..., 0, :, :]
-    return np.swapaxes(R_A, -1, -2) @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A)
+    return R_A.mT @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_A)
 
 
 def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
@@ -151,10 +167,8 @@ def _columns(Q: Array, dV: Array) -> Array:
     return np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
 
 
-def _block_diagonal(blocks: Array) -> Array:
-    """``(n, 12, 12)`` with the blocks ``(n, 2, 3, 3)`` of both ends, each twice."""
-    result = np.zeros((len(blocks), 12, 12))
-    for block in range(4):
-        part = slice(3 * block, 3 * block + 3)
-        result[:, part, part] = blocks[:, block // 2]
+def _twice(blocks: Array) -> Array:
+    """``(n, 6, 6)`` with the blocks ``(n, 3, 3)`` twice on the diagonal."""
+    result = np.zeros((len(blocks), 6, 6))
+    result[:, :3, :3] = result[:, 3:, 3:] = blocks
     return result

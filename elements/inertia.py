@@ -52,7 +52,7 @@ class Inertia:
 
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
-        R, A, Omega = motion.R[self.nodes], motion.A[self.nodes], motion.V[self.nodes][..., 3:]
+        R, A, Omega = (values.take(self.nodes, 0) for values in (motion.R, motion.A, motion.V[:, 3:]))
         acceleration, Omega_dot = A[..., :3], A[..., 3:]
         spin = so3.skew(Omega)
         if self.eccentric:
@@ -71,7 +71,7 @@ class Inertia:
         """Derivative of the forces, ``(n, 6p, 6p)``; see :class:`~fem_mbs.model.ElementBatch`."""
         R, acceleration, force, spin, L = context
         n, p = self.nodes.shape
-        dV, dA = dV[self.nodes], dA[self.nodes]
+        dV, dA = dV.take(self.nodes, 0), dA.take(self.nodes, 0)
         # angular velocities and accelerations depend on the rotation increments alone
         d_Omega, d_Omega_dot = dV[..., 3:, 3:], dA[..., 3:, 3:]
         d_moment = self.J @ d_Omega_dot + (spin @ self.J - so3.skew(L)) @ d_Omega
@@ -82,22 +82,16 @@ class Inertia:
         if self.eccentric:
             centrifugal = so3.skew(np.matvec(spin, self.center)) + spin @ self.skew_center
             d_rotation -= self.skew_center @ d_Omega_dot + centrifugal @ d_Omega
-        turned = so3.skew(force)
-        result = np.zeros((n, p, 6, p, 6))
-        for i in range(p):
-            for j in range(p):
-                block = d_acceleration[:, j]
-                if i != j:
-                    block = np.swapaxes(R[:, i], -1, -2) @ R[:, j] @ block
-                np.multiply(self.mass[:, i, j, None, None], block, out=result[:, i, :3, j])
-            own = result[:, i, :3, i, 3:]
-            own += turned[:, i]
+        # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
+        world = np.swapaxes(R @ d_acceleration, 1, 2)[:, None]
+        weighted = (self.mass[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
+        result = np.zeros((n, p, 6, 6 * p))
+        np.matmul(R.mT, weighted, out=result[:, :, :3])
+        own = np.einsum("nirij->nirj", result.reshape(n, p, 6, p, 6))[..., 3:]
+        own[:, :, :3] += so3.skew(force)
         if self.eccentric:
-            rows = result.reshape(n, p, 6, 6 * p)
-            np.matmul(self.skew_center, rows[:, :, :3], out=rows[:, :, 3:])
-        for i in range(p):
-            own = result[:, i, 3:, i, 3:]
-            own += d_moment[:, i]
+            np.matmul(self.skew_center, result[:, :, :3], out=result[:, :, 3:])
+        own[:, :, 3:] += d_moment
         return result.reshape(n, 6 * p, 6 * p)
 
     def kinetic_energy(self, motion: Motion) -> float:

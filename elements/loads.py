@@ -117,16 +117,15 @@ class BodyLoads(ElementBatch):
 class WorldLoads(BodyLoads):
     """Loads that keep their direction in the world."""
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array]:
         """Minus the wrench at the node, turned to the body frame."""
-        R = motion.R[self.nodes[:, 0]]
-        force, moment = -np.vecmat(prescribed[:, :3], R), -np.vecmat(prescribed[:, 3:], R)
-        return self._at_node(force, moment), (force, moment)
+        wrench = -np.vecmat(prescribed.reshape(-1, 2, 3), motion.R.take(self.nodes, 0))
+        return self._at_node(wrench[:, 0], wrench[:, 1]), wrench
 
-    def tangent(self, context: tuple[Array, Array], dV: Array, dA: Array) -> Array:
+    def tangent(self, context: Array, dV: Array, dA: Array) -> Array:
         """The body components turn against the body."""
-        force, moment = context
-        K = np.zeros((len(force), 6, 6))
-        K[:, :3, 3:] = so3.skew(force)
-        K[:, 3:, 3:] = so3.skew(moment) + self._lever @ K[:, :3, 3:]
+        K = np.zeros((len(context), 6, 6))
+        turned = K[:, :, 3:]
+        turned[:] = so3.skew(context).reshape(-1, 6, 3)
+        turned[:, 3:] += self._lever @ turned[:, :3]
         return K

@@ -54,8 +54,8 @@ class MidpointStrain:
         diagonal = (nU * d0 + Uw * nw * d1)[..., None] * so3.IDENTITY
         result = np.zeros((*U.shape[:-1], 6, 6))
         result[..., :3, 3:] = mixed
-        result[..., 3:, :3] = np.swapaxes(mixed, -1, -2)
-        result[..., 3:, 3:] = half + np.swapaxes(half, -1, -2) + diagonal
+        result[..., 3:, :3] = mixed.mT
+        result[..., 3:, 3:] = half + half.mT + diagonal
         return result
 
 

@@ -113,6 +113,7 @@ class RelativeBatch(ConstraintBatch):
         self._driven = np.flatnonzero([joint.drive is not None for joint in joints])
         self._drives = [(joint, joint.drive) for joint in joints if joint.drive is not None]
         self.axis = axes_a[:, 2]
+        self._across = np.cross(self.axis[:, None], self.g_a)
         for owner, drive in self._drives:
             if abs(angle := float(evaluate(drive, 0.0, owner, None))) > DRIVE_TOLERANCE:
                 raise ModelError(
@@ -121,22 +122,22 @@ class RelativeBatch(ConstraintBatch):
                 )
 
     def at(self, t: float) -> Prescribed:
-        """Directions ``g_a`` at the angles of the drives."""
+        """Directions ``g_a``, which are across the axis, at the angles of the drives."""
         if not self._drives:
             return Prescribed(t, self.g_a, self.axis[:0])
-        angles = np.array([evaluate(drive, t, owner, None) for owner, drive in self._drives])
-        turned = self.g_a.copy()
-        turned[self._driven] = self.g_a[self._driven] @ so3.exp(-angles[:, None] * self.axis[self._driven])
-        return Prescribed(t, turned, np.cross(turned[self._driven, 2], self.axis[self._driven]))
+        angles = np.zeros((len(self.nodes), 1, 1))
+        angles[self._driven, 0, 0] = [evaluate(drive, t, owner, None) for owner, drive in self._drives]
+        turned = np.cos(angles) * self.g_a + np.sin(angles) * self._across
+        return Prescribed(t, turned, turned[self._driven, 0])
 
     def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, 12)."""
         t, g_a, front = prescribed
-        R, x = motion.R[self.nodes], motion.x[self.nodes]
+        R, x = motion.R.take(self.nodes, 0), motion.x.take(self.nodes, 0)
         R_a, n = R[:, 0], len(R)
-        S = np.swapaxes(R_a, -1, -2) @ R[:, 1]
+        S = R_a.mT @ R[:, 1]
         r = np.vecmat(x[:, 1] - x[:, 0], R_a) + np.matvec(S, self.c_b)
-        y = self.g_b @ np.swapaxes(S, -1, -2)
+        y = self.g_b @ S.mT
         if self._drives:
             self._check_drives(front, y)
         phi = np.empty((n, 6))
@@ -153,7 +154,7 @@ class RelativeBatch(ConstraintBatch):
         B[:, :3] = self.G @ dr
         B[:, 3:, 3:6] = normal
         B[:, 3:, 9:] = -normal @ S
-        return phi.ravel()[self._rows], B.reshape(-1, 12)[self._rows], Context(t, S, dr, r, g_a, y)
+        return phi.ravel()[self._rows], B.reshape(-1, 12).take(self._rows, 0), Context(t, S, dr, r, g_a, y)
 
     def stiffness(self, context: Context, multipliers: Array) -> Array:
         """``D(B^T lambda)`` (n, 12, 12).
@@ -163,27 +164,23 @@ class RelativeBatch(ConstraintBatch):
         ``P = sum lambda (y g_a^T - (y . g_a) I)``, because ``g_a~ y~ = y g_a^T - (y . g_a) I``.
         """
         S, n = context.S, len(self.nodes)
-        St = np.swapaxes(S, -1, -2)
+        St = S.mT
         own = np.zeros((n, 6))
         own.ravel()[self._rows] = multipliers
         g = np.vecmat(own[:, :3], self.G)
         skew_g = so3.skew(g)
-        P = np.swapaxes(context.y, -1, -2) @ (own[:, 3:, None] * context.g_a)
-        P -= np.trace(P, axis1=1, axis2=2)[:, None, None] * so3.IDENTITY
-        PS = P @ S
+        P = context.y.mT @ (own[:, 3:, None] * context.g_a)
+        P -= np.einsum("nii->n", P)[:, None, None] * so3.IDENTITY
         K = np.zeros((n, 12, 12))
         K[:, 6:9, 3:6] = -St @ skew_g
         K[:, 6:9, 9:] = so3.skew(np.vecmat(g, S))
         np.matmul(self.skew_c_b, K[:, 6:9], out=K[:, 9:])
         np.matmul(skew_g, context.dr, out=K[:, 3:6])
-        for rows, columns, block in (
-            (slice(3, 6), slice(3, 6), P),
-            (slice(3, 6), slice(9, 12), -PS),
-            (slice(9, 12), slice(3, 6), -np.swapaxes(PS, -1, -2)),
-            (slice(9, 12), slice(9, 12), St @ np.swapaxes(P, -1, -2) @ S),
-        ):
-            part = K[:, rows, columns]
-            part += block
+        # rows (P, -S^T P^T) times columns (I, -S), on the rotations of a and b
+        rows = np.concatenate([P, -(P @ S).mT], axis=1)
+        rotations = K.reshape(n, 2, 2, 3, 12)[:, :, 1]
+        rotations[..., 3:6] += rows.reshape(n, 2, 3, 3)
+        rotations[..., 9:] -= (rows @ S).reshape(n, 2, 3, 3)
         return K
 
     def _check_drives(self, front: Array, y: Array) -> None:
@@ -213,7 +210,7 @@ class RelativeBatch(ConstraintBatch):
         S1 = S @ so3.skew(W_b) - so3.skew(W_a) @ S
         r2 = np.matvec(S1, point) - np.cross(W_a, r1)
         S2 = S1 @ so3.skew(W_b) - so3.skew(W_a) @ S1
-        y1, y2 = (self.g_b @ np.swapaxes(rate, -1, -2) for rate in (S1, S2))
+        y1, y2 = (self.g_b @ rate.mT for rate in (S1, S2))
         speed, acceleration = (rate[:, None, None] for rate in self._drive_rates(context.t))
         axis = self.axis[:, None]
         along = np.cross(axis, g_a)

@@ -87,8 +87,9 @@ def start(system: System, method: GeneralizedAlpha) -> State:
 
 
 class Trial(NamedTuple):
-    """The equations at a trial of the new state."""
+    """A trial of the new state and the equations there."""
 
+    state: tuple[Array, Array, Array, Array]
     motion: Motion
     evaluation: Evaluation
 
@@ -131,8 +132,9 @@ class StepProblem:
     def evaluate(self, unknown: Unknown) -> Trial:
         """Equations at the end of the step."""
         D, multipliers = unknown
-        motion = self.system.motion(self.t, *self.state_at(D))
-        return Trial(motion, self.system.evaluate(motion, multipliers, self.prescribed))
+        state = self.state_at(D)
+        motion = self.system.motion(self.t, *state)
+        return Trial(state, motion, self.system.evaluate(motion, multipliers, self.prescribed))
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals."""
@@ -151,8 +153,7 @@ class StepProblem:
         system, h, R = self.system, self.h, trial.motion.R
         increments, multipliers = system.increments(linearization.solve(-system.residual(trial.evaluation, h * h)))
         D = system.kinematics.from_body(R, np.matvec(linearization.T, increments))
-        largest = np.abs(increments).max(axis=0)
-        correction = max(float(largest[:3].max()) / system.length, float(largest[3:].max()))
+        correction = float(np.abs(increments * system.increment_weight).max())
         return (unknown[0] + D, unknown[1] + multipliers / (h * h)), correction
 
 
@@ -169,6 +170,7 @@ def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tu
     # a diverging iteration overflows before it is stopped
     with np.errstate(over="ignore", invalid="ignore"):
         (D, multipliers), report = newton_solve(problem, problem.guess(), method.newton)
-    x, R, v, vdot = problem.state_at(D)
+    # the last evaluation was at the solution, or at what was corrected once more
+    x, R, v, vdot = report.value.state if report.evaluations > report.iterations else problem.state_at(D)
     a = problem.a + (1.0 - parameters.alpha_f) / (1.0 - parameters.alpha_m) * vdot
     return State(problem.t, x, R, v, vdot, a, multipliers), report

@@ -15,7 +15,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 
 SWITCH = 2.0
-TERMS = 26
+TERMS = 20
+# far below rounding, and its powers do not underflow, which would be slow
+_SMALLEST = 1e-16
 _EXPONENTS = np.arange(float(TERMS))[:, None]
 
 
@@ -49,7 +51,7 @@ class Family:
 
     def __call__(self, phi_squared: Array) -> Array:
         """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
-        x = phi_squared.ravel()
+        x = np.maximum(phi_squared.ravel(), _SMALLEST)
         large = x.max(initial=0.0) > SWITCH**2
         values: Array = self.series @ (np.minimum(x, SWITCH**2) if large else x) ** _EXPONENTS
         if large:
@@ -87,6 +89,11 @@ def _closed_inverse_tangent(phi: Array) -> Array:
     return np.stack([e, e1, e2])
 
 
+def _closed_bracket(phi: Array) -> Array:
+    e, e1, e2 = _closed_inverse_tangent(phi)
+    return np.stack([e, e - 0.5 * phi**2 * e1, -0.5 * e1, -0.5 * e2])
+
+
 def _closed_midpoint(phi: Array) -> Array:
     half, squared = 0.5 * phi, phi**2
     j0 = np.sin(half) / half
@@ -100,6 +107,8 @@ def _closed_midpoint(phi: Array) -> Array:
 
 _A, _B, _C = _alternating(1), _alternating(2), _alternating(3)
 _E = _bernoulli_series()
+_E1 = _derivative(_E)
+_E2 = _derivative(_E1)
 _J0 = _alternating(1, scale=2)
 _J1 = [-c for c in _J0[1:]]
 
@@ -109,8 +118,17 @@ EXPONENTIAL = _family(_closed_exponential, _A, _B)
 TANGENT = _family(_closed_tangent, _B, _C, _derivative(_B), _derivative(_C))
 """``b``, ``c = (phi - sin(phi))/phi^3`` and their derivatives ``b1 = b'/phi``, ``c1 = c'/phi``."""
 
-INVERSE_TANGENT = _family(_closed_inverse_tangent, _E, _derivative(_E), _derivative(_derivative(_E)))
+INVERSE_TANGENT = _family(_closed_inverse_tangent, _E, _E1, _E2)
 """``e = (1 - (phi/2) cot(phi/2))/phi^2``, ``e1 = e'/phi``, ``e2 = e1'/phi``."""
+
+BRACKET_INVERSE = _family(
+    _closed_bracket,
+    _E,
+    [e - e1 / 2 for e, e1 in zip(_E, [Fraction(0), *_E1], strict=False)],
+    [-e1 / 2 for e1 in _E1],
+    [-e2 / 2 for e2 in _E2],
+)
+"""What SE(3) makes of them: ``e``, ``e - e1 phi^2/2``, ``-e1/2``, ``-e2/2``."""
 
 MIDPOINT = _family(
     _closed_midpoint,

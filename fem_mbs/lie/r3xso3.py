@@ -22,7 +22,7 @@ def compose(R: Array, x: Array, S: Array, y: Array) -> tuple[Array, Array]:
 
 def inverse(R: Array, x: Array) -> tuple[Array, Array]:
     """Inverse ``(R^T, -x)``."""
-    return np.swapaxes(R, -1, -2), -x
+    return R.mT, -x
 
 
 def adjoint(R: Array, x: Array) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.coefficients import INVERSE_TANGENT, TANGENT
+from fem_mbs.lie.coefficients import BRACKET_INVERSE, TANGENT
 
 IDENTITY = np.eye(6)
 _BRACKET = np.zeros((6, 6, 6))
@@ -27,13 +27,13 @@ _DUAL_FLAT = np.ascontiguousarray(np.einsum("dsi->sid", _BRACKET).reshape(6, 36)
 
 def bracket(d: Array) -> Array:
     """Matrix of the Lie bracket, ``bracket(d) w = [d, w]``, shape ``(..., 6, 6)``."""
-    result: Array = (d @ _BRACKET_FLAT).reshape(*d.shape, 6)
+    result: Array = d.reshape(-1, 6).dot(_BRACKET_FLAT).reshape(*d.shape, 6)
     return result
 
 
 def dual(s: Array) -> Array:
     """Matrix with ``dual(s) d = bracket(d)^T s`` for a wrench ``s = (force, moment)``, shape ``(..., 6, 6)``."""
-    result: Array = (s @ _DUAL_FLAT).reshape(*s.shape, 6)
+    result: Array = s.reshape(-1, 6).dot(_DUAL_FLAT).reshape(*s.shape, 6)
     return result
 
 
@@ -44,7 +44,7 @@ def compose(R: Array, x: Array, S: Array, y: Array) -> tuple[Array, Array]:
 
 def inverse(R: Array, x: Array) -> tuple[Array, Array]:
     """Inverse frame ``(R^T, -R^T x)``."""
-    Rt = np.swapaxes(R, -1, -2)
+    Rt = R.mT
     return Rt, -np.matvec(Rt, x)
 
 
@@ -87,23 +87,19 @@ class InverseTangent:
     ``a = e - e1 phi^2/2`` and ``b = -e1/2`` match value and slope at the double eigenvalue ``i phi``.
     """
 
-    def __init__(self, d: Array, coefficients: Array | None = None) -> None:
-        self.d = d
-        self.w = d[..., 3:]
-        self.phi_squared = np.vecdot(self.w, self.w)
-        e, e1, e2 = INVERSE_TANGENT(self.phi_squared) if coefficients is None else coefficients
+    def __init__(self, d: Array, coefficients: tuple[Array, Array] | None = None) -> None:
+        self.d, self.w = d, d[..., 3:]
+        self.phi_squared, (_, self.a, self.b, self._slope) = coefficients or _coefficients(self.w)
         self.A = bracket(d)
-        self.a = e - 0.5 * e1 * self.phi_squared[..., None, None]
-        self.b = -0.5 * e1
-        self._slope = -0.5 * e2[..., 0]
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
-        coefficients = INVERSE_TANGENT(np.vecdot(w, w))
-        W = so3.skew(w)
-        U = np.vecmat(x, so3.IDENTITY + 0.5 * W + coefficients[0] * (W @ W))
+        coefficients = _coefficients(w)
+        e, W = coefficients[1][0], so3.skew(w)
+        y = np.vecmat(x, W)
+        U = x + 0.5 * y + e[..., 0] * np.vecmat(y, W)
         return cls(np.concatenate([U, w], axis=-1), coefficients)
 
     def forward(self) -> Array:
@@ -118,7 +114,7 @@ class InverseTangent:
 
     def transposed_derivative(self, s: Array) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-T(d) s`` along ``delta``: geometric stiffness."""
-        return self._derivative(s, np.swapaxes(self.A, -1, -2), dual)
+        return self._derivative(s, self.A.mT, dual)
 
     def _derivative(self, u0: Array, A: Array, partial: Callable[[Array], Array]) -> Array:
         """Product rule on ``u/2 + a A^2 u + b A^4 u``, where ``partial(v) delta`` is the derivative of ``A v``."""
@@ -129,7 +125,7 @@ class InverseTangent:
         u4 = np.matvec(A, u3)
         inner = partial(b * u1) + A @ partial(b * u0)
         result = partial(0.5 * u0 + a * u1 + b * u3) + A @ (partial(a * u0 + b * u2) + A @ inner)
-        along = self._slope * (self.phi_squared[..., None] * u2 + u4)
+        along = self._slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
         rotation = result[..., 3:]
         rotation += along[..., :, None] * self.w[..., None, :]
         return result
@@ -138,3 +134,9 @@ class InverseTangent:
 def inverse_tangent_operator(d: Array) -> Array:
     """Inverse tangent operator ``T^-1(d)``, shape ``(..., 6, 6)``; regular for rotations below 2 pi."""
     return InverseTangent(d).forward()
+
+
+def _coefficients(w: Array) -> tuple[Array, Array]:
+    """Squared angle, and the coefficients of the inverse tangent operator there."""
+    phi_squared = np.vecdot(w, w)
+    return phi_squared, BRACKET_INVERSE(phi_squared)

@@ -34,7 +34,8 @@ _SMALLEST = 1e-300
 
 def skew(a: Array) -> Array:
     """Skew matrix with ``skew(a) b = a x b``, shape ``(..., 3, 3)`` from ``(..., 3)``."""
-    return (a @ _SKEW_FLAT).reshape(*a.shape, 3)
+    result: Array = a.reshape(-1, 3).dot(_SKEW_FLAT).reshape(*a.shape, 3)
+    return result
 
 
 def axial(A: Array) -> Array:

@@ -136,4 +136,4 @@ def solve(
 
 
 def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:
-    return all(s <= tolerance for s, tolerance in zip(size, tolerances, strict=True))
+    return size[0] <= tolerances[0] and size[1] <= tolerances[1]

@@ -21,6 +21,7 @@ class R3xSO3:
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     group = r3xso3
+    inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
@@ -56,6 +57,7 @@ class SE3:
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     group = se3
+    inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
@@ -134,7 +136,7 @@ class Kinematics:
 
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the groups, ``(n, 6, 6)``."""
-        return self._each("group.inverse_tangent_operator", D)  # type: ignore[no-any-return]
+        return self._each("inverse_tangent", D)  # type: ignore[no-any-return]
 
     def derivatives(self, V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
         """Derivatives of ``V`` and ``A`` against body increments for ``delta v = gamma P^-1 T delta`` and so on."""
@@ -150,14 +152,12 @@ class Kinematics:
         return result
 
     def _each(self, name: str, *arguments: Any) -> Any:
-        results = []
-        for part, rows in self.parts:
-            function = part
-            for word in name.split("."):
-                function = getattr(function, word)
-            if len(self.parts) == 1:
-                return function(*arguments)
-            results.append(function(*(a[rows] if isinstance(a, np.ndarray) else a for a in arguments)))
+        if len(self.parts) == 1:
+            return getattr(self.parts[0][0], name)(*arguments)
+        results = [
+            getattr(part, name)(*(a[rows] if isinstance(a, np.ndarray) else a for a in arguments))
+            for part, rows in self.parts
+        ]
         if isinstance(results[0], tuple):
             return tuple(self._merge(parts) for parts in zip(*results, strict=True))
         return self._merge(results)

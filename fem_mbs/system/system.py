@@ -63,6 +63,8 @@ class System:
         The constraint each constraint equation belongs to, and the name of the equation.
     length : float
         Extent of the model, the unit in which small lengths are judged.
+    increment_weight : (6,)
+        Factors that make lengths and angles of increments comparable.
     constraint_weight : (m,)
         Factors that make constraint equations of different units comparable: those in units of length are divided by
         ``length``.
@@ -78,6 +80,7 @@ class System:
         self.x0 = np.array([node.position for node in self.nodes])
         self.R0 = np.array([node.rotation for node in self.nodes])
         self.length = extent(self.nodes) or 1.0
+        self.increment_weight = np.repeat([1.0 / self.length, 1.0], 3)
         self.free = free_components(self.nodes)
         self.n_free = int(self.free.sum())
         self.equation = np.where(self.free.ravel(), np.cumsum(self.free.ravel()) - 1, -1)
@@ -143,9 +146,9 @@ class System:
 
         Constraint equations with the unit of length are divided by the extent of the model.
         """
-        force = _largest(evaluation.force * self._free_weight)
+        force = np.abs(evaluation.force * self._free_weight).reshape(-1, 2, 3) / (evaluation.scale + _TINY)[:, None]
         constraint = np.abs(evaluation.constraint * self.constraint_weight).max(initial=0.0)
-        return float((force / (evaluation.scale + _TINY)).max()), float(constraint)
+        return float(force.max()), float(constraint)
 
     def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
         """Stored values of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``.

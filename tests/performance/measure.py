@@ -6,12 +6,14 @@ programs take turns, each round gives one ratio, and the median over the rounds 
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,6 +38,23 @@ def describe() -> str:
     """The machine in a line."""
     load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return f"Python {platform.python_version()}, {platform.machine()}, one thread, {pin()}, {load}"
+
+
+def arguments(description: str, repeats: int) -> argparse.ArgumentParser:
+    """The options of every script."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--peer", action="store_true", help="run Exudyn beside it (pip install exudyn)")
+    parser.add_argument("--repeats", type=int, default=repeats, help="rounds, each with one run of every row")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The options, with the peer at hand if it is asked for."""
+    options = parser.parse_args()
+    if options.peer and find_spec("exudyn") is None:
+        parser.error("--peer needs Exudyn: pip install exudyn")
+    return options
 
 
 class Worker:
@@ -102,14 +121,30 @@ def typical(results: list[Result], key: str = "seconds") -> float:
     return median(result[key] for result in results)
 
 
-def ratio(ours: list[Result], theirs: list[Result], key: str = "seconds") -> float:
-    """Median over the rounds of ours divided by theirs."""
-    return median(a[key] / b[key] for a, b in zip(ours, theirs, strict=True))
+def ratios(ours: list[Result], theirs: list[Result], key: str = "seconds") -> Result:
+    """Ours divided by theirs in each round: median, least and largest."""
+    values = [a[key] / b[key] for a, b in zip(ours, theirs, strict=True)]
+    return {"median": median(values), "least": min(values), "largest": max(values)}
 
 
-def table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Columns of text, numbers to the right."""
-    text = [header, *(tuple(f"{c:.4g}" if isinstance(c, float) else str(c) for c in row) for row in rows)]
+def span(value: Result) -> str:
+    """Words for :func:`ratios`."""
+    return f"{value['median']:.3f} ({value['least']:.2f} to {value['largest']:.2f})"
+
+
+def reasons(failed: dict[str, str]) -> str:
+    """What did not work, ``build: variant``, in a line for each build and reason."""
+    lines: dict[str, list[str]] = {}
+    for name, message in failed.items():
+        build, variant = name.split(": ")
+        lines.setdefault(f"{build} {message}", []).append(variant)
+    return "\n".join(f"{what}: {'; '.join(variants)}" for what, variants in lines.items())
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Columns of text, all but the first to the right."""
+    text = [header, *rows]
     widths = [max(len(row[k]) for row in text) for k in range(len(header))]
-    lines = ["  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:]))]) for row in text]
+    cells = [[c.rjust(w) for c, w in zip(row, widths, strict=True)] for row in text]
+    lines = ["  ".join([row[0].strip().ljust(widths[0]), *row[1:]]) for row in cells]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from problems import GRAVITY, Bar, Problem, crank_angle, hinge_axis, problem, pu
 if "fast" in sys.argv:
     sys.exudynFast = True  # type: ignore[attr-defined]
 import exudyn as exu
-import exudyn.itemInterface as items
+import exudyn.itemInterface as items  # noqa: N813
 from exudyn.rigidBodyUtilities import RotationMatrix2EulerParameters
 
 exu.config.printToConsole = False
@@ -55,7 +56,7 @@ class Builder:
         section.stiffnessMatrix = np.diag(bar.stiffness)
         section.inertia, section.massPerLength = np.diag(bar.inertia), bar.mass
         length = float(np.linalg.norm(np.subtract(bar.end, bar.start))) / elements
-        for pair in zip(numbers, numbers[1:]):
+        for pair in pairwise(numbers):
             self.mbs.AddObject(
                 items.ObjectBeamGeometricallyExact(nodeNumbers=list(pair), length=length, sectionData=section)
             )

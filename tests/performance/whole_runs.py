@@ -1,19 +1,35 @@
 """Wall time of whole runs: the right-angle cantilever and the four-bar, beside the peer if asked.
 
-``python tests/performance/whole_runs.py --peer`` runs fem_mbs and the variants of both builds of the peer in alternation,
-and prints the median of the ratio in each round. Ours includes freezing the model and the consistent start; the peer's is
-its solver alone. Ours converges to 1e-8 of the largest force.
+``python tests/performance/whole_runs.py --peer`` runs fem_mbs and the variants of both builds of the peer in turns and
+prints the ratio in each round: median, least and largest. Ours includes freezing the model and the consistent start,
+the peer's is its solver alone. Ours converges to 1e-8 of the largest force. Promised is a ratio of at most 1.
+
+The displacement at the end shows that all solved the same problem. With its step of 0.2 s the cantilever is far from
+converged, and after 20 s its curves depend on the interpolation of the beam and on the tolerance.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from functools import partial
 from itertools import product
 from typing import Any
 
-from measure import Result, Side, Worker, alternate, describe, ratio, table, typical, warm_up
+from measure import (
+    Result,
+    Side,
+    Worker,
+    alternate,
+    arguments,
+    describe,
+    parsed,
+    ratios,
+    reasons,
+    span,
+    table,
+    typical,
+    warm_up,
+)
 
 # Relative and absolute tolerance of the peer's residual. The four-bar starts from rest, where a relative test says
 # nothing and nodes on the Lie group do not reach a tight absolute one.
@@ -22,7 +38,7 @@ CASES = {"cantilever": ["1e-6"], "four_bar": ["1e-6", "1e-6, absolute 0.1"]}
 VARIANTS = [" ".join(words) for words in product(("LG", "BC", "EP"), ("full", "modified"), ("dense", "sparse"))]
 BUILDS: dict[str, list[str]] = {"peer": [], "peer without range checks": ["fast"]}
 OURS = "fem_mbs"
-SLOW = 1.6  # a variant that needs so many times the fastest of its build in the warm-up is not timed further
+SLOW = 1.4  # a variant that needs so many times the fastest of its build in the warm-up is not timed further
 
 
 def variants(case: str, build: str, worker: Worker) -> dict[str, Side]:
@@ -33,17 +49,18 @@ def variants(case: str, build: str, worker: Worker) -> dict[str, Side]:
     }
 
 
-def fastest(first: dict[str, Result]) -> set[str]:
+def fastest(first: dict[str, Result]) -> list[str]:
     """The sides that are worth timing."""
     limit = SLOW * min(result.get("seconds", float("inf")) for result in first.values())
-    return {name for name, result in first.items() if result["ok"] and result["seconds"] <= limit}
+    return [name for name, result in first.items() if result["ok"] and result["seconds"] <= limit]
 
 
 def compare(case: str, repeats: int, ours: Worker, builds: dict[str, Worker]) -> dict[str, Any]:
     """Times of all sides, what did not work, and the ratio to the best variant of each build."""
     sides: dict[str, Side] = {OURS: partial(ours.ask, kind=case)}
     warm_up(sides)
-    failed, of_build = {}, {}
+    failed: dict[str, str] = {}
+    of_build: dict[str, list[str]] = {}
     for build, worker in builds.items():
         tried = variants(case, build, worker)
         first = warm_up(tried)
@@ -52,8 +69,9 @@ def compare(case: str, repeats: int, ours: Worker, builds: dict[str, Worker]) ->
         sides.update({name: tried[name] for name in of_build[build]})
     rounds = alternate(sides, repeats)
     rows = {name: summary(results, rounds[OURS]) for name, results in rounds.items()}
-    best = {build: min(names, key=lambda name: rows[name]["seconds"]) for build, names in of_build.items() if names}
-    return {"rows": rows, "failed": failed, "best": {name: rows[name]["ours_to_this"] for name in best.values()}}
+    # the best is the one that looks best against ours
+    best = [max(names, key=lambda name: rows[name]["ours_to_this"]["median"]) for names in of_build.values() if names]
+    return {"rows": rows, "failed": failed, "best": {name: rows[name]["ours_to_this"] for name in best}}
 
 
 def summary(results: list[Result], ours: list[Result]) -> Result:
@@ -64,49 +82,41 @@ def summary(results: list[Result], ours: list[Result]) -> Result:
         "us_per_step": 1e6 * typical(results) / steps,
         "iterations_per_step": typical(results, "iterations") / steps,
         "matrices_per_step": typical(results, "matrices") / steps,
-        "ours_to_this": ratio(ours, results),
+        "ours_to_this": ratios(ours, results),
         "displacement": results[0]["displacement"],
     }
 
 
 def show(case: str, result: dict[str, Any]) -> None:
     """Print a case."""
-    header = (case, "us a step", "iterations", "matrices", "ours/this", "displacement at the end")
-    print(
-        table(
-            header,
-            [
-                (
-                    name,
-                    f"{row['us_per_step']:.0f}",
-                    f"{row['iterations_per_step']:.2f}",
-                    f"{row['matrices_per_step']:.2f}",
-                    f"{row['ours_to_this']:.3f}",
-                    " ".join(f"{u:8.5f}" for u in row["displacement"]),
-                )
-                for name, row in sorted(result["rows"].items(), key=lambda item: item[1]["seconds"])
-            ],
+    rows = [
+        (
+            name,
+            f"{row['us_per_step']:.0f}",
+            f"{row['iterations_per_step']:.2f}",
+            f"{row['matrices_per_step']:.2f}",
+            "" if name == OURS else span(row["ours_to_this"]),
+            " ".join(f"{u:8.5f}" for u in row["displacement"]),
         )
-    )
-    for message in sorted(set(result["failed"].values())):
-        print(f"{message}: {'; '.join(name for name, why in result['failed'].items() if why == message)}")
+        for name, row in sorted(result["rows"].items(), key=lambda item: item[1]["seconds"])
+    ]
+    print(table((case, "us a step", "iterations", "matrices", "ours to this", "displacement at the end (m)"), rows))
+    if result["failed"]:
+        print(reasons(result["failed"]))
     for name, value in result["best"].items():
-        print(f"ratio to the best of {name}: {value:.3f}")
+        print(f"ours to the best of {name}: {span(value)}")
     print()
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--peer", action="store_true", help="run Exudyn beside it (pip install exudyn)")
-    parser.add_argument("--repeats", type=int, default=7, help="rounds, each with one run of every side")
+    parser = arguments(__doc__ or "", repeats=7)
     parser.add_argument("--case", choices=list(CASES), action="append", help="only this one")
-    parser.add_argument("--json", action="store_true", help="print JSON in place of tables")
-    options = parser.parse_args()
+    options = parsed(parser)
 
     machine = describe()
     ours = Worker("ours.py")
-    builds = {name: Worker("peer.py", *arguments) for name, arguments in BUILDS.items()} if options.peer else {}
+    builds = {name: Worker("peer.py", *words) for name, words in BUILDS.items()} if options.peer else {}
     results = {case: compare(case, options.repeats, ours, builds) for case in options.case or CASES}
     for worker in (ours, *builds.values()):
         worker.close()
