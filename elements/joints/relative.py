@@ -217,7 +217,8 @@ class RelativeBatch(ConstraintBatch):
         g1 = speed * along
         g2 = acceleration * along + speed**2 * np.cross(axis, along)
         cosines = np.vecdot(g_a, y2) + 2 * np.vecdot(g1, y1) + np.vecdot(g2, context.y)
-        return np.concatenate([np.matvec(self.G, r2), cosines], axis=-1).ravel()[self._rows]
+        result: Array = np.concatenate([np.matvec(self.G, r2), cosines], axis=-1).ravel()
+        return result[self._rows]
 
     def _drive_rates(self, t: float) -> tuple[Array, Array]:
         """Angular velocities and accelerations ``(n,)`` of the drives."""

@@ -19,7 +19,8 @@ class RevoluteJoint(RelativeJoint):
     axis : (3,)
         Axis at t = 0, world frame.
     point : (3,), optional
-        A point on the axis at t = 0, world frame; by default the position of node b.
+        A point on the axis at t = 0, world frame; by default the position of node b (the origin if that is the
+        ground).
     drive : function of t, optional
         Relative angle of b against a about the axis in rad, 0 at the start, for t >= 0. Methods ``velocity(t)`` and
         ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.

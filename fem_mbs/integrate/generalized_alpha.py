@@ -13,6 +13,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
+from fem_mbs.integrate.starting_values import perturbed
 from fem_mbs.model import Motion, instance, number
 from fem_mbs.solve import Newton, Report, initial_state, newton_solve
 from fem_mbs.system import Evaluation, Solve, State, System
@@ -37,8 +38,10 @@ class GeneralizedAlpha:
         Spectral radius at infinite frequency, in [0, 1]: 1 keeps the energy of high frequencies, 0 removes it at once.
     formulation : {"index3"}
         Constraints on position level.
-    start : {"consistent"}
-        Initial accelerations and multipliers from the hidden constraints, and ``a_0 = vdot_0``.
+    start : {"consistent", "perturbed"}
+        Initial accelerations and multipliers from the hidden constraints with ``a_0 = vdot_0``, or with the
+        perturbation of ``a_0`` and ``v_0`` that keeps the multipliers of second order from the first step on (Arnold,
+        Cardona, Bruels 2015, Table 2).
     newton : Newton
         Options of Newton's method.
     parameters : Parameters, optional
@@ -55,7 +58,7 @@ class GeneralizedAlpha:
         instance(self.newton, Newton, "GeneralizedAlpha: newton")
         if not 0.0 <= number(self.rho_inf, "GeneralizedAlpha: rho_inf") <= 1.0:
             raise ModelError(f"GeneralizedAlpha: rho_inf must be in [0, 1], received {self.rho_inf}")
-        for name, allowed in (("formulation", ("index3",)), ("start", ("consistent",))):
+        for name, allowed in (("formulation", ("index3",)), ("start", ("consistent", "perturbed"))):
             if getattr(self, name) not in allowed:
                 raise ModelError(
                     f"GeneralizedAlpha: {name} must be one of {', '.join(map(repr, allowed))}, "
@@ -81,9 +84,17 @@ def chung_hulbert(rho_inf: float) -> Parameters:
     return Parameters(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
 
 
-def start(system: System, method: GeneralizedAlpha) -> State:
-    """State at t = 0 from which ``method`` can step; see :func:`fem_mbs.solve.initial_state` for the errors."""
-    return initial_state(system)
+def start(system: System, method: GeneralizedAlpha, h: float | None = None) -> State:
+    """State at t = 0 from which ``method`` can step; see :func:`fem_mbs.solve.initial_state` for the errors.
+
+    Perturbed starting values depend on the first step ``h`` in s.
+    """
+    state = initial_state(system)
+    if method.start == "consistent":
+        return state
+    h = number(h, "start: h, the first step, which perturbed starting values depend on,", positive=True)
+    parameters = method.parameters or chung_hulbert(method.rho_inf)
+    return perturbed(system, state, h, parameters.alpha_m, parameters.alpha_f, parameters.beta)
 
 
 class Trial(NamedTuple):

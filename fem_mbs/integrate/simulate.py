@@ -65,7 +65,7 @@ def simulate(
     times = _progress_bar(progress)(_grid(t_end, step))
     begun = time.perf_counter()
     system = System(model)
-    recorder = Recorder(system, start(system, method))
+    recorder = Recorder(system, start(system, method, min(step, t_end)))
     outcome = Outcome.FINISHED
     try:
         for t in times:

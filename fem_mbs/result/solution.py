@@ -168,7 +168,8 @@ class Solution:
         """Relative angle ``(nt,)`` of a joint about its axis in rad; counts turns (less than half a turn a step)."""
         self._place(joint)
         a, b = (self.rotation(node) for node in joint.nodes)
-        return np.unwrap(joint.relative_angle(a, b))
+        angle: Array = np.unwrap(joint.relative_angle(a, b)).astype(float)
+        return angle
 
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""

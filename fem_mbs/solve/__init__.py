@@ -1,7 +1,7 @@
 """Newton's method, the consistent start and what to say of a singular matrix."""
 
 from fem_mbs.solve.failure import explain_failure
-from fem_mbs.solve.initial import initial_state
+from fem_mbs.solve.initial import accelerations, constraint_correction, initial_state
 from fem_mbs.solve.newton import Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.singular import explain_singular
@@ -10,6 +10,8 @@ __all__ = [
     "Newton",
     "NotConvergedError",
     "Report",
+    "accelerations",
+    "constraint_correction",
     "explain_failure",
     "explain_singular",
     "initial_state",

@@ -31,23 +31,43 @@ def initial_state(system: System) -> State:
             f"nothing can move: the model has {system.n} nodes, and all are held. Add nodes with model.add_node and "
             "give them bodies or beams"
         )
-    zero = np.zeros((system.n, 6))
     velocities = np.array([[*node.velocity, *node.angular_velocity] for node in system.nodes])
     body = velocities.copy()
     body[:, :3] = np.vecmat(velocities[:, :3], system.R0)
     v = system.kinematics.from_body(system.R0, body)
-    motion = system.motion(0.0, system.x0, system.R0, v, zero)
-    motion.A = zero
-    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
+    motion, evaluation = _without_accelerations(system, 0.0, system.x0, system.R0, v)
     _check_joints(system, evaluation, motion)
-    matrix = system.mass_matrix(evaluation)
-    explain_singular(system, matrix, "at the start")
+    explain_singular(system, system.mass_matrix(evaluation), "at the start")
+    vdot, multipliers = accelerations(system, 0.0, system.x0, system.R0, v)
+    return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
+
+
+def accelerations(system: System, t: float, x: Array, R: Array, v: Array) -> tuple[Array, Array]:
+    """``vdot`` (n, 6) and multipliers (m,) of a motion from ``[[M, B^T], [B, 0]]`` and the hidden constraints."""
+    motion, evaluation = _without_accelerations(system, t, x, R, v)
     right = -system.residual(evaluation, 1.0)
     right[system.n_free :] = -system.constraint_acceleration(evaluation, motion)
-    A, multipliers = system.increments(system.factor(matrix)(right))
-    vdot = system.kinematics.vdot(system.R0, motion.V, A)
+    A, multipliers = system.increments(system.factor(system.mass_matrix(evaluation))(right))
+    vdot = system.kinematics.vdot(R, motion.V, A)
     vdot[~system.free] = 0.0
-    return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
+    return vdot, multipliers
+
+
+def constraint_correction(system: System, state: State, w: Array) -> Array:
+    """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w``, in the metric of the mass, with the same ``B w`` (n, 6)."""
+    _, evaluation = _without_accelerations(system, state.t, state.x, state.R, state.v)
+    body, _ = system.kinematics.motion(state.R, w, np.zeros_like(w))
+    right = np.concatenate([np.zeros(system.n_free), system.gradient_product(evaluation, body)])
+    correction, _ = system.increments(system.factor(system.mass_matrix(evaluation))(right))
+    return system.kinematics.from_body(state.R, correction)
+
+
+def _without_accelerations(system: System, t: float, x: Array, R: Array, v: Array) -> tuple[Motion, Evaluation]:
+    """The equations for vanishing body accelerations and multipliers."""
+    zero = np.zeros((system.n, 6))
+    motion = system.motion(t, x, R, v, zero)
+    motion.A = zero
+    return motion, system.evaluate(motion, np.zeros(system.m), system.prescribe(t))
 
 
 def _check_joints(system: System, evaluation: Evaluation, motion: Motion) -> None:

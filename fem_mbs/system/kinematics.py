@@ -21,6 +21,7 @@ class R3xSO3:
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     group = r3xso3
+    bracket = staticmethod(r3xso3.bracket)
     inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
     @staticmethod
@@ -57,6 +58,7 @@ class SE3:
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     group = se3
+    bracket = staticmethod(se3.bracket)
     inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
     @staticmethod
@@ -137,6 +139,10 @@ class Kinematics:
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the groups, ``(n, 6, 6)``."""
         return self._each("inverse_tangent", D)  # type: ignore[no-any-return]
+
+    def bracket(self, v: Array) -> Array:
+        """Matrices of the Lie bracket of the groups, ``(n, 6, 6)``."""
+        return self._each("bracket", v)  # type: ignore[no-any-return]
 
     def derivatives(self, V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
         """Derivatives of ``V`` and ``A`` against body increments for ``delta v = gamma P^-1 T delta`` and so on."""

@@ -111,7 +111,7 @@ class SparseSolver:
         inside = (rows >= 0) & (columns >= 0)
         places, slots = np.unique(columns[inside] * size + rows[inside], return_inverse=True)
         self.storage = len(places)
-        self.slots = np.full(len(rows), self.storage)
+        self.slots: IntArray = np.full(len(rows), self.storage)
         self.slots[inside] = slots
         self._rows = (places % size).astype(np.int32)
         self._starts = np.searchsorted(places, np.arange(size + 1) * size).astype(np.int32)

@@ -155,7 +155,7 @@ class System:
 
         ``dV``, ``dA`` (n, 6, 6) are the derivatives of body velocities and accelerations against body increments.
         """
-        blocks = [
+        blocks: list[Array] = [
             batch.tangent(context, dV, dA).ravel()
             for batch, context in zip(self.batches, evaluation.contexts, strict=True)
         ]
@@ -193,17 +193,27 @@ class System:
         increments[self._free_rows] = solution[: self.n_free]
         return increments.reshape(self.n, 6), solution[self.n_free :]
 
+    def gradient_product(self, evaluation: Evaluation, V: Array) -> Array:
+        """``B V`` (m,) of body velocities ``(n, 6)``."""
+        parts: list[Array] = [
+            np.vecdot(gradient, V[batch.nodes].reshape(len(batch.nodes), -1)[batch.cell])
+            for batch, gradient in zip(self.constraint_batches, evaluation.gradients, strict=True)
+        ]
+        return np.concatenate([_EMPTY, *parts])
+
     def constraint_rate(self, evaluation: Evaluation, motion: Motion) -> Array:
         """Hidden constraint on velocity level, ``B V + Phi_t``, ``(m,)``."""
         pairs = zip(self.constraint_batches, evaluation.constraint_contexts, strict=True)
-        return self._hidden(evaluation, motion.V, [batch.rate(context) for batch, context in pairs])
+        rates = [batch.rate(context) for batch, context in pairs]
+        return np.concatenate([_EMPTY, *rates]) + self.gradient_product(evaluation, motion.V)
 
     def constraint_acceleration(self, evaluation: Evaluation, motion: Motion) -> Array:
         """Second time derivative of ``Phi`` for vanishing body accelerations ``A``, ``(m,)``."""
         Vdot = np.zeros((self.n, 6))
         Vdot[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
         pairs = zip(self.constraint_batches, evaluation.constraint_contexts, strict=True)
-        return self._hidden(evaluation, Vdot, [batch.curvature(context, motion) for batch, context in pairs])
+        curvatures = [batch.curvature(context, motion) for batch, context in pairs]
+        return np.concatenate([_EMPTY, *curvatures]) + self.gradient_product(evaluation, Vdot)
 
     def energy(self, motion: Motion) -> Energy:
         """Energies of all elements in J."""
@@ -216,13 +226,6 @@ class System:
             return self._constraint_rows[constraint]
         except KeyError:
             raise ModelError(f"{constraint} is not part of this model") from None
-
-    def _hidden(self, evaluation: Evaluation, V: Array, rest: list[Array]) -> Array:
-        parts = [
-            np.vecdot(gradient, V[batch.nodes].reshape(len(batch.nodes), -1)[batch.cell]) + own
-            for batch, gradient, own in zip(self.constraint_batches, evaluation.gradients, rest, strict=True)
-        ]
-        return np.concatenate([_EMPTY, *parts])
 
 
 def _largest(values: Array) -> Array:

@@ -1,0 +1,50 @@
+"""Starting values that keep the multipliers of second order from the first step on.
+
+Arnold, Cardona, Bruels (2015), Tables 1 and 2. The second derivative of the velocity comes from accelerations after the
+start only, because loads and drives need not exist before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.solve import accelerations, constraint_correction
+from fem_mbs.system import State, System
+
+SHARE = 0.1
+
+
+def perturbed(system: System, state: State, h: float, alpha_m: float, alpha_f: float, beta: float) -> State:
+    """State with ``a_0 = vdot(t_0 + Delta_alpha h)`` and the velocity perturbed by ``O(h^2)`` (eqs. 141, 142).
+
+    The perturbation cancels the constraint part of the leading local error of the configuration,
+    ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one of
+    the multipliers.
+
+    Parameters
+    ----------
+    state : State
+        Consistent state at the start.
+    h : float
+        Step in s.
+    """
+    shift = alpha_m - alpha_f
+    C_q = (1.0 - 6.0 * beta - 3.0 * shift) / 6.0
+    vddot = _second_derivative(system, state, SHARE * h)
+    error = C_q * vddot + np.matvec(system.kinematics.bracket(state.v), state.vdot) / 12.0
+    v = state.v + h * h * constraint_correction(system, state, error)
+    return replace(state, v=v, a=state.vdot + shift * h * vddot)
+
+
+def _second_derivative(system: System, state: State, h: float) -> Array:
+    """Second derivative of ``v`` at the start, from accelerations at 0, h and 2 h."""
+
+    def ahead(h: float) -> Array:
+        D = h * state.v + 0.5 * h * h * state.vdot
+        x, R = system.kinematics.retract(state.x, state.R, D)
+        return accelerations(system, state.t + h, x, R, state.v + h * state.vdot)[0]
+
+    return (4.0 * ahead(h) - ahead(2.0 * h) - 3.0 * state.vdot) / (2.0 * h)
