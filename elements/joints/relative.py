@@ -199,6 +199,27 @@ class RelativeBatch(ConstraintBatch):
         result[:, 3:] = speed[:, None] * np.vecdot(np.cross(self.axis[:, None], context.g_a), context.y)
         return result.ravel()[self._rows]
 
+    def rate_gradient(self, context: Context, motion: Motion) -> Array:
+        """Derivative of ``B V + Phi_t`` (m, 12) at constant body velocities.
+
+        ``G . r'`` with ``r' = S point - U_a - W_a x r``, and ``g_a' . y + g_a . y'`` with ``y' = S spin - W_a x y``.
+        """
+        S, g_a, y = context.S, context.g_a, context.y
+        V = motion.V[self.nodes]
+        W_a, U_b, W_b = V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
+        point = U_b + np.cross(W_b, self.c_b)
+        d_rate = -so3.skew(W_a) @ context.dr
+        d_rate[..., 3:6] += so3.skew(np.matvec(S, point))
+        d_rate[..., 9:] -= S @ so3.skew(point)
+        spin = np.cross(W_b[:, None], self.g_b)
+        speed = self._drive_rates(context.t)[0][:, None, None]
+        turning = speed * np.cross(self.axis[:, None], g_a) + np.cross(W_a[:, None], g_a)
+        result = np.zeros((len(S), 6, 12))
+        result[:, :3] = self.G @ d_rate
+        result[:, 3:, 3:6] = np.cross(turning, y) + np.cross(g_a, spin @ S.mT)
+        result[:, 3:, 9:] = np.cross(self.g_b, turning @ S) + np.cross(spin, g_a @ S)
+        return result.reshape(-1, 12)[self._rows]
+
     def curvature(self, context: Context, motion: Motion) -> Array:
         """``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): second derivative along a motion with constant body velocities."""
         S, r, g_a = context.S, context.r, context.g_a

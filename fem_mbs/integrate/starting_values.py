@@ -11,18 +11,19 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.integrate.parameters import Parameters
 from fem_mbs.solve import accelerations, constraint_correction
 from fem_mbs.system import State, System
 
 SHARE = 0.1
 
 
-def perturbed(system: System, state: State, h: float, alpha_m: float, alpha_f: float, beta: float) -> State:
-    """State with ``a_0 = vdot(t_0 + Delta_alpha h)`` and the velocity perturbed by ``O(h^2)`` (eqs. 141, 142).
+def perturbed(system: System, state: State, h: float, parameters: Parameters, formulation: str) -> State:
+    """State with ``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, a velocity perturbed by ``O(h^2)``.
 
-    The perturbation cancels the constraint part of the leading local error of the configuration,
+    The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration,
     ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one of
-    the multipliers.
+    the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
 
     Parameters
     ----------
@@ -31,12 +32,12 @@ def perturbed(system: System, state: State, h: float, alpha_m: float, alpha_f: f
     h : float
         Step in s.
     """
-    shift = alpha_m - alpha_f
-    C_q = (1.0 - 6.0 * beta - 3.0 * shift) / 6.0
     vddot = _second_derivative(system, state, SHARE * h)
-    error = C_q * vddot + np.matvec(system.kinematics.bracket(state.v), state.vdot) / 12.0
-    v = state.v + h * h * constraint_correction(system, state, error)
-    return replace(state, v=v, a=state.vdot + shift * h * vddot)
+    state = replace(state, a=state.vdot + parameters.shift * h * vddot)
+    if formulation == "index2":
+        return state
+    error = parameters.C_q * vddot + np.matvec(system.kinematics.bracket(state.v), state.vdot) / 12.0
+    return replace(state, v=state.v + h * h * constraint_correction(system, state, error))
 
 
 def _second_derivative(system: System, state: State, h: float) -> Array:

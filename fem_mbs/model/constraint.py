@@ -61,7 +61,9 @@ class ConstraintBatch:
        ``delta Phi = B (delta U, delta theta)``, and a context for the functions below.
     5. ``stiffness(context, multipliers)`` returns ``D(B^T lambda)`` (n, 6p, 6p), multipliers (m,).
     6. ``rate(context)`` returns ``Phi_t`` (m,), so that ``B V + Phi_t = 0``.
-    7. ``curvature(context, motion)`` returns ``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): the part of the second time
+    7. ``rate_gradient(context, motion)`` returns the derivative (m, 6p) of ``B V + Phi_t`` against body increments
+       while every body velocity ``V`` is held.
+    8. ``curvature(context, motion)`` returns ``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): the part of the second time
        derivative of ``Phi`` that is left when every body velocity ``V`` is held constant.
     """
 
@@ -85,6 +87,10 @@ class ConstraintBatch:
     def rate(self, context: Any) -> Array:
         """Partial time derivative ``Phi_t``."""
         raise NotImplementedError(f"{type(self).__name__} must define rate(context)")
+
+    def rate_gradient(self, context: Any, motion: Motion) -> Array:
+        """Derivative of ``B V + Phi_t`` against body increments at constant body velocities."""
+        raise NotImplementedError(f"{type(self).__name__} must define rate_gradient(context, motion)")
 
     def curvature(self, context: Any, motion: Motion) -> Array:
         """Second time derivative of ``Phi`` at constant body velocities."""

@@ -40,6 +40,14 @@ class R3xSO3:
         return _rotate(R, d)
 
     @staticmethod
+    def body_transfer(R0: Array, R1: Array) -> Array:
+        """``P_1 P_0^-1 = diag(R_1^T R_0, I)``."""
+        result = np.zeros((len(R0), 6, 6))
+        result[:, :3, :3] = R1.mT @ R0
+        result[:, 3:, 3:] = so3.IDENTITY
+        return result
+
+    @staticmethod
     def vdot(R: Array, V: Array, A: Array) -> Array:
         """Time derivative of ``v`` from the body acceleration."""
         return _rotate(R, A)
@@ -77,6 +85,11 @@ class SE3:
     def from_body(R: Array, d: Array) -> Array:
         """Group components ``P^-1 d`` of a body increment or velocity."""
         return d
+
+    @staticmethod
+    def body_transfer(R0: Array, R1: Array) -> Array:
+        """``P_1 P_0^-1 = I``."""
+        return np.tile(np.eye(6), (len(R0), 1, 1))
 
     @staticmethod
     def vdot(R: Array, V: Array, A: Array) -> Array:
@@ -131,6 +144,10 @@ class Kinematics:
     def from_body(self, R: Array, d: Array) -> Array:
         """Increments or velocities of the groups from body components."""
         return self._each("from_body", R, d)  # type: ignore[no-any-return]
+
+    def body_transfer(self, R0: Array, R1: Array) -> Array:
+        """``P_1 P_0^-1`` (n, 6, 6): from body components at ``R0`` to those at ``R1`` of the same increment."""
+        return self._each("body_transfer", R0, R1)  # type: ignore[no-any-return]
 
     def vdot(self, R: Array, V: Array, A: Array) -> Array:
         """Time derivatives of the group velocities from body accelerations."""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
@@ -200,6 +201,35 @@ class System:
             for batch, gradient in zip(self.constraint_batches, evaluation.gradients, strict=True)
         ]
         return np.concatenate([_EMPTY, *parts])
+
+    def gradient_transpose_product(self, evaluation: Evaluation, multipliers: Array) -> Array:
+        """``B^T multipliers`` in body components ``(n, 6)``, zero where fixed."""
+        forces = [
+            (multipliers[rows, None] * gradient).ravel()
+            for gradient, rows in zip(evaluation.gradients, self._constraint_slices, strict=True)
+        ]
+        flat = np.concatenate([_EMPTY, *forces])
+        slots = self._force_slots[len(self._force_slots) - len(flat) :]
+        force: Array = _sums(slots, flat, 6 * self.n) * self._free_weight
+        return force.reshape(self.n, 6)
+
+    def gradients_times(self, gradients: list[Array], blocks: Array) -> list[Array]:
+        """Gradients of all batches times a block diagonal matrix of the nodes, ``blocks`` (n, 6, 6)."""
+        return [
+            (gradient.reshape(len(batch.cell), -1, 1, 6) @ blocks[batch.nodes][batch.cell]).reshape(gradient.shape)
+            for batch, gradient in zip(self.constraint_batches, gradients, strict=True)
+        ]
+
+    def gradient_matrix(self, gradients: list[Array]) -> csc_array:
+        """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
+        values = np.concatenate([np.zeros(self._force_entries), *(2 * [g.ravel() for g in gradients])])
+        stored = _sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
+        return csc_array(self.solver.matrix(stored)[self.n_free :, : self.n_free])
+
+    def rate_gradients(self, evaluation: Evaluation, motion: Motion) -> list[Array]:
+        """Derivatives of ``B V + Phi_t`` at constant body velocities, as gradients of all batches."""
+        pairs = zip(self.constraint_batches, evaluation.constraint_contexts, strict=True)
+        return [batch.rate_gradient(context, motion) for batch, context in pairs]
 
     def constraint_rate(self, evaluation: Evaluation, motion: Motion) -> Array:
         """Hidden constraint on velocity level, ``B V + Phi_t``, ``(m,)``."""

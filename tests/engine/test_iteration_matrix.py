@@ -20,31 +20,32 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpinUp,
 )
-from fem_mbs.integrate.generalized_alpha import StepProblem, chung_hulbert
+from fem_mbs.integrate import chung_hulbert
+from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.lie import so3
 
 H = 0.5
 """A long step makes stiffness, damping and mass weigh alike in the matrix."""
 
 
-def random_step(system: mbs.System, seed: int) -> tuple[StepProblem, tuple[Array, Array]]:
+def random_step(system: mbs.System, seed: int) -> tuple[Index3Problem, tuple[Array, Array]]:
     """A step from a random state, and a trial increment that turns every node by about half a radian."""
     rng = np.random.default_rng(seed + 100)
     motion = random_motion(system, seed)
     v, vdot, a = rng.normal(size=(3, system.n, 6))
     state = mbs.State(0.2, motion.x, motion.R, v, vdot, a, rng.normal(size=system.m))
     D = np.where(system.free, 0.3 * rng.normal(size=(system.n, 6)), 0.0)
-    return StepProblem(system, state, H, chung_hulbert(0.8)), (D, 3.0 * rng.normal(size=system.m))
+    return Index3Problem(system, state, H, chung_hulbert(0.8)), (D, 3.0 * rng.normal(size=system.m))
 
 
-def equations(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+def equations(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
     """Scaled equations ``(h^2 r, Phi)``."""
     system = problem.system
     evaluation = problem.evaluate(unknown).evaluation
     return np.concatenate([H * H * evaluation.force[system.free.ravel()], evaluation.constraint])
 
 
-def differences(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+def differences(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
     """Derivative of the equations against body increments and ``h^2 lambda``, by differences.
 
     A body increment ``d`` after the trial is ``T^-1 d`` before it, in the components of the group.
@@ -67,7 +68,7 @@ def differences(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
     return np.stack(columns, axis=-1)
 
 
-def matrix(problem: StepProblem, unknown: tuple[Array, Array]) -> Array:
+def matrix(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
     system = problem.system
     trial = problem.evaluate(unknown)
     motion = trial.motion
