@@ -1,6 +1,6 @@
 """Flexible multibody dynamics on Lie groups.
 
-A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the index-3 equations of motion and integrates
+A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equations of motion and integrates
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
