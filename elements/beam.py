@@ -124,7 +124,8 @@ class Beam(Element):
                 if np.linalg.norm(position - place) > 1e-9 * span:
                     raise ModelError(f"{label}: {node} is at {position}, not at the {what} of the beam {place}")
         # bad arguments are refused on a trial, before the model gets nodes
-        trial = [make_node(f"{name or ''}[{k}]", model.group, p) for k, p in ((0, first), (count, last))]
+        names = ("start", "end") if name is None else (f"{name}[0]", f"{name}[{count}]")
+        trial = [make_node(label, model.group, p) for label, p in zip(names, (first, last), strict=True)]
         cls(trial, section, y_axis, interpolation)
         nodes = []
         for k in range(count + 1):

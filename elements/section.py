@@ -14,7 +14,7 @@ from fem_mbs.model import is_symmetric, number, real, shown
 CIRCLE_POINTS = 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BeamSection:
     """A cross-section in its own frame: x along the beam, y and z across.
 
@@ -86,6 +86,14 @@ class BeamSection:
             )
         shape = _equivalent_rectangle(stiffness, density, j) if outline is None else _contour(outline)
         self._set(np.diag(stiffness), density, np.diag(j), np.zeros(3), shape)
+
+    def __repr__(self) -> str:
+        EA, GA_y, GA_z, GJ, EI_y, EI_z = np.diag(self.stiffness)
+        j = np.diag(self.inertia)
+        return (
+            f"BeamSection(EA={EA:.6g}, GA=({GA_y:.6g}, {GA_z:.6g}), GJ={GJ:.6g}, EI=({EI_y:.6g}, {EI_z:.6g}), "
+            f"mass={self.mass:.6g}, inertia=({j[0]:.6g}, {j[1]:.6g}, {j[2]:.6g}))"
+        )
 
     def _set(self, stiffness: Array, mass: float, inertia: Array, center: Array, outline: Array) -> None:
         values = (stiffness, mass, inertia, np.zeros((6, 6)), center, outline)

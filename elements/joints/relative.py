@@ -64,6 +64,10 @@ class RelativeJoint(Constraint):
         relative = np.swapaxes(R_a @ self.axes[0], -1, -2) @ (R_b @ self.axes[1])
         return np.arctan2(relative[..., 1, 0], relative[..., 0, 0])
 
+    def axis(self, R_a: Array) -> Array:
+        """Third axis ``(..., 3)`` of node a in the world frame."""
+        return np.matvec(R_a, self.axes[0][:, 2])  # type: ignore[no-any-return]
+
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+import numpy as np
+
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, start, step
 from fem_mbs.model import Model, instance, real, shown
@@ -80,6 +82,8 @@ def simulate(
         raise
     solution = recorder.solution(outcome, time.perf_counter() - begun)
     LOG.info("%s", solution)
+    if recorder.failures:
+        LOG.warning("%d steps failed and were repeated with shorter ones", recorder.failures)
     return solution
 
 
@@ -95,7 +99,7 @@ def _reach(t: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
             recorder.failures += 1
             LOG.info("step of %g s from t = %g s failed: %s", h, recorder.last.t, failure)
             if halvings == MAX_HALVINGS or isinstance(failure, LawError):
-                raise _give_up(recorder, h, halvings, failure) from failure.__cause__
+                raise _give_up(recorder, method, h, halvings, failure) from failure.__cause__
             halvings += 1
             continue
         if abs(state.t - t) <= 1e-9 * nominal:
@@ -103,10 +107,14 @@ def _reach(t: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
         recorder.add(state, report)
 
 
-def _give_up(recorder: Recorder, h: float, halvings: int, failure: FemMbsError) -> FemMbsError:
+def _give_up(
+    recorder: Recorder, method: GeneralizedAlpha, h: float, halvings: int, failure: FemMbsError
+) -> FemMbsError:
     last = recorder.last
     t = last.t + h
     why = explain_failure(recorder.system, last, failure)
+    if isinstance(failure, NotConvergedError):
+        why += _stability(last, h * 2.0**halvings, method)
     text = f"no solution at t = {t:.6g} s: {why}\n  reached t = {last.t:.6g} s in {len(recorder.states) - 1} steps"
     if halvings:
         text += f"; the step was halved {halvings} times, down to {h:.3g} s"
@@ -114,6 +122,18 @@ def _give_up(recorder: Recorder, h: float, halvings: int, failure: FemMbsError) 
     if isinstance(failure, NotConvergedError):
         return ConvergenceError(text, t, failure.report.history if failure.report else ())
     return type(failure)(text)
+
+
+def _stability(state: State, h: float, method: GeneralizedAlpha) -> str:
+    """Advice where bodies turn further in a step than the method bears; empty otherwise."""
+    turn = h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
+    if turn <= 1.0 - method.rho_inf:
+        return ""
+    return (
+        f"\n  a node turns by {turn:.2g} rad a step; with rho_inf = {method.rho_inf:g}, joints and stiff beams may "
+        f"become unstable above about {1.0 - method.rho_inf:.2g} rad: try a smaller step, a smaller rho_inf, "
+        "formulation='index2', or group='SE3'"
+    )
 
 
 def _call(callback: Callable[[State], object], state: State) -> object:

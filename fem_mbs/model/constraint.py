@@ -20,7 +20,8 @@ class Constraint:
 
     4. ``equations`` names the ``m`` rows of ``Phi`` as a reader of an error message would call them.
     5. ``offset`` is the joint's point in the frame of the last node, where reactions are given.
-    6. ``relative_angle(R_a, R_b)`` returns the angle about the joint's axis, if it has one.
+    6. ``relative_angle(R_a, R_b)`` returns the angle about the joint's axis, and ``axis(R_a)`` the axis in the world
+       frame, if it has one.
     """
 
     name: str | None = None
@@ -40,6 +41,10 @@ class Constraint:
     def relative_angle(self, R_a: Array, R_b: Array) -> Array:
         """Angle in rad about the joint's axis from the rotations ``(..., 3, 3)`` of its nodes."""
         raise ModelError(f"{self} has no axis to measure an angle about")
+
+    def axis(self, R_a: Array) -> Array:
+        """Axis ``(..., 3)`` of the joint in the world frame from the rotations ``(..., 3, 3)`` of its first node."""
+        raise ModelError(f"{self} has no axis")
 
     def __str__(self) -> str:
         kind = type(self).__name__

@@ -123,11 +123,14 @@ class Model:
         if not isinstance(element, Element | Constraint):
             raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
         if element.name is not None:
-            raise ModelError(f"{element} was added already; make a second object to add it twice")
+            raise ModelError(
+                f"{element} was added already (Beam.line adds its beam itself); make a second object to add it twice"
+            )
         for node in element.nodes:
             self._own(node, str(element))
         kind = type(element).__name__
-        element.name = self._free_name(name, f"{kind} {len(self.elements) + len(self.constraints) + 1}")
+        same = sum(type(other) is type(element) for other in (*self.elements, *self.constraints))
+        element.name = self._free_name(name, f"{kind} {same + 1}")
         self._names.add(element.name)
         if isinstance(element, Element):
             self.elements.append(element)

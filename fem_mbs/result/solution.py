@@ -118,9 +118,11 @@ class Solution:
         return self.status.value
 
     def __str__(self) -> str:
+        failed = self.stats.failed_steps
         return (
             f"{self.message} {len(self.t) - 1} steps to t = {self.t[-1]:g} s, "
-            f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
+            + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
+            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
         )
 
     def position(self, node: Node) -> Array:
@@ -165,11 +167,18 @@ class Solution:
         return np.matvec(R, wrenches[:, :3]), np.matvec(R, moment)
 
     def angle(self, joint: Constraint) -> Array:
-        """Relative angle ``(nt,)`` of a joint about its axis in rad; counts turns (less than half a turn a step)."""
+        """Relative angle ``(nt,)`` of a joint about its axis in rad.
+
+        Whole turns are counted by the angular velocities, also where the joint turns several times in a step.
+        """
         self._place(joint)
-        a, b = (self.rotation(node) for node in joint.nodes)
-        angle: Array = np.unwrap(joint.relative_angle(a, b)).astype(float)
-        return angle
+        (R_a, W_a), (R_b, W_b) = ((self.rotation(node), self.angular_velocity(node)) for node in joint.nodes)
+        angle = joint.relative_angle(R_a, R_b)
+        rate = np.vecdot(joint.axis(R_a), np.matvec(R_b, W_b) - np.matvec(R_a, W_a))
+        expected = 0.5 * np.diff(self.t) * (rate[1:] + rate[:-1])
+        turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
+        counted: Array = angle + 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])
+        return counted
 
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
@@ -227,7 +236,10 @@ class Solution:
 
     def _place(self, joint: Constraint) -> ConstraintRows:
         if not isinstance(joint, Constraint):
-            raise ModelError(f"Solution: expected a joint that was added to the model, received {shown(joint)}")
+            raise ModelError(
+                f"Solution: expected a joint that was added to the model, received {shown(joint)}; for the force that "
+                "holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
+            )
         return self.system.constraint_rows(joint)
 
     def _check_number(self, k: int) -> None:

@@ -10,8 +10,12 @@ from fem_mbs.model import Motion
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System
 
-TOLERANCE = 1e-8
-"""Largest gap against the extent of the model, and largest rate of a gap against the largest speed."""
+GAP = 1e-8
+"""Largest gap of a joint against the extent of the model."""
+SPEED = 1e-7
+"""Largest rate of a gap against the largest speed: velocities that are typed with eight digits pass."""
+REST = 1e-10
+"""Rate in 1/s that counts as rest: what differences make of a drive that starts smoothly."""
 DIFFERENCE_TIME = 1e-5
 """Time in s by which differences may misjudge the rate of a drive that accelerates."""
 
@@ -72,14 +76,14 @@ def _without_accelerations(system: System, t: float, x: Array, R: Array, v: Arra
 
 def _check_joints(system: System, evaluation: Evaluation, motion: Motion) -> None:
     weights = system.constraint_weight
-    if worst := _worst(system, evaluation.constraint, weights, TOLERANCE):
+    if worst := _worst(system, evaluation.constraint, weights, GAP):
         raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
     V = np.abs(motion.V)
     speed = max(V[:, :3].max() / system.length, V[:, 3:].max())
     zero = np.zeros_like(motion.V)
     rest = Motion(0.0, motion.x, motion.R, zero, zero, system.gravity)
     driven = np.abs(system.constraint_acceleration(evaluation, rest) * weights).max(initial=0.0)
-    limit = TOLERANCE * speed + DIFFERENCE_TIME * driven
+    limit = REST + SPEED * speed + DIFFERENCE_TIME * driven
     if worst := _worst(system, system.constraint_rate(evaluation, motion), weights, limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "

@@ -85,3 +85,27 @@ def test_a_drive_too_fast_for_the_step_is_followed_or_refused(turn: float) -> No
     expected = np.array([SpinUp(turn / 0.05, 0.05)(t) for t in solution.t])
     miss = model.constraints[0].relative_angle(a, b) - expected
     np.testing.assert_allclose(np.sin(miss / 2), 0.0, atol=1e-9)
+
+
+def test_turns_are_counted_where_a_step_has_several() -> None:
+    """The angle alone tells turns only below half a turn a step; the angular velocities tell them always."""
+    model = driven("SE3", SpinUp(900.0, 0.1), 0.0)
+    solution = mbs.simulate(model, 0.3, 0.001)
+    hinge = model.constraints[0]
+    assert solution.angle(hinge)[-1] == pytest.approx(SpinUp(900.0, 0.1)(0.3), abs=1e-6)
+    free = mbs.Model()
+    disc = free.add_node((0, 0, 0), angular_velocity=(0, 0, 400))
+    free.add(RigidBody(disc, 1.0, (1, 1, 1)))
+    axle = free.add(RevoluteJoint(free.ground, disc, (0, 0, 1)))
+    assert mbs.simulate(free, 1.0, 0.01).angle(axle)[-1] == pytest.approx(400.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("law", [lambda t: 5 * t**3 - 2 * t**4, lambda t: t - np.sin(2 * np.pi * t) / (2 * np.pi)])
+def test_a_smooth_drive_from_rest_needs_no_derivatives(law: object) -> None:
+    """Differences make rounding of its zero rate at the start, which is not a violated joint."""
+    model = mbs.Model()
+    disc = model.add_node((0, 0, 0))
+    model.add(RigidBody(disc, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, disc, (0, 0, 1), drive=law))  # type: ignore[arg-type]
+    solution = mbs.simulate(model, 0.2, 0.02)
+    np.testing.assert_allclose(solution.angle(hinge), [law(t) for t in solution.t], atol=1e-10)  # type: ignore[operator]
