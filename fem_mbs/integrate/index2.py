@@ -46,14 +46,14 @@ class Index2Problem(Index3Problem):
         kinematics, n, h = system.kinematics, system.n_free, self.h
         T = kinematics.inverse_tangent(unknown[0])
         dV, dA = kinematics.derivatives(motion.V, motion.A, T, self.gamma, self.beta)
-        index3 = system.solver.matrix(system.iteration_matrix(evaluation, dV, dA, h * h))
+        index3 = system.solver.matrix(self._values(trial, dV, dA))
         # against the Newmark increment alone, in body components of the end of the step
         unit = np.broadcast_to(np.eye(6), T.shape)
         own = kinematics.derivatives(motion.V, motion.A, unit, self.gamma, self.beta)
         held = kinematics.derivatives(motion.V, motion.A, unit, 0.0, 0.0)
         dV_w, dA_w = own[0] - held[0], own[1] - held[1]
         zero = np.zeros_like(T)
-        M = self._forces(trial, dV_w, dA_w) - self._forces(trial, zero, zero)
+        M = system.solver.matrix(self._values(trial, dV_w, dA_w) - self._values(trial, zero, zero))[:n, :n]
         turn = kinematics.body_transfer(self.state.R, motion.R)
         push = system.gradient_matrix(system.gradients_times(self.start.gradients, turn.mT)).T
         velocity = system.gradients_times(evaluation.gradients, dV)
@@ -89,7 +89,5 @@ class Index2Problem(Index3Problem):
         """``h (B v + Phi_t)``."""
         return self.h * self.system.constraint_rate(trial.evaluation, trial.motion)
 
-    def _forces(self, trial: Trial, dV: Array, dA: Array) -> csc_array:
-        n = self.system.n_free
-        values = self.system.iteration_matrix(trial.evaluation, dV, dA, self.h**2)
-        return self.system.solver.matrix(values)[:n, :n]
+    def _values(self, trial: Trial, dV: Array, dA: Array) -> Array:
+        return self.system.iteration_matrix(trial.evaluation, dV, dA, self.h**2)
