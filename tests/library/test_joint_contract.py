@@ -84,6 +84,22 @@ def test_rate_is_the_time_derivative_at_rest(name: str) -> None:
 
 
 @joints
+def test_rate_gradient_is_the_derivative_of_the_rate_at_constant_velocities(name: str) -> None:
+    system, batch, motion = make(name)
+    own = joined(system, batch)
+
+    def rate(c: Array) -> Array:
+        near = neighbour(motion, np.tensordot(c, own, 1))
+        V = near.V[batch.nodes[0]].ravel()
+        return gradient(batch, near) @ V + batch.rate(context(batch, near))
+
+    expected = jacobian(rate, np.ones(12, dtype=bool))
+    actual = batch.rate_gradient(context(batch, motion), motion)
+    # central differences of quantities of order one, see motions.STEP
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@joints
 @pytest.mark.parametrize("t", [0.0005, 0.7])
 def test_curvature_is_the_second_time_derivative_at_constant_velocities(name: str, t: float) -> None:
     """Fourth-order second difference along screws of the nodes; 0.0005 s is next to where drives begin."""
