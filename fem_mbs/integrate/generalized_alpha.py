@@ -58,8 +58,11 @@ class GeneralizedAlpha:
                     f"GeneralizedAlpha: {name} must be one of {', '.join(map(repr, allowed))}, "
                     f"received {getattr(self, name)!r}"
                 )
-        if self.parameters is None:
-            object.__setattr__(self, "parameters", chung_hulbert(self.rho_inf))
+
+    @property
+    def coefficients(self) -> Parameters:
+        """The coefficients that are used."""
+        return self.parameters or chung_hulbert(self.rho_inf)
 
     @classmethod
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
@@ -79,8 +82,7 @@ def start(system: System, method: GeneralizedAlpha, h: float | None = None) -> S
     if method.start == "consistent":
         return state
     h = number(h, "start: h, the first step, which perturbed starting values depend on,", positive=True)
-    parameters = method.parameters or chung_hulbert(method.rho_inf)
-    return perturbed(system, state, h, parameters, method.formulation)
+    return perturbed(system, state, h, method.coefficients, method.formulation)
 
 
 def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tuple[State, Report[Trial]]:
@@ -91,7 +93,7 @@ def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tu
     NotConvergedError, MotionError, SingularSystemError
         If the step cannot be solved; a shorter one may.
     """
-    parameters = method.parameters or chung_hulbert(method.rho_inf)
+    parameters = method.coefficients
     problem = PROBLEMS[method.formulation](system, state, h, parameters)
     # a diverging iteration overflows before it is stopped
     with np.errstate(over="ignore", invalid="ignore"):

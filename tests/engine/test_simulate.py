@@ -184,5 +184,5 @@ def test_hht_is_a_member_of_the_family() -> None:
     for method in (mbs.GeneralizedAlpha(1.0), mbs.GeneralizedAlpha.hht(0.0)):
         ends.append(mbs.simulate(falling(), 1.0, 0.5, method).x[-1])
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-14)
-    alpha_m, alpha_f, beta, gamma = mbs.GeneralizedAlpha.hht(0.05).parameters
+    alpha_m, alpha_f, beta, gamma = mbs.GeneralizedAlpha.hht(0.05).coefficients
     assert (alpha_m, alpha_f, beta, gamma) == (0.0, 0.05, 0.25 * 1.05**2, 0.55)
