@@ -7,6 +7,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.io.part import Cells, Kind
 from fem_mbs.model import Constraint, ConstraintBatch, Motion
+from fem_mbs.result.reactions import reactions
 
 
 class NodePart:
@@ -23,10 +24,7 @@ class NodePart:
 
 
 class JointPart:
-    """The joints of one batch at their points on node b, numbered from ``first``; ``rows`` their multipliers.
-
-    Reactions are those of :meth:`fem_mbs.Solution.reaction`, for all joints at once.
-    """
+    """The joints of one batch at their points on node b, numbered from ``first``; ``rows`` their multipliers."""
 
     def __init__(self, batch: ConstraintBatch, rows: slice, first: int) -> None:
         self.batch, self.rows = batch, rows
@@ -38,13 +36,9 @@ class JointPart:
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Joints, their axes on node b, velocities and reactions."""
-        _, gradient, _ = self.batch.evaluate(motion, self.batch.at(motion.t))
-        wrench = np.zeros((len(self.b), 6))
-        np.subtract.at(wrench, self.batch.cell, multipliers[self.rows, None] * gradient[:, -6:])
-        force, moment = wrench[:, :3], wrench[:, 3:] - np.cross(self.offset, wrench[:, :3])
-        R = motion.R[self.b]
-        reaction = {"reaction_force": np.matvec(R, force), "reaction_moment": np.matvec(R, moment)}
-        return _attached(motion, self.b, self.offset, R @ self.axes) | reaction
+        force, moment = reactions(self.batch, motion, multipliers[self.rows])
+        fields = _attached(motion, self.b, self.offset, motion.R[self.b] @ self.axes)
+        return fields | {"reaction_force": force, "reaction_moment": moment}
 
 
 def _attached(motion: Motion, rows: IntArray, offset: Array, axes: Array) -> dict[str, Array]:

@@ -15,6 +15,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
 from fem_mbs.result.interpolate import interpolate
+from fem_mbs.result.reactions import reactions
 from fem_mbs.system import ConstraintRows, State, System
 
 
@@ -158,13 +159,11 @@ class Solution:
     def reaction(self, joint: Constraint) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b."""
         place = self._place(joint)
-        wrenches = np.empty((len(self.t), 6))
-        for k, motion in enumerate(self._motions()):
-            _, gradient, _ = place.batch.evaluate(motion, place.batch.at(motion.t))
-            wrenches[k] = -(self.multipliers_all[k, place.rows] @ gradient[place.own])[-6:]
-        R = self.rotation(joint.nodes[-1])
-        moment = wrenches[:, 3:] - np.cross(joint.offset, wrenches[:, :3])
-        return np.matvec(R, wrenches[:, :3]), np.matvec(R, moment)
+        first = place.rows.start - place.own.start
+        batch, index = place.batch, place.batch.cell[place.own.start]
+        rows = slice(first, first + len(batch.cell))
+        pairs = [reactions(batch, self.motion(k), self.multipliers_all[k, rows]) for k in range(len(self.t))]
+        return np.array([force[index] for force, _ in pairs]), np.array([moment[index] for _, moment in pairs])
 
     def angle(self, joint: Constraint) -> Array:
         """Relative angle ``(nt,)`` of a joint about its axis in rad.
