@@ -220,9 +220,7 @@ def _solid(
     rho = number(rho, "BeamSection: rho", positive=True)
     G = E / (2 * (1 + _poisson(nu)))
     inertia = rho * np.array([I_y + I_z, I_y, I_z])
-    section = BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia)
-    object.__setattr__(section, "outline", outline)
-    return section
+    return BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia, outline)
 
 
 def _equivalent_rectangle(stiffness: Array, density: float, j: Array) -> Array:

@@ -34,10 +34,15 @@ class Index2Problem(Index3Problem):
         push = self.system.gradient_transpose_product(self.start, unknown[2])
         return unknown[0] + self.system.kinematics.from_body(self.state.R, push)
 
+    def evaluate(self, unknown: Unknown) -> Trial:
+        """Those of index 3, and the constraint on velocities."""
+        trial = super().evaluate(unknown)
+        return trial._replace(hidden=self.h * self.system.constraint_rate(trial.evaluation, trial.motion))
+
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
         force, constraint = super().size(trial)
-        hidden = np.abs(self._hidden(trial) * self.system.constraint_weight).max(initial=0.0)
+        hidden = np.abs(trial.hidden * self.system.constraint_weight).max(initial=0.0)
         return force, max(constraint, float(hidden))
 
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
@@ -70,24 +75,6 @@ class Index2Problem(Index3Problem):
             return Linearization(splu(csc_array(block_array(blocks, format="csc"))).solve, T)
         except RuntimeError as error:
             raise SingularSystemError("the matrix is singular") from error
-
-    def correct(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> tuple[Unknown, float]:
-        """One correction."""
-        system, h = self.system, self.h
-        right = np.concatenate([system.residual(trial.evaluation, h * h), self._hidden(trial)])
-        solution = linearization.solve(-right)
-        increments, multipliers = system.increments(solution[: system.size])
-        D = system.kinematics.from_body(trial.motion.R, np.matvec(linearization.T, increments))
-        correction = float(np.abs(increments * system.increment_weight).max())
-        return (
-            unknown[0] + D,
-            unknown[1] + multipliers / (h * h),
-            unknown[2] + solution[system.size :],
-        ), correction
-
-    def _hidden(self, trial: Trial) -> Array:
-        """``h (B v + Phi_t)``."""
-        return self.h * self.system.constraint_rate(trial.evaluation, trial.motion)
 
     def _values(self, trial: Trial, dV: Array, dA: Array) -> Array:
         return self.system.iteration_matrix(trial.evaluation, dV, dA, self.h**2)

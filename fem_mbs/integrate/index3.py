@@ -22,6 +22,8 @@ class Trial(NamedTuple):
     state: tuple[Array, Array, Array, Array]
     motion: Motion
     evaluation: Evaluation
+    hidden: Array = np.empty(0)
+    """``h (B v + Phi_t)``, where the formulation imposes it."""
 
 
 class Linearization(NamedTuple):
@@ -83,8 +85,11 @@ class Index3Problem:
 
     def correct(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> tuple[Unknown, float]:
         """One correction; ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)`` is the scaling of eqs. 57-60."""
-        system, h, R = self.system, self.h, trial.motion.R
-        increments, multipliers = system.increments(linearization.solve(-system.residual(trial.evaluation, h * h)))
-        D = system.kinematics.from_body(R, np.matvec(linearization.T, increments))
+        system, h = self.system, self.h
+        right = np.concatenate([system.residual(trial.evaluation, h * h), trial.hidden])
+        solution = linearization.solve(-right)
+        increments, multipliers = system.increments(solution[: system.size])
+        D = system.kinematics.from_body(trial.motion.R, np.matvec(linearization.T, increments))
         correction = float(np.abs(increments * system.increment_weight).max())
-        return (unknown[0] + D, unknown[1] + multipliers / (h * h)), correction
+        more = [part + solution[system.size :] for part in unknown[2:]]
+        return (unknown[0] + D, unknown[1] + multipliers / (h * h), *more), correction

@@ -41,18 +41,23 @@ def initial_state(system: System) -> State:
     v = system.kinematics.from_body(system.R0, body)
     motion, evaluation = _without_accelerations(system, 0.0, system.x0, system.R0, v)
     _check_joints(system, evaluation, motion)
-    explain_singular(system, system.mass_matrix(evaluation), "at the start")
-    vdot, multipliers = accelerations(system, 0.0, system.x0, system.R0, v)
+    matrix = system.mass_matrix(evaluation)
+    explain_singular(system, matrix, "at the start")
+    vdot, multipliers = _accelerations(system, motion, evaluation, matrix)
     return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
 
 
 def accelerations(system: System, t: float, x: Array, R: Array, v: Array) -> tuple[Array, Array]:
     """``vdot`` (n, 6) and multipliers (m,) of a motion from ``[[M, B^T], [B, 0]]`` and the hidden constraints."""
     motion, evaluation = _without_accelerations(system, t, x, R, v)
+    return _accelerations(system, motion, evaluation, system.mass_matrix(evaluation))
+
+
+def _accelerations(system: System, motion: Motion, evaluation: Evaluation, matrix: Array) -> tuple[Array, Array]:
     right = -system.residual(evaluation, 1.0)
     right[system.n_free :] = -system.constraint_acceleration(evaluation, motion)
-    A, multipliers = system.increments(system.factor(system.mass_matrix(evaluation))(right))
-    vdot = system.kinematics.vdot(R, motion.V, A)
+    A, multipliers = system.increments(system.factor(matrix)(right))
+    vdot = system.kinematics.vdot(motion.R, motion.V, A)
     vdot[~system.free] = 0.0
     return vdot, multipliers
 

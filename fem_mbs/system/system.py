@@ -164,7 +164,7 @@ class System:
             self.constraint_batches, evaluation.constraint_contexts, self._constraint_slices, strict=True
         ):
             blocks.append(constraint_batch.stiffness(context, evaluation.multipliers[rows]).ravel())
-        return self._assemble(blocks, evaluation, force_factor)
+        return self._assemble(blocks, evaluation.gradients, force_factor)
 
     def mass_matrix(self, evaluation: Evaluation) -> Array:
         """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
@@ -176,11 +176,11 @@ class System:
             for batch, context in zip(self.batches, evaluation.contexts, strict=True)
         ]
         blocks.extend(np.zeros(36 * b.nodes.size * b.nodes.shape[1]) for b in self.constraint_batches)
-        return self._assemble(blocks, evaluation, 1.0)
+        return self._assemble(blocks, evaluation.gradients)
 
-    def _assemble(self, blocks: list[Array], evaluation: Evaluation, force_factor: float) -> Array:
-        gradients = [gradient.ravel() for gradient in evaluation.gradients]
-        values = np.concatenate([_EMPTY, *blocks, *gradients, *gradients])
+    def _assemble(self, blocks: list[Array], gradients: list[Array], force_factor: float = 1.0) -> Array:
+        flat = [gradient.ravel() for gradient in gradients]
+        values = np.concatenate([_EMPTY, *blocks, *flat, *flat])
         values[: self._force_entries] *= force_factor
         return _sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
 
@@ -222,8 +222,7 @@ class System:
 
     def gradient_matrix(self, gradients: list[Array]) -> csc_array:
         """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
-        values = np.concatenate([np.zeros(self._force_entries), *(2 * [g.ravel() for g in gradients])])
-        stored = _sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
+        stored = self._assemble([np.zeros(self._force_entries)], gradients)
         return csc_array(self.solver.matrix(stored)[self.n_free :, : self.n_free])
 
     def rate_gradients(self, evaluation: Evaluation, motion: Motion) -> list[Array]:
