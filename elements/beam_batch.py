@@ -112,6 +112,18 @@ class BeamBatch(ElementBatch):
         total += self._inertia.tangent(inertia_context, dV, dA)
         return total
 
+    def stress_ahead(self, context: Context, d: Array) -> Array:
+        """Section forces after body increments ``(n, 12)``, linear in them."""
+        change = np.matvec(context.Q, d)
+        if context.measure is not None:
+            change = np.matvec(context.measure.gradient(), change)
+        return context.stress + np.matvec(self.stiffness, change)
+
+    def with_stress(self, context: Context, stress: Array) -> Context:
+        """The context with other section forces."""
+        wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient())
+        return context._replace(stress=stress, wrench=wrench)
+
     def _relative_frame(self, x: Array, R: Array) -> tuple[Array, Array]:
         """``H_A^-1 H_B`` of the frames of the first nodes and those that were parallel to them as built."""
         if self.turn is not None:

@@ -102,6 +102,10 @@ class BodyLoads(ElementBatch):
             wrenches[row, load.part] = evaluate(load.value, t, load, 3)
         return wrenches
 
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        """Wrenches with the constant ones multiplied by a factor."""
+        return prescribed - (1.0 - factor) * self._constant
+
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
         """Minus the wrench at the node."""
         return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None

@@ -26,6 +26,7 @@ from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
+from fem_mbs.analysis import error_constants, fitted_order, power_norms
 from fem_mbs.elements import PointMass, RigidBody, SphericalJoint
 from fem_mbs.integrate import chung_hulbert
 from fem_mbs.lie import so3
@@ -38,29 +39,6 @@ STUDY = 4e-3 / 2.0 ** np.arange(6)
 MASS, J, C, G = 15.0, np.diag([0.234375, 0.46875, 0.234375]), np.array([0.0, 1.0, 0.0]), np.array([0, 0, -9.81])
 SPIN = np.array([0.0, 150.0, -4.61538])
 PROJECTION = 0.7
-
-
-# The linear test equation, [A] section 3.2
-
-
-def amplification(rho):
-    """``T_inf`` of [A], eq. 43, for a frequency without bound."""
-    alpha_m, alpha_f, beta, gamma = chung_hulbert(rho)
-    new = np.array([[0, 0, -beta], [0, 1, -gamma], [1 - alpha_f, 0, 1 - alpha_m]])
-    old = np.array([[0, 1, 0.5 - beta], [0, 1, 1 - gamma], [-alpha_f, 0, -alpha_m]])
-    return np.linalg.solve(new, old)
-
-
-def norms(rho, count):
-    """2-norms of the powers 1 ... count of ``T_inf``."""
-    T = amplification(rho)
-    return np.array([np.linalg.norm(np.linalg.matrix_power(T, n), 2) for n in range(1, count + 1)])
-
-
-def error_constant(n, rho):
-    """``c_n`` of [A], eq. 53: the error ``c_n h vddot(0)`` of the multiplier after n steps."""
-    jordan = n / 2 * (n - 1) * (rho**2 - 1) * (-rho) ** (n - 2) + n * (2 - rho) * (-rho) ** (n - 1)
-    return chung_hulbert(rho).C_q * (1 + rho) ** 2 * jordan
 
 
 # A constraint on the position of one node
@@ -266,11 +244,6 @@ def largest(run, name, since=0.0, until=np.inf):
     return getattr(run, name)[(run.t >= since - 1e-9) & (run.t < until)].max()
 
 
-def order(steps, errors):
-    """Slope of the errors over the steps in doubly logarithmic scale."""
-    return np.polyfit(np.log(steps), np.log(errors), 1)[0]
-
-
 CASES = {  # figures of [A], left and right: group, formulation, start
     "Figs. 6, 8, 21 left": ("R3xSO3", "index3", "consistent"),
     "Figs. 6, 8 right": ("SE3", "index3", "consistent"),
@@ -301,17 +274,18 @@ def compare():
     """Each number as computed and as in the papers; the step of the top is 1 ms."""
     numbers = {}
     for rho, n, norm in ((0.6, 3, 7.4), (0.9, 14, 34.3)):
-        powers = norms(rho, 100)
-        numbers[f"largest |T^n|, rho = {rho}"] = powers.max(), norm
-        numbers[f"largest |T^n| at n, rho = {rho}"] = powers.argmax() + 1, n
+        norms = power_norms(chung_hulbert(rho), 100)
+        numbers[f"largest |T^n|, rho = {rho}"] = norms.max(), norm
+        numbers[f"largest |T^n| at n, rho = {rho}"] = norms.argmax(), n
     for rho, n, value in ((0.6, 3, 6.8), (0.9, 15, 31.9), (0.99, 161, 334.3)):
-        constants = np.abs([error_constant(k, rho) for k in range(1000)])
-        numbers[f"largest |c_n/C_q|, rho = {rho}"] = constants.max() / abs(chung_hulbert(rho).C_q), value
-        numbers[f"largest |c_n|, rho = {rho}"] = constants.max(), np.nan
-        numbers[f"largest |c_n| at n, rho = {rho}"] = constants.argmax(), n
+        constants = error_constants(chung_hulbert(rho), 1000)
+        sizes = np.abs(constants)
+        numbers[f"largest |c_n/C_q|, rho = {rho}"] = sizes.max() / abs(chung_hulbert(rho).C_q), value
+        numbers[f"largest |c_n|, rho = {rho}"] = sizes.max(), np.nan
+        numbers[f"largest |c_n| at n, rho = {rho}"] = sizes.argmax(), n
         h, steps = 1e-2, np.arange(201)
         error = (-h * steps - multipliers(rheonomic(), h, 200, rho=rho)) / h
-        numbers[f"q = t^3/6: |e_n/h - c_n|, rho = {rho}"] = np.abs(error - error_constant(steps, rho)).max(), 0.0
+        numbers[f"q = t^3/6: |e_n/h - c_n|, rho = {rho}"] = np.abs(error - constants[:201]).max(), 0.0
     for h, amplitude in ((2e-2, 2.48e-1), (1e-2, 1.23e-1)):
         numbers[f"pendulum: error of lambda, h = {h:g} s"] = np.abs(pendulum_error(0.2, h)[1]).max(), amplitude
     numbers["index 2: transient of lambda/h"] = index2_transient(1e-3), 0.64
@@ -363,10 +337,10 @@ def print_study():
         names = [f"{name}, t >= {t}" for t in ("0", "0.5") for name in ("q", "v", "lambda")]
         for name, errors in zip(names, study(case), strict=True):
             row = f"{group}, {formulation}, {kind}: {name}"
-            print(f"{row:50}" + "".join(f"{e:10.2e}" for e in errors) + f"{order(STUDY[2:], errors[2:]):7.2f}")
+            print(f"{row:50}" + "".join(f"{e:10.2e}" for e in errors) + f"{fitted_order(STUDY[2:], errors[2:]):7.2f}")
     for name, errors in zip(("before", "over all"), projection_study(), strict=True):
         row = f"velocity projection: lambda, {name}"
-        print(f"{row:60}" + "".join(f"{e:10.2e}" for e in errors) + f"{order(STUDY[2:], errors[1:]):7.2f}")
+        print(f"{row:60}" + "".join(f"{e:10.2e}" for e in errors) + f"{fitted_order(STUDY[2:], errors[1:]):7.2f}")
 
 
 # Figures
@@ -376,15 +350,15 @@ def draw_linear(panels):
     """[A] eq. 53 and Fig. 5."""
     powers, constants, rheonom, coarse, fine = panels[:5]
     for rho in (0.6, 0.9, 0.99):
-        n = np.arange(1, 401)
-        powers.loglog(n, norms(rho, 400), label=rf"$\rho_\infty = {rho}$")
-        constants.plot(n[:60], error_constant(n[:60], rho), ".-", ms=3, lw=0.6)
+        n, parameters = np.arange(401), chung_hulbert(rho)
+        powers.loglog(n[1:], power_norms(parameters, 400)[1:], label=rf"$\rho_\infty = {rho}$")
+        constants.plot(n[:61], error_constants(parameters, 60), ".-", ms=3, lw=0.6)
     powers.set(title=r"$\|T_\infty^n\|_2$", xlabel="n", ylim=(1e-3, 1e3))
     powers.legend()
     constants.set(title="$c_n$ (eq. 53)", xlabel="n", ylim=(-6, 6))
     for h, mark in ((1e-2, "o"), (1e-3, "x")):
         rheonom.plot((-h * np.arange(61) - multipliers(rheonomic(), h, 60)) / h, mark, ms=4, label=f"h = {h:g}")
-    rheonom.plot(error_constant(np.arange(61), 0.9), "k", lw=0.6, label="$c_n$")
+    rheonom.plot(error_constants(chung_hulbert(0.9), 60), "k", lw=0.6, label="$c_n$")
     rheonom.set(title=r"$q = t^3/6$: $e^\lambda_n/h$, $\rho_\infty = 0.9$", xlabel="n")
     rheonom.legend()
     for panel, h in ((coarse, 2e-2), (fine, 1e-2)):
@@ -400,16 +374,14 @@ def draw_orders(panels):
     for panel, (case, since) in zip(panels, spans, strict=False):
         errors = study(case)[3 * bool(since) :][:3]
         for name, error in zip(("q", "v", r"\lambda"), errors, strict=True):
-            panel.loglog(1e3 * STUDY, error, "o-", ms=3, label=f"${name}$, order {order(STUDY[2:], error[2:]):.2f}")
+            label = f"${name}$, order {fitted_order(STUDY[2:], error[2:]):.2f}"
+            panel.loglog(1e3 * STUDY, error, "o-", ms=3, label=label)
         group, formulation, kind = CASES[case]
         panel.set(title=f"[A] {case}: {group}, {formulation},\n{kind} start, t in [{since}, 1]")
     before, all_ = projection_study()
-    panels[8].loglog(
-        1e3 * STUDY[1:], all_, "o-", ms=3, label=rf"$\lambda$, [0, 1], order {order(STUDY[2:], all_[1:]):.2f}"
-    )
-    panels[8].loglog(
-        1e3 * STUDY[1:], before, "o--", ms=3, label=rf"$\lambda$, [0, 0.7], order {order(STUDY[2:], before[1:]):.2f}"
-    )
+    for errors, line, span in ((all_, "o-", "[0, 1]"), (before, "o--", "[0, 0.7]")):
+        label = rf"$\lambda$, {span}, order {fitted_order(STUDY[2:], errors[1:]):.2f}"
+        panels[8].loglog(1e3 * STUDY[1:], errors, line, ms=3, label=label)
     panels[8].set(title="[B] Fig. 2: velocity projected\nat 0.7 s, R3xSO3, index3")
     for panel in panels:
         panel.set(xlabel="h (ms)", ylabel="relative error", ylim=(1e-6, 3))

@@ -4,22 +4,27 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
+from fem_mbs.analysis import ConvergenceStudy, convergence_study
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
-from fem_mbs.integrate import GeneralizedAlpha, simulate, start, step
+from fem_mbs.integrate import GeneralizedAlpha, UpdatedLagrangian, VariableStep, simulate, start, step
+from fem_mbs.modal import LinearModel, Modes, linearize, modes
 from fem_mbs.model import Model, Node
 from fem_mbs.result import Outcome, Solution
-from fem_mbs.solve import Newton
+from fem_mbs.solve import Newton, project_velocities
 from fem_mbs.system import State, System
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ConvergenceError",
+    "ConvergenceStudy",
     "FemMbsError",
     "GeneralizedAlpha",
     "LawError",
+    "LinearModel",
     "Model",
     "ModelError",
+    "Modes",
     "MotionError",
     "Newton",
     "Node",
@@ -28,6 +33,12 @@ __all__ = [
     "Solution",
     "State",
     "System",
+    "UpdatedLagrangian",
+    "VariableStep",
+    "convergence_study",
+    "linearize",
+    "modes",
+    "project_velocities",
     "simulate",
     "start",
     "step",

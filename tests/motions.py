@@ -9,6 +9,7 @@ from catalogue import HOME, Pose
 
 from fem_mbs import System
 from fem_mbs.arrays import Array
+from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.lie import se3, so3
 from fem_mbs.model import Motion
 
@@ -123,6 +124,18 @@ def jacobian(function: Callable[[Array], Array], free: Array, step: float = STEP
         d[tuple(index)] = step
         columns.append((function(d) - function(-d)) / (2 * step))
     return np.stack(columns, axis=-1)
+
+
+def increment_derivative(problem: Index3Problem, D: Array, step: float = 1e-5) -> Array:
+    """Derivative ``(n, 6, 6)`` of the increment of a step against body increments of its end, by differences."""
+    system, state = problem.system, problem.state
+    R = problem.chart.retract(state.x, state.R, D)[1]
+    columns = []
+    for unit in step * np.eye(6):
+        behind, ahead = (problem.chart.retract(state.x, state.R, D + s * unit) for s in (-1.0, 1.0))
+        way = system.kinematics.relative(*behind, *ahead) / (2 * step)
+        columns.append(system.kinematics.motion(R, way, np.zeros_like(way))[0])
+    return np.linalg.inv(np.stack(columns, axis=-1))
 
 
 def assert_columns_close(actual: Array, expected: Array, tolerance: float = 1e-6) -> None:

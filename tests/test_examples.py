@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples import four_bar, heavy_top, pendulum, reproduce_2015, right_angle_cantilever
+from examples import four_bar, heavy_top, modes, pendulum, reproduce_2015, right_angle_cantilever
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar, reproduce_2015]
+SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar, modes, reproduce_2015]
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +58,13 @@ def test_four_bar():
     assert numbers.pop("2012: Newton iterations a step")[0] <= 3.1
     for name, (computed, reference) in numbers.items():
         assert computed == pytest.approx(reference, rel=0.1 if name.startswith("2012") else 0.01), name
+
+
+def test_modes():
+    numbers = modes.main(["--plot", "--paraview"])
+    for name, (computed, reference) in numbers.items():  # the mesh: (beta h)^2/12 and more
+        assert computed == pytest.approx(reference, rel=0.02 if name.startswith("cantilever") else 4e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"modes.png", *(f"modes_0{k}.pvd" for k in range(1, 7))}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)

@@ -1,29 +1,22 @@
-"""The Lie group generalised-alpha method: its options, its start and one step.
-
-The equations of a step are in ``index3.py`` and ``index2.py``.
-"""
+"""The options of the generalised-alpha methods; the equations of a step are in ``index3.py`` and ``index2.py``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from fem_mbs.errors import ModelError
-from fem_mbs.integrate.index2 import Index2Problem
-from fem_mbs.integrate.index3 import Index3Problem, Trial
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
-from fem_mbs.integrate.starting_values import perturbed
-from fem_mbs.model import instance, number
-from fem_mbs.solve import Newton, Report, initial_state, newton_solve
-from fem_mbs.system import State, System
+from fem_mbs.lie.parametrization import PARAMETRIZATIONS
+from fem_mbs.model import instance, number, shown
+from fem_mbs.solve import Newton
 
-PROBLEMS: dict[str, type[Index3Problem]] = {"index3": Index3Problem, "index2": Index2Problem}
+FORMULATIONS = ("index3", "index2")
+STARTS = ("consistent", "perturbed")
 
 
 @dataclass(frozen=True)
 class GeneralizedAlpha:
-    """The generalised-alpha method with the coefficients of Chung and Hulbert.
+    """The Lie group generalised-alpha method with the coefficients of Chung and Hulbert.
 
     Parameters
     ----------
@@ -49,56 +42,62 @@ class GeneralizedAlpha:
     parameters: Parameters | None = None
 
     def __post_init__(self) -> None:
-        instance(self.newton, Newton, "GeneralizedAlpha: newton")
-        if not 0.0 <= number(self.rho_inf, "GeneralizedAlpha: rho_inf") <= 1.0:
-            raise ModelError(f"GeneralizedAlpha: rho_inf must be in [0, 1], received {self.rho_inf}")
-        for name, allowed in (("formulation", tuple(PROBLEMS)), ("start", ("consistent", "perturbed"))):
-            if getattr(self, name) not in allowed:
-                raise ModelError(
-                    f"GeneralizedAlpha: {name} must be one of {', '.join(map(repr, allowed))}, "
-                    f"received {getattr(self, name)!r}"
-                )
+        instance(self.newton, Newton, f"{type(self).__name__}: newton")
+        if not 0.0 <= number(self.rho_inf, f"{type(self).__name__}: rho_inf") <= 1.0:
+            raise ModelError(f"{type(self).__name__}: rho_inf must be in [0, 1], received {self.rho_inf}")
+        _one_of(self, "formulation", FORMULATIONS)
+        _one_of(self, "start", STARTS)
 
     @property
     def coefficients(self) -> Parameters:
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
 
+    @property
+    def chart(self) -> str:
+        """The coordinates of a step, see ``chart.py``."""
+        return "group"
+
     @classmethod
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
         """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3]."""
-        if not 0.0 <= number(alpha, "GeneralizedAlpha.hht: alpha") <= 1.0 / 3.0:
-            raise ModelError(f"GeneralizedAlpha.hht: alpha must be in [0, 1/3], received {alpha}")
+        if not 0.0 <= number(alpha, f"{cls.__name__}.hht: alpha") <= 1.0 / 3.0:
+            raise ModelError(f"{cls.__name__}.hht: alpha must be in [0, 1/3], received {alpha}")
         parameters = Parameters(0.0, alpha, 0.25 * (1.0 + alpha) ** 2, 0.5 + alpha)
         return cls((1.0 - alpha) / (1.0 + alpha), newton=newton or Newton(), parameters=parameters)
 
 
-def start(system: System, method: GeneralizedAlpha, h: float | None = None) -> State:
-    """State at t = 0 from which ``method`` can step; see :func:`fem_mbs.solve.initial_state` for the errors.
+@dataclass(frozen=True)
+class UpdatedLagrangian(GeneralizedAlpha):
+    """The generalised-alpha method in local coordinates that start at zero in each step.
 
-    Perturbed starting values depend on the first step ``h`` in s.
+    The classical way to integrate rotations, for comparison (Bruels, Cardona, Arnold 2012, section 6; Cardona and
+    Geradin 1988): Newmark's formulas hold for the coordinates, and velocities follow from their rates.
+
+    Parameters
+    ----------
+    parametrization : {"conformal", "rotation_vector"}
+        Coordinates of an increment: the conformal rotation vector (Wiener, Milenkovic) or the rotation vector, and on
+        SE(3) their extensions to frames.
+    rho_inf, formulation, start, newton, parameters
+        As in :class:`GeneralizedAlpha`.
     """
-    state = initial_state(system)
-    if method.start == "consistent":
-        return state
-    h = number(h, "start: h, the first step, which perturbed starting values depend on,", positive=True)
-    return perturbed(system, state, h, method.coefficients, method.formulation)
+
+    parametrization: str = "conformal"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of(self, "parametrization", tuple(PARAMETRIZATIONS))
+
+    @property
+    def chart(self) -> str:
+        """The coordinates of a step, see ``chart.py``."""
+        return self.parametrization
 
 
-def step(system: System, state: State, h: float, method: GeneralizedAlpha) -> tuple[State, Report[Trial]]:
-    """State at ``state.t + h`` and how Newton's method found it.
-
-    Raises
-    ------
-    NotConvergedError, MotionError, SingularSystemError
-        If the step cannot be solved; a shorter one may.
-    """
-    parameters = method.coefficients
-    problem = PROBLEMS[method.formulation](system, state, h, parameters)
-    # a diverging iteration overflows before it is stopped
-    with np.errstate(over="ignore", invalid="ignore"):
-        unknown, report = newton_solve(problem, problem.guess(), method.newton)
-    # the last evaluation was at the solution, or at what was corrected once more
-    x, R, v, vdot = report.value.state if report.evaluations > report.iterations else problem.state_at(unknown)
-    a = problem.a + (1.0 - parameters.alpha_f) / (1.0 - parameters.alpha_m) * vdot
-    return State(problem.t, x, R, v, vdot, a, unknown[1]), report
+def _one_of(method: GeneralizedAlpha, name: str, allowed: tuple[str, ...]) -> None:
+    if getattr(method, name) not in allowed:
+        raise ModelError(
+            f"{type(method).__name__}: {name} must be one of {', '.join(map(repr, allowed))}, "
+            f"received {shown(getattr(method, name))}"
+        )

@@ -7,27 +7,25 @@ Gear, Gupta and Leimkuhler; Arnold, Cardona, Bruels (2015), eqs. 55, 56, 61, 62:
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import block_array, csc_array
-from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import SingularSystemError
+from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.integrate.parameters import Parameters
+from fem_mbs.solve import Report
 from fem_mbs.system import State, System
 
 
 class Index2Problem(Index3Problem):
     """The equations of one step in the increment, the multipliers and ``h eta``."""
 
-    def __init__(self, system: System, state: State, h: float, parameters: Parameters) -> None:
-        super().__init__(system, state, h, parameters)
+    def __init__(self, system: System, state: State, h: float, method: GeneralizedAlpha) -> None:
+        super().__init__(system, state, h, method)
         motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
         self.start = system.evaluate(motion, state.multipliers, system.prescribe(state.t))
 
-    def guess(self) -> Unknown:
+    def guess(self, before: Report[Trial] | None = None) -> Unknown:
         """That of index 3, and ``eta = 0``."""
-        return (*super().guess(), np.zeros(self.system.m))
+        return (*super().guess(before), np.zeros(self.system.m))
 
     def newmark_increment(self, unknown: Unknown) -> Array:
         """``D + h B^T(q_n) eta``."""
@@ -48,33 +46,22 @@ class Index2Problem(Index3Problem):
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """The matrix of eq. 62 in the unknowns ``(delta q, h^2 delta lambda, h delta eta)``."""
         system, motion, evaluation = self.system, trial.motion, trial.evaluation
-        kinematics, n, h = system.kinematics, system.n_free, self.h
-        T = kinematics.inverse_tangent(unknown[0])
-        dV, dA = kinematics.derivatives(motion.V, motion.A, T, self.gamma, self.beta)
-        index3 = system.solver.matrix(self._values(trial, dV, dA))
-        # against the Newmark increment alone, in body components of the end of the step
-        unit = np.broadcast_to(np.eye(6), T.shape)
-        own = kinematics.derivatives(motion.V, motion.A, unit, self.gamma, self.beta)
-        held = kinematics.derivatives(motion.V, motion.A, unit, 0.0, 0.0)
-        dV_w, dA_w = own[0] - held[0], own[1] - held[1]
-        zero = np.zeros_like(T)
-        M = system.solver.matrix(self._values(trial, dV_w, dA_w) - self._values(trial, zero, zero))[:n, :n]
+        kinematics, h = system.kinematics, self.h
+        index3, T = self.entries(unknown, trial)
+        dV = kinematics.derivatives(motion.V, motion.A, *self._derivatives(unknown)[1:])[0]
+        # against the Newmark increment alone
+        moved = self.chart.rate_derivatives(unknown[0], *self.rates(unknown), self.gamma, self.beta)
+        none = np.zeros_like(T)
+        with_rates, without = (kinematics.derivatives(motion.V, motion.A, *d) for d in (moved, (none, none)))
+        dV_w, dA_w = (own - held for own, held in zip(with_rates, without, strict=True))
+        W = system.entries(evaluation, dV_w, dA_w, h * h) - system.entries(evaluation, none, none, h * h)
         turn = kinematics.body_transfer(self.state.R, motion.R)
-        push = system.gradient_matrix(system.gradients_times(self.start.gradients, turn.mT)).T
-        velocity = system.gradients_times(evaluation.gradients, dV)
-        rate = system.gradient_matrix(
-            [a + b for a, b in zip(system.rate_gradients(evaluation, motion), velocity, strict=True)]
-        )
-        B_w = system.gradient_matrix(system.gradients_times(evaluation.gradients, dV_w))
-        blocks = [
-            [index3[:n, :n], index3[:n, n:], M @ push],
-            [index3[n:, :n], None, None],
-            [h * rate, None, h * (B_w @ push)],
-        ]
-        try:
-            return Linearization(splu(csc_array(block_array(blocks, format="csc"))).solve, T)
-        except RuntimeError as error:
-            raise SingularSystemError("the matrix is singular") from error
+        push = system.gradients_times(self.start.gradients, turn.mT)
+        rates, velocities = system.rate_gradients(evaluation, motion), system.gradients_times(evaluation.gradients, dV)
+        G = [h * (a + b) for a, b in zip(rates, velocities, strict=True)]
+        H = [h * part for part in system.gradients_times(evaluation.gradients, dV_w)]
+        return Linearization(system.stabilized.factor(index3, W, *map(_flat, (push, G, H))), T)
 
-    def _values(self, trial: Trial, dV: Array, dA: Array) -> Array:
-        return self.system.iteration_matrix(trial.evaluation, dV, dA, self.h**2)
+
+def _flat(gradients: list[Array]) -> Array:
+    return np.concatenate([np.empty(0), *(part.ravel() for part in gradients)])

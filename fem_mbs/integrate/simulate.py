@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
-from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, start, step
+from fem_mbs.arrays import Array
+from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.integrate.events import EventFunction, Events
+from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
+from fem_mbs.integrate.march import LOG, Accepted, March, fixed_steps
+from fem_mbs.integrate.variable_step import VariableStep, variable_steps
 from fem_mbs.model import Model, instance, real, shown
 from fem_mbs.result import Outcome, Recorder, Solution
-from fem_mbs.solve import NotConvergedError, explain_failure
 from fem_mbs.system import State, System
 
-LOG = logging.getLogger("fem_mbs")
-MAX_HALVINGS = 8
 MAX_STEPS = 10_000_000
 
 
 def simulate(
     model: Model,
     t_end: float,
-    step: float,
+    step: float | VariableStep,
     method: GeneralizedAlpha | None = None,
     progress: bool = False,
     callback: Callable[[State], object] | None = None,
+    events: EventFunction | Sequence[EventFunction] | None = None,
+    times: ArrayLike | None = None,
 ) -> Solution:
     """Integrate a model from its initial state at t = 0.
 
-    A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
-    with the next nominal step.
+    A fixed step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length
+    returns with the next nominal step.
 
     Parameters
     ----------
@@ -41,99 +44,87 @@ def simulate(
         What to integrate; later changes to it do not affect the result.
     t_end : float
         End of the run in s.
-    step : float
-        Step in s; the last one is cut to end at ``t_end``.
+    step : float or VariableStep
+        Step in s, the last one cut to end at ``t_end``; or the tolerance that steps of variable length obey.
     method : GeneralizedAlpha, optional
         By default ``GeneralizedAlpha(rho_inf=0.9)``.
     progress : bool
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
         Called with the state after every accepted step; a true return value ends the run.
+    events : function or list of functions, optional
+        Functions of the state whose zeros are to be found, as in :func:`scipy.integrate.solve_ivp`: the attribute
+        ``terminal`` (True, or a number of events) ends the run there, ``direction`` (positive or negative) counts
+        changes of sign in one direction only. The solution has ``event_times`` and ``event_states``.
+    times : array, optional
+        Times in s at which the solution has states, interpolated along the group, in place of those after each step.
 
     Raises
     ------
     ModelError, SingularSystemError
-        Before anything is computed, if the model is not valid.
+        Before anything is computed, if the model is not valid; after the run, with the whole ``error.solution``, if
+        an event without the attribute ``optional`` never changed its sign.
     ConvergenceError, MotionError, SingularSystemError
         If a step fails for good; ``error.solution`` has all steps before it.
     FemMbsError
-        If the callback fails; ``error.solution`` has all steps so far.
+        If the callback or an event fails; ``error.solution`` has all steps so far.
     """
     instance(model, Model, "simulate: model")
-    t_end, step = _seconds(t_end, "t_end"), _seconds(step, "step")
+    t_end = _seconds(t_end, "t_end")
     method = GeneralizedAlpha() if method is None else instance(method, GeneralizedAlpha, "simulate: method")
     if callback is not None and not callable(callback):
         raise ModelError(f"simulate: callback must be a function of a State, received {shown(callback)}")
-    times = _progress_bar(progress)(_grid(t_end, step))
+    grid = None if isinstance(step, VariableStep) else _grid(t_end, _seconds(step, "step"))
+    first_step = step.limits(t_end)[1] if isinstance(step, VariableStep) else min(float(step), t_end)
+    output = None if times is None else _output(times, t_end)
+    show = _progress_bar(progress, t_end)
     begun = time.perf_counter()
     system = System(model)
-    recorder = Recorder(system, start(system, method, min(step, t_end)))
-    outcome = Outcome.FINISHED
+    march = March(system, method, first_step)
+    recorder = Recorder(system, march.state, output)
+    watch = Events(events, system, march.state)
+    recorder.events = watch.hits
+    steps = variable_steps(march, t_end, step) if isinstance(step, VariableStep) else fixed_steps(march, grid or ())
+
+    def solution(outcome: Outcome) -> Solution:
+        recorder.failed, recorder.rejected = march.failed, march.rejected
+        return recorder.solution(outcome, time.perf_counter() - begun)
+
     try:
-        for t in times:
-            _reach(t, method, recorder)
-            if callback is not None and _call(callback, recorder.last):
-                outcome = Outcome.STOPPED
-                break
+        outcome = _run(steps, recorder, watch, callback, show)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
     except FemMbsError as error:
-        error.solution = recorder.solution(Outcome.FAILED, time.perf_counter() - begun)
+        error.solution = solution(Outcome.FAILED)
         raise
-    solution = recorder.solution(outcome, time.perf_counter() - begun)
-    LOG.info("%s", solution)
-    if recorder.failures:
-        LOG.warning("%d steps failed and were repeated with shorter ones", recorder.failures)
-    return solution
+    finally:
+        show(None)
+    result = solution(outcome)
+    LOG.info("%s", result)
+    if march.failed:
+        LOG.warning("%d steps failed and were repeated with shorter ones", march.failed)
+    if outcome is Outcome.FINISHED:
+        watch.check(result)
+    return result
 
 
-def _reach(t: float, method: GeneralizedAlpha, recorder: Recorder) -> None:
-    """Step to ``t``, halving the step where it fails."""
-    nominal = t - recorder.last.t
-    halvings = 0
-    while (rest := t - recorder.last.t) > 1e-9 * nominal:
-        h = min(rest, nominal * 0.5**halvings)
-        try:
-            state, report = step(recorder.system, recorder.last, h, method)
-        except (NotConvergedError, MotionError, SingularSystemError) as failure:
-            recorder.failures += 1
-            LOG.info("step of %g s from t = %g s failed: %s", h, recorder.last.t, failure)
-            if halvings == MAX_HALVINGS or isinstance(failure, LawError):
-                raise _give_up(recorder, method, h, halvings, failure) from failure.__cause__
-            halvings += 1
-            continue
-        if abs(state.t - t) <= 1e-9 * nominal:
-            state.t = t
-        recorder.add(state, report)
-
-
-def _give_up(
-    recorder: Recorder, method: GeneralizedAlpha, h: float, halvings: int, failure: FemMbsError
-) -> FemMbsError:
-    last = recorder.last
-    t = last.t + h
-    why = explain_failure(recorder.system, last, failure)
-    if isinstance(failure, NotConvergedError):
-        why += _stability(last, h * 2.0**halvings, method)
-    text = f"no solution at t = {t:.6g} s: {why}\n  reached t = {last.t:.6g} s in {len(recorder.states) - 1} steps"
-    if halvings:
-        text += f"; the step was halved {halvings} times, down to {h:.3g} s"
-    text += "; the error has the steps as its solution"
-    if isinstance(failure, NotConvergedError):
-        return ConvergenceError(text, t, failure.report.history if failure.report else ())
-    return type(failure)(text)
-
-
-def _stability(state: State, h: float, method: GeneralizedAlpha) -> str:
-    """Advice where bodies turn further in a step than the method bears; empty otherwise."""
-    turn = h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
-    if turn <= 1.0 - method.rho_inf:
-        return ""
-    return (
-        f"\n  a node turns by {turn:.2g} rad a step; with rho_inf = {method.rho_inf:g}, joints and stiff beams may "
-        f"become unstable above about {1.0 - method.rho_inf:.2g} rad: try a smaller step, a smaller rho_inf, "
-        "formulation='index2', or group='SE3'"
-    )
+def _run(
+    steps: Iterator[Accepted],
+    recorder: Recorder,
+    watch: Events,
+    callback: Callable[[State], object] | None,
+    show: Callable[[State | None], None],
+) -> Outcome:
+    for state, report in steps:
+        last = watch.until(state)
+        recorder.add(last or state, report)
+        show(recorder.last)
+        stopped = callback is not None and _call(callback, recorder.last)
+        if last is not None:
+            return Outcome.EVENT
+        if stopped:
+            return Outcome.STOPPED
+    return Outcome.FINISHED
 
 
 def _call(callback: Callable[[State], object], state: State) -> object:
@@ -161,11 +152,32 @@ def _grid(t_end: float, step: float) -> list[float]:
     return [*(k * step for k in range(1, int(count))), t_end]
 
 
-def _progress_bar(show: bool) -> Callable[[list[float]], Iterable[float]]:
-    if not show:
-        return list
+def _output(times: ArrayLike, t_end: float) -> Array:
+    """Times of output, in order and within the run."""
+    result = real(times)
+    if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
+        raise ModelError(f"simulate: times must be a list of times in s, received {shown(times)}")
+    if result[0] < 0.0 or result[-1] > t_end or (np.diff(result) <= 0.0).any():
+        raise ModelError(
+            f"simulate: times must increase from 0 at least to t_end = {t_end:g} s at most, received {shown(times)}"
+        )
+    return result
+
+
+def _progress_bar(wanted: bool, t_end: float) -> Callable[[State | None], None]:
+    """Function that shows a state of the run, or closes the bar."""
+    if not wanted:
+        return lambda state: None
     try:
         from tqdm import tqdm
     except ImportError:
         raise ModelError("simulate: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
-    return partial(tqdm, desc="fem_mbs", unit="step")
+    bar: Any = tqdm(desc="fem_mbs", total=t_end, unit="s", unit_scale=True)
+
+    def show(state: State | None) -> None:
+        if state is None:
+            bar.close()
+        else:
+            bar.update(state.t - bar.n)
+
+    return show

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from fem_mbs.arrays import Array
-from fem_mbs.integrate.parameters import Parameters
+from fem_mbs.integrate.chart import make_chart
+from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
 from fem_mbs.solve import accelerations, constraint_correction
 from fem_mbs.system import State, System
 
 SHARE = 0.1
 
 
-def perturbed(system: System, state: State, h: float, parameters: Parameters, formulation: str) -> State:
+def perturbed(system: System, state: State, h: float, method: GeneralizedAlpha) -> State:
     """State with ``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, a velocity perturbed by ``O(h^2)``.
 
-    The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration,
-    ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one of
-    the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
+    The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration, on the
+    group ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one
+    of the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
 
     Parameters
     ----------
@@ -32,11 +31,13 @@ def perturbed(system: System, state: State, h: float, parameters: Parameters, fo
     h : float
         Step in s.
     """
+    chart, parameters = make_chart(system.kinematics, method.chart), method.coefficients
+    v, vdot = state.v, state.vdot
     vddot = _second_derivative(system, state, SHARE * h)
-    state = replace(state, a=state.vdot + parameters.shift * h * vddot)
-    if formulation == "index2":
+    state = replace(state, a=vdot + parameters.shift * h * chart.third(v, vdot, vddot))
+    if method.formulation == "index2":
         return state
-    error = parameters.C_q * vddot + np.matvec(system.kinematics.bracket(state.v), state.vdot) / 12.0
+    error = chart.local_error(parameters.C_q, v, vdot, vddot)
     return replace(state, v=state.v + h * h * constraint_correction(system, state, error))
 
 

@@ -66,6 +66,11 @@ class ElementBatch:
        derivatives of each node's body velocity and acceleration; a force of the configuration alone ignores them. Their
        lower left blocks are zero: angular velocities depend on the rotation increments alone.
     5. ``energy(motion)`` returns the energies stored in the batch.
+    6. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
+       not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
+    7. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
+       iterate on independent stresses: the first returns them after body increments ``d`` (n, 6p), extrapolated
+       linearly, the second the context of a tangent with these stresses in place of its own.
     """
 
     nodes: IntArray
@@ -75,6 +80,10 @@ class ElementBatch:
         """Values that depend on time alone."""
         return None
 
+    def scaled(self, prescribed: Any, factor: float) -> Any:
+        """What ``at`` returned, with constant loads multiplied by ``factor``."""
+        return prescribed
+
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """Contribution to the residual in body components, ``(n, 6p)``, and the context of the tangent."""
         raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
@@ -82,6 +91,14 @@ class ElementBatch:
     def tangent(self, context: Any, dV: Array, dA: Array) -> Array:
         """Derivative ``K + C dV + M dA`` of the force that made ``context``."""
         raise NotImplementedError(f"{type(self).__name__} must define tangent(context, dV, dA)")
+
+    def stress_ahead(self, context: Any, d: Array) -> Any:
+        """Stresses after body increments, extrapolated linearly."""
+        return None
+
+    def with_stress(self, context: Any, stress: Any) -> Any:
+        """The context of a tangent with other stresses."""
+        return context
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the batch."""

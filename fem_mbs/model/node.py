@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,15 +14,18 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 from fem_mbs.model.validate import RotationLike, rotation_matrix, shown, vector
 
-GIVEN = ("name", "group", "position", "rotation", "velocity", "angular_velocity")
+GIVEN = ("name", "group", "position", "rotation")
+HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
+"""What keeps a node from having a velocity."""
 
 
 @dataclass(eq=False, repr=False)
 class Node:
-    """A frame that moves, made by :meth:`Model.add_node`; it stays as it was made, because elements are built on it.
+    """A frame that moves, made by :meth:`Model.add_node`; it stays where it was made, because elements are built on it.
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
-    ``angular_velocity`` (3,) is in the body frame; all are initial values.
+    ``angular_velocity`` (3,) is in the body frame; all are initial values. The two velocities can be set until the
+    model is frozen.
     """
 
     name: str
@@ -34,7 +37,12 @@ class Node:
     fixed_translation: bool = field(default=False)
     fixed_rotation: bool = field(default=False)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in HOLDS:
+            value = vector(value, f"{self}: {name}")
+            value.flags.writeable = False
+            if getattr(self, HOLDS[name]) and value.any():
+                raise ModelError(f"{self}: {name} cannot be {value}, as model.fix holds the node")
         if name in GIVEN and name in vars(self):
             raise ModelError(
                 f"{self}: {name} cannot be changed once the node is made, as elements may be built on it; give it to "
@@ -59,15 +67,12 @@ def make_node(
     """Build a node from what the user gave, or refuse with a message that names it."""
     label = f"node '{name}'"
     check_group(group, label)
-    values = (
-        vector(position, f"{label}: position"),
-        rotation_matrix(rotation, f"{label}: rotation"),
-        vector(np.zeros(3) if velocity is None else velocity, f"{label}: velocity"),
-        vector(np.zeros(3) if angular_velocity is None else angular_velocity, f"{label}: angular_velocity"),
-    )
-    for value in values:
+    place = vector(position, f"{label}: position"), rotation_matrix(rotation, f"{label}: rotation")
+    for value in place:
         value.flags.writeable = False
-    return Node(name, group, *values)
+    # the node checks its velocities, whenever they are set
+    velocities: Any = (np.zeros(3) if value is None else value for value in (velocity, angular_velocity))
+    return Node(name, group, *place, *velocities)
 
 
 def check_node(value: object, label: str) -> Node:

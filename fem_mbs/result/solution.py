@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -24,6 +25,7 @@ class Outcome(Enum):
 
     FINISHED = "The run reached its end."
     STOPPED = "The callback ended the run."
+    EVENT = "A terminal event ended the run."
     INTERRUPTED = "The run was interrupted from the keyboard."
     FAILED = "A step failed; the error that was raised says why."
 
@@ -34,12 +36,16 @@ class Stats:
 
     Attributes
     ----------
-    newton_iterations : (nt - 1,)
+    newton_iterations : (steps,)
         Newton iterations of each accepted step.
     residual_evaluations, factorizations : int
         Counts over the accepted steps.
     failed_steps : int
-        Attempts that were given up and repeated with a shorter step.
+        Attempts without a solution that were repeated with a shorter step.
+    rejected_steps : int
+        Attempts with too large an error that were repeated with a shorter step.
+    step_sizes : (steps,)
+        Accepted steps in s.
     wall_time : float
         Seconds, the building of the system included.
     """
@@ -48,6 +54,8 @@ class Stats:
     residual_evaluations: int
     factorizations: int
     failed_steps: int
+    rejected_steps: int
+    step_sizes: Array
     wall_time: float
 
     @property
@@ -89,8 +97,10 @@ class Solution:
         The states as arrays; see :class:`fem_mbs.State`.
     stats : Stats
         Counts and wall time.
+    event_states : list of list of State
+        States at the events of each function that the run watched.
     success : bool
-        True if the run reached its end or was stopped by its callback.
+        True if the run reached its end or was stopped by its callback or an event.
     status : Outcome
         How the run ended.
     message : str
@@ -99,10 +109,18 @@ class Solution:
         The frozen model.
     """
 
-    def __init__(self, system: System, states: list[State], status: Outcome, stats: Stats) -> None:
+    def __init__(
+        self,
+        system: System,
+        states: list[State],
+        status: Outcome,
+        stats: Stats,
+        events: Sequence[list[State]] = (),
+    ) -> None:
         self.system = system
         self.status = status
         self.stats = stats
+        self.event_states = list(events)
         self.t = np.array([state.t for state in states])
         self.x, self.R, self.v, self.vdot, self.a, self.multipliers_all = (
             np.array([getattr(state, name) for state in states]) for name in ("x", "R", "v", "vdot", "a", "multipliers")
@@ -111,18 +129,24 @@ class Solution:
     @property
     def success(self) -> bool:
         """Whether the run ended as it was asked to."""
-        return self.status in (Outcome.FINISHED, Outcome.STOPPED)
+        return self.status in (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
 
     @property
     def message(self) -> str:
         """How the run ended."""
         return self.status.value
 
+    @property
+    def event_times(self) -> list[Array]:
+        """Times of the events of each function that the run watched."""
+        return [np.array([state.t for state in states]) for states in self.event_states]
+
     def __str__(self) -> str:
-        failed = self.stats.failed_steps
+        failed, rejected = self.stats.failed_steps, self.stats.rejected_steps
         return (
-            f"{self.message} {len(self.t) - 1} steps to t = {self.t[-1]:g} s, "
+            f"{self.message} {len(self.stats.step_sizes)} steps to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
+            + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
         )
 

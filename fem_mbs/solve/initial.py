@@ -1,4 +1,7 @@
-"""Consistent start: accelerations and multipliers that satisfy the equations of motion and the hidden constraints."""
+"""Consistent start: velocities, accelerations and multipliers that satisfy the equations of motion and all constraints.
+
+The user gives the velocities; :func:`project_velocities` makes them agree with the joints where the user asks for it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Motion
+from fem_mbs.model import Model, Motion, instance
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System
 
@@ -30,21 +33,63 @@ def initial_state(system: System) -> State:
     SingularSystemError
         If accelerations or multipliers are not unique; names the nodes or joints.
     """
+    v, motion, evaluation = _given(system)
+    _check_velocities(system, evaluation, motion)
+    matrix = _regular_mass_matrix(system, evaluation)
+    vdot, multipliers = _accelerations(system, motion, evaluation, matrix)
+    return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
+
+
+def project_velocities(model: Model) -> None:
+    """Replace the initial velocities of all nodes by the closest ones that satisfy the joints, ``B v + Phi_t = 0``.
+
+    Closest means the least kinetic energy ``w.M w/2`` of the change ``w`` (Arnold, Cardona, Bruels, *Order reduction in
+    time integration caused by velocity projection*, 2015, eq. 7, here with drives). Driven joints get the rate of their
+    drive; velocities that satisfy all joints stay as they are.
+
+    Parameters
+    ----------
+    model : Model
+        Its nodes get the new ``velocity`` (world frame) and ``angular_velocity`` (body frame).
+
+    Raises
+    ------
+    ModelError
+        If nothing can move or a joint is open.
+    SingularSystemError
+        If the closest velocities are not unique or joints repeat each other; names the nodes or joints.
+    """
+    system = System(instance(model, Model, "project_velocities: model"))
+    _, motion, evaluation = _given(system)
+    matrix = _regular_mass_matrix(system, evaluation)
+    change = _smallest_velocity(system, matrix, -system.constraint_rate(evaluation, motion))
+    change[:, :3] = np.matvec(system.R0, change[:, :3])
+    for node, w in zip(system.nodes, change, strict=True):
+        node.velocity = node.velocity + w[:3]
+        node.angular_velocity = node.angular_velocity + w[3:]
+
+
+def _given(system: System) -> tuple[Array, Motion, Evaluation]:
+    """The velocities ``v`` (n, 6) that the user gave, and the equations there for vanishing body accelerations."""
     if system.n_free == 0:
         raise ModelError(
             f"nothing can move: the model has {system.n} nodes, and all are held. Add nodes with model.add_node and "
             "give them bodies or beams"
         )
-    velocities = np.array([[*node.velocity, *node.angular_velocity] for node in system.nodes])
-    body = velocities.copy()
-    body[:, :3] = np.vecmat(velocities[:, :3], system.R0)
+    body = system.velocities.copy()
+    body[:, :3] = np.vecmat(body[:, :3], system.R0)
     v = system.kinematics.from_body(system.R0, body)
     motion, evaluation = _without_accelerations(system, 0.0, system.x0, system.R0, v)
-    _check_joints(system, evaluation, motion)
+    if worst := _worst(system, evaluation.constraint, GAP):
+        raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
+    return v, motion, evaluation
+
+
+def _regular_mass_matrix(system: System, evaluation: Evaluation) -> Array:
+    """Stored values of ``[[M, B^T], [B, 0]]``, which can be factored."""
     matrix = system.mass_matrix(evaluation)
     explain_singular(system, matrix, "at the start")
-    vdot, multipliers = _accelerations(system, motion, evaluation, matrix)
-    return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
+    return matrix
 
 
 def accelerations(system: System, t: float, x: Array, R: Array, v: Array) -> tuple[Array, Array]:
@@ -66,9 +111,22 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
     """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w``, in the metric of the mass, with the same ``B w`` (n, 6)."""
     _, evaluation = _without_accelerations(system, state.t, state.x, state.R, state.v)
     body, _ = system.kinematics.motion(state.R, w, np.zeros_like(w))
-    right = np.concatenate([np.zeros(system.n_free), system.gradient_product(evaluation, body)])
-    correction, _ = system.increments(system.factor(system.mass_matrix(evaluation))(right))
+    rate = system.gradient_product(evaluation, body)
+    correction = _smallest_velocity(system, system.mass_matrix(evaluation), rate)
     return system.kinematics.from_body(state.R, correction)
+
+
+def velocity_defect(system: System, state: State) -> Array:
+    """Smallest velocity ``w`` (n, 6), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
+    motion, evaluation = _without_accelerations(system, state.t, state.x, state.R, state.v)
+    rate = system.constraint_rate(evaluation, motion)
+    return system.kinematics.from_body(state.R, _smallest_velocity(system, system.mass_matrix(evaluation), rate))
+
+
+def _smallest_velocity(system: System, matrix: Array, rate: Array) -> Array:
+    """Smallest body velocities ``V`` (n, 6) with ``B V = rate``, in the metric of the mass."""
+    velocity, _ = system.increments(system.factor(matrix)(np.concatenate([np.zeros(system.n_free), rate])))
+    return velocity
 
 
 def _without_accelerations(system: System, t: float, x: Array, R: Array, v: Array) -> tuple[Motion, Evaluation]:
@@ -79,26 +137,23 @@ def _without_accelerations(system: System, t: float, x: Array, R: Array, v: Arra
     return motion, system.evaluate(motion, np.zeros(system.m), system.prescribe(t))
 
 
-def _check_joints(system: System, evaluation: Evaluation, motion: Motion) -> None:
-    weights = system.constraint_weight
-    if worst := _worst(system, evaluation.constraint, weights, GAP):
-        raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
+def _check_velocities(system: System, evaluation: Evaluation, motion: Motion) -> None:
     V = np.abs(motion.V)
     speed = max(V[:, :3].max() / system.length, V[:, 3:].max())
     zero = np.zeros_like(motion.V)
     rest = Motion(0.0, motion.x, motion.R, zero, zero, system.gravity)
-    driven = np.abs(system.constraint_acceleration(evaluation, rest) * weights).max(initial=0.0)
+    driven = np.abs(system.constraint_acceleration(evaluation, rest) * system.constraint_weight).max(initial=0.0)
     limit = REST + SPEED * speed + DIFFERENCE_TIME * driven
-    if worst := _worst(system, system.constraint_rate(evaluation, motion), weights, limit):
+    if worst := _worst(system, system.constraint_rate(evaluation, motion), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
-            "the joint and with the rate of its drive"
+            "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
         )
 
 
-def _worst(system: System, values: Array, weights: Array, limit: float) -> tuple[object, str] | None:
+def _worst(system: System, values: Array, limit: float) -> tuple[object, str] | None:
     """The joint with the largest of the values and what it says, if that is above a limit."""
-    sizes = np.abs(values * weights)
+    sizes = np.abs(values * system.constraint_weight)
     if sizes.max(initial=0.0) <= limit:
         return None
     row = int(np.argmax(sizes))

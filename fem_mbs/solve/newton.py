@@ -1,19 +1,26 @@
-"""Newton's method for a residual and an iteration matrix; it knows no time."""
+"""Newton's method and its variants for a residual and an iteration matrix; it knows no time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.errors import FemMbsError, ModelError, MotionError
 from fem_mbs.model import number, shown
 
 Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
 Linearization = TypeVar("Linearization")
 
+MATRICES = ("exact", "without_tangent_operator", "simplified")
 SAFETY = 100.0
+SLOW = 0.1
+"""A kept factorisation is given up if a correction leaves more than this share of the residual."""
+ARMIJO = 0.1
+"""A damped correction has to take away this part of what it takes away in the linear model."""
+SHORTEST = 2.0**-10
+"""Shortest share of a correction that the line search tries."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +38,23 @@ class Newton:
         A correction below this (lengths divided by the extent, angles in rad) is rounding, and ends the iteration.
     max_iterations : int
         Iterations before the step counts as failed.
+    matrix : {"exact", "without_tangent_operator", "simplified"}
+        Iteration matrix of a time step: the derivative of the equations; the same with ``T = I``; or inertia and
+        constraints alone, for systems that are not stiff (Arnold, Cardona, Bruels 2015, section 3.5).
+    modified : bool
+        Keep the factorised matrix over iterations and steps until it converges too slowly.
+    line_search : bool
+        Shorten corrections that do not bring the solution nearer: Armijo's rule for the norm of the next correction
+        with the same matrix, which no units or scalings of the equations affect.
     """
 
     force_tolerance: float = 1e-8
     constraint_tolerance: float = 1e-11
     correction_tolerance: float = 1e-13
     max_iterations: int = 12
+    matrix: str = "exact"
+    modified: bool = False
+    line_search: bool = False
 
     def __post_init__(self) -> None:
         for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
@@ -45,6 +63,13 @@ class Newton:
             raise ModelError(
                 f"Newton: max_iterations must be a whole number of at least 1, received {shown(self.max_iterations)}"
             )
+        if self.matrix not in MATRICES:
+            raise ModelError(
+                f"Newton: matrix must be one of {', '.join(map(repr, MATRICES))}, received {shown(self.matrix)}"
+            )
+        for name in ("modified", "line_search"):
+            if not isinstance(getattr(self, name), bool):
+                raise ModelError(f"Newton: {name} must be True or False, received {shown(getattr(self, name))}")
 
 
 class Problem(Protocol[Unknown, Value, Linearization]):
@@ -62,8 +87,10 @@ class Problem(Protocol[Unknown, Value, Linearization]):
         """The factorised iteration matrix."""
         ...
 
-    def correct(self, unknown: Unknown, value: Value, linearization: Linearization) -> tuple[Unknown, float]:
-        """The unknown after one linear solve, and the relative size of the correction."""
+    def correct(
+        self, unknown: Unknown, value: Value, linearization: Linearization, share: float
+    ) -> tuple[Unknown, float]:
+        """The unknown after a share of the correction, and the relative size of the whole correction."""
         ...
 
 
@@ -76,12 +103,13 @@ class Report(Generic[Value]):
     evaluations: int = 0
     factorizations: int = 0
     history: list[float] = field(default_factory=list)
-
-    def add(self, value: Value, residual: float) -> None:
-        """Count an evaluation."""
-        self.value = value
-        self.evaluations += 1
-        self.history.append(residual)
+    problem: Any = None
+    unknown: Any = None
+    """The solution."""
+    linearization: Any = None
+    """The last factorised matrix, which the modified method goes on with; None if the first guess was the solution."""
+    complete: bool = True
+    """Whether ``value`` is at the solution, not at what was corrected once more."""
 
 
 class NotConvergedError(FemMbsError):
@@ -93,14 +121,17 @@ class NotConvergedError(FemMbsError):
 
 
 def solve(
-    problem: Problem[Unknown, Value, Linearization], unknown: Unknown, options: Newton
+    problem: Problem[Unknown, Value, Linearization],
+    unknown: Unknown,
+    options: Newton,
+    kept: Linearization | None = None,
 ) -> tuple[Unknown, Report[Value]]:
     """Solve a problem from a first guess.
 
     The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same
     contraction brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends
     the iteration. With a kept factorisation the contraction is that of the iteration before, so the prediction is
-    ``r^2/r_before``.
+    ``r^2/r_before``. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
 
     Raises
     ------
@@ -108,31 +139,65 @@ def solve(
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = (options.force_tolerance, options.constraint_tolerance)
-    before = (0.0, 0.0)
-    linearization: Linearization | None = None
-    report: Report[Value] | None = None
+    before: tuple[float, ...] = (0.0, 0.0)
+    value = problem.evaluate(unknown)
+    report = Report(value, evaluations=1, problem=problem, linearization=kept if options.modified else None)
     while True:
-        value = problem.evaluate(unknown)
         size = problem.size(value)
-        if report is None:
-            report = Report(value)
-        report.add(value, max(size))
+        report.value = value
+        report.history.append(max(size))
         if _below(size, tolerances):
-            return unknown, report
+            break
         if not sum(size) < float("inf"):
             raise NotConvergedError("the residual is not finite", report)
         if report.iterations == options.max_iterations:
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report)
-        predicted = tuple(SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True))
-        last = linearization is not None and _below(predicted, tolerances)
-        if linearization is None or not last:
-            linearization = problem.linearize(unknown, value)
+        predicted = [SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)]
+        last = _below(predicted, tolerances)
+        fast = _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
+        keep = last or (options.modified and (fast or report.iterations == 0))
+        if report.linearization is None or not keep:
+            report.linearization = problem.linearize(unknown, value)
             report.factorizations += 1
-        unknown, correction = problem.correct(unknown, value, linearization)
+        corrected, correction = problem.correct(unknown, value, report.linearization, 1.0)
         report.iterations += 1
         if last or correction <= options.correction_tolerance:
-            return unknown, report
+            unknown, report.complete = corrected, False
+            break
+        if options.line_search:
+            unknown, value = _search(problem, unknown, value, corrected, correction, report, options)
+        else:
+            unknown = corrected
+            value = problem.evaluate(unknown)
+            report.evaluations += 1
         before = size
+    report.unknown = unknown
+    return unknown, report
+
+
+def _search(
+    problem: Problem[Unknown, Value, Linearization],
+    unknown: Unknown,
+    value: Value,
+    corrected: Unknown,
+    correction: float,
+    report: Report[Value],
+    options: Newton,
+) -> tuple[Unknown, Value]:
+    """The longest of halved corrections after which the next one is shorter, and the equations there."""
+    share = 1.0
+    while share >= SHORTEST:
+        try:
+            trial = problem.evaluate(corrected)
+            report.evaluations += 1
+            _, rest = problem.correct(corrected, trial, report.linearization, 0.0)
+            if rest <= max((1.0 - ARMIJO * share) * correction, options.correction_tolerance):
+                return corrected, trial
+        except MotionError:  # a body in an impossible place
+            pass
+        share *= 0.5
+        corrected, _ = problem.correct(unknown, value, report.linearization, share)
+    raise NotConvergedError(f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer", report)
 
 
 def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:

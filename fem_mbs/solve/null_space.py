@@ -1,7 +1,8 @@
-"""Null spaces of the equations of motion, for whatever units, sizes and masses a model has.
+"""Null spaces of the equations of motion and of rest, for whatever units, sizes and masses a model has.
 
 ``[[M, B^T], [B, 0]]`` with a positive semidefinite ``M`` is singular for two independent reasons: motions without mass,
-``M v = 0`` and ``B v = 0``, and combinations of constraint equations that vanish, ``B^T l = 0``.
+``M v = 0`` and ``B v = 0``, and combinations of constraint equations that vanish, ``B^T l = 0``. The same holds for the
+stiffness in place of the mass: then the motions are those without resistance.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ SHIFT = 1e-13
 ITERATIONS = 3
 MASSLESS = 1e-12
 """A motion has no mass below this share of the mass that moves with it."""
+SLACK = 1e-14
+"""A motion has no stiffness below this share of that which its nodes feel: rounding makes up to 2e-15 of it."""
 REPEATED = 1e-10
 """Equations repeat each other if their combination vanishes to this relative size."""
 COUNTS = (8, 64, 512)
@@ -31,13 +34,13 @@ class NullSpaces(NamedTuple):
     units: Array
     """Units ``(n,)`` of the unknowns."""
     motions: Array
-    """Orthonormal basis ``(n, r)`` of the motions without mass."""
+    """Orthonormal basis ``(n, r)`` of the motions without mass, or without stiffness."""
     repeated: Array
     """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
 
 
-def null_spaces(M: csc_array, B: csc_array) -> NullSpaces:
-    """Motions without mass and repeated equations.
+def null_spaces(M: csc_array, B: csc_array, tolerance: float = MASSLESS) -> NullSpaces:
+    """Motions without mass and repeated equations; with a stiffness for ``M``, motions without resistance.
 
     They come from inverse iteration on the whole matrix, made dimensionless and shifted to be quasi-definite, followed
     by a singular value decomposition on the small subspaces, which does not square small numbers. At most
@@ -56,7 +59,7 @@ def null_spaces(M: csc_array, B: csc_array) -> NullSpaces:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
             vectors, _ = np.linalg.qr(solve(vectors))
-        motions = _null_vectors(vstack([M, B]), vectors[:n], MASSLESS)
+        motions = _null_vectors(vstack([M, B]), vectors[:n], tolerance)
         repeated = _null_vectors(B.T, vectors[n:], REPEATED)
         if motions.shape[1] + repeated.shape[1] < count:
             break

@@ -1,8 +1,9 @@
-"""Say which nodes can move without mass and which joints repeat each other, in the words of the model."""
+"""Say which nodes can move without mass or resistance and which joints repeat each other, in the words of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -10,7 +11,7 @@ from scipy.sparse.linalg import norm
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.solve.null_space import COUNTS, null_spaces
+from fem_mbs.solve.null_space import COUNTS, MASSLESS, SLACK, null_spaces
 from fem_mbs.system import System
 
 SMALL = 1e-6
@@ -27,21 +28,48 @@ def explain_singular(system: System, values: Array, when: str) -> None:
 
 def describe_singular(system: System, values: Array, when: str) -> str:
     """What makes ``[[M, B^T], [B, 0]]`` with these stored values singular; empty if it is regular."""
+    found = _causes(system, values, MASSLESS)
+    return "\n".join(filter(None, (_move_without_mass(system, found.motions, when), *_joints(system, found, when))))
+
+
+def describe_mechanism(system: System, values: Array, R: Array, when: str) -> str:
+    """What makes ``[[K, B^T], [B, 0]]`` with these stored values singular at rotations ``R``; empty if it is regular.
+
+    ``K`` may be scaled, but not the equations of one node against each other.
+    """
+    found = _causes(system, values, SLACK)
+    moving = _move_without_resistance(system, found.motions, R, when)
+    return "\n".join(filter(None, (moving, *_joints(system, found, when))))
+
+
+class _Causes(NamedTuple):
+    """What makes a matrix singular."""
+
+    motions: dict[int, Array]
+    """Motions ``(6, r)`` of each node that has any, in its body frame."""
+    void: IntArray
+    """Equations that act on nothing."""
+    acting: IntArray
+    """All other equations."""
+    repeated: Array
+    """Basis of the combinations of these that vanish."""
+
+
+def _causes(system: System, values: Array, tolerance: float) -> _Causes:
     matrix, n = system.solver.matrix(values), system.n_free
     M, B = matrix[:n, :n], matrix[n:, :n]
     # unknowns in no equation and equations without unknowns are told apart, however many there are
     idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
     void = norm(B, axis=1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy])
+    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], tolerance)
     free = np.flatnonzero(system.equation >= 0)
     blocks = _blocks(system.n, free[idle], free[busy], np.where(np.abs(motions) > SMALL, units[:, None] * motions, 0.0))
-    messages = (
-        _move_without_mass(system, blocks, when),
-        _void(system, np.flatnonzero(void), when),
-        _repeated(system, acting, repeated, when),
-    )
-    return "\n".join(filter(None, messages))
+    return _Causes(blocks, np.flatnonzero(void), acting, repeated)
+
+
+def _joints(system: System, found: _Causes, when: str) -> tuple[str, str]:
+    return _void(system, found.void, when), _repeated(system, found.acting, found.repeated, when)
 
 
 def _blocks(n: int, idle: IntArray, busy: IntArray, motions: Array) -> dict[int, Array]:
@@ -68,6 +96,19 @@ def _move_without_mass(system: System, motions: dict[int, Array], when: str) -> 
         f"the accelerations {when} are not unique: {_listed(names, ', ')} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
         "model.fix(node, translation=..., rotation=...)"
+    )
+
+
+def _move_without_resistance(system: System, motions: dict[int, Array], R: Array, when: str) -> str:
+    if not motions:
+        return ""
+    names = []
+    for row, motion in motions.items():
+        ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
+        names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
+    return (
+        f"the equilibrium {when} is not unique: {_listed(names, ', ')} without resistance. Hold a node with "
+        "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
     )
 
 

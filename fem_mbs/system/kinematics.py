@@ -21,6 +21,7 @@ class R3xSO3:
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     group = r3xso3
+    coupled = False
     bracket = staticmethod(r3xso3.bracket)
     inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
@@ -53,12 +54,11 @@ class R3xSO3:
         return _rotate(R, A)
 
     @staticmethod
-    def derivatives(V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against the body increment, where ``delta v = gamma P^-1 T delta``."""
-        dV, dA = gamma * T, beta * T
-        # T is block diagonal: its upper right block is zero and can be overwritten
-        dV[:, :3, 3:] = so3.skew(V[:, :3])
-        dA[:, :3, 3:] = so3.skew(A[:, :3])
+    def derivatives(V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
+        """Derivatives of ``V`` and ``A`` against the body increment: ``P`` turns with it."""
+        dV, dA = dv.copy(), dvdot.copy()
+        dV[:, :3, 3:] += so3.skew(V[:, :3])
+        dA[:, :3, 3:] += so3.skew(A[:, :3])
         return dV, dA
 
 
@@ -66,6 +66,7 @@ class SE3:
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     group = se3
+    coupled = True
     bracket = staticmethod(se3.bracket)
     inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
@@ -99,11 +100,11 @@ class SE3:
         return result
 
     @staticmethod
-    def derivatives(V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against the body increment, where ``delta v = gamma T delta``."""
-        dV, dA = gamma * T, beta * T
-        dA[:, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
-        return dV, dA
+    def derivatives(V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
+        """Derivatives of ``V`` and ``A`` against the body increment: ``A`` has ``Omega x U``."""
+        dA = dvdot.copy()
+        dA[:, :3] += so3.skew(V[:, 3:]) @ dv[:, :3] - so3.skew(V[:, :3]) @ dv[:, 3:]
+        return dv, dA
 
 
 def _rotate(R: Array, d: Array) -> Array:
@@ -161,9 +162,9 @@ class Kinematics:
         """Matrices of the Lie bracket of the groups, ``(n, 6, 6)``."""
         return self._each("bracket", v)  # type: ignore[no-any-return]
 
-    def derivatives(self, V: Array, A: Array, T: Array, gamma: float, beta: float) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against body increments for ``delta v = gamma P^-1 T delta`` and so on."""
-        return self._each("derivatives", V, A, T, gamma, beta)  # type: ignore[no-any-return]
+    def derivatives(self, V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
+        """Derivatives of ``V`` and ``A`` against body increments from those of ``P v`` and ``P vdot``, (n, 6, 6)."""
+        return self._each("derivatives", V, A, dv, dvdot)  # type: ignore[no-any-return]
 
     def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
         """Increments with ``q0 exp(D) = q1``, ``(n, 6)``."""

@@ -8,7 +8,7 @@ banded factorisation is several times faster than a general sparse one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from scipy.linalg import lapack
@@ -49,10 +49,12 @@ def make_solver(rows: IntArray, columns: IntArray, size: int) -> LinearSolver:
     if size <= DENSE_SIZE:
         return DenseSolver(rows, columns, size)
     inside = (rows >= 0) & (columns >= 0)
-    pattern = csc_array((np.ones(inside.sum(), np.int8), (rows[inside], columns[inside])), shape=(size, size))
+    i, j = rows[inside], columns[inside]
+    # both triangles, where the pattern itself is not symmetric
+    pattern = csc_array((np.ones(2 * len(i), np.int8), (np.append(i, j), np.append(j, i))), shape=(size, size))
     place = np.empty(size, np.intp)
     place[reverse_cuthill_mckee(pattern.tocsr(), symmetric_mode=True)] = np.arange(size)
-    width = int(np.abs(place[rows[inside]] - place[columns[inside]]).max(initial=0))
+    width = int(np.abs(place[i] - place[j]).max(initial=0))
     if width <= BAND_WIDTH:
         return BandedSolver(rows, columns, size, place, width)
     return SparseSolver(rows, columns, size)
@@ -126,6 +128,12 @@ class SparseSolver:
     def matrix(self, values: Array) -> csc_array:
         """Sparse matrix; see :class:`LinearSolver`."""
         return csc_array((values, self._rows, self._starts), shape=(self.size, self.size))
+
+
+def sums(slots: IntArray, values: Array, size: int) -> Array:
+    """Sums of the values that share a slot."""
+    # the stubs say integers even where there are weights
+    return cast(Array, np.bincount(slots, values, minlength=size))
 
 
 def _refuse_singular(info: int) -> None:

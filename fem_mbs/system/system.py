@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple, cast
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Energy, Model, Motion, Node, extent, instance
 from fem_mbs.system.kinematics import Kinematics
-from fem_mbs.system.linear import Solve, make_solver
+from fem_mbs.system.linear import Solve, make_solver, sums
 from fem_mbs.system.numbering import ConstraintRows, free_components, number_constraints, triplets
+from fem_mbs.system.stabilized import StabilizedMatrix
 
 _EMPTY = np.empty(0)
 _TINY = float(np.finfo(float).tiny)
@@ -60,6 +62,8 @@ class System:
         Equation number of each body component, -1 where it is fixed.
     size : int
         Number of equations, ``m`` constraint equations last.
+    velocities : (n, 6)
+        Initial velocities as the user gave them: world frame, angular ones in the body frame.
     constraint_owner : list of (Constraint, str)
         The constraint each constraint equation belongs to, and the name of the equation.
     length : float
@@ -80,6 +84,7 @@ class System:
         self.kinematics = Kinematics([node.group for node in self.nodes])
         self.x0 = np.array([node.position for node in self.nodes])
         self.R0 = np.array([node.rotation for node in self.nodes])
+        self.velocities = np.array([[*node.velocity, *node.angular_velocity] for node in self.nodes])
         self.length = extent(self.nodes) or 1.0
         self.increment_weight = np.repeat([1.0 / self.length, 1.0], 3)
         self.free = free_components(self.nodes)
@@ -98,9 +103,14 @@ class System:
         self.constraint_owner = numbers.owner
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
         self._constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
-        pattern = triplets(self.batches, self.constraint_batches, self.equation, self.n_free)
-        self._force_slots, self._force_entries = pattern.force_slots, pattern.force_entries
-        self.solver = make_solver(pattern.rows, pattern.columns, self.size)
+        self._pattern = triplets(self.batches, self.constraint_batches, self.equation, self.n_free)
+        self._force_slots, self.force_entries = self._pattern.force_slots, self._pattern.force_entries
+        self.solver = make_solver(self._pattern.rows, self._pattern.columns, self.size)
+
+    @cached_property
+    def stabilized(self) -> StabilizedMatrix:
+        """Pattern and solver of the stabilised index-2 equations."""
+        return StabilizedMatrix(self._pattern, self.n_free, self.m)
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -113,9 +123,12 @@ class System:
         """What elements see of a state."""
         return Motion(t, x, R, *self.kinematics.motion(R, v, vdot), self.gravity)
 
-    def prescribe(self, t: float) -> Prescribed:
-        """Loads and drives at time ``t``."""
-        return Prescribed([b.at(t) for b in self.batches], [b.at(t) for b in self.constraint_batches])
+    def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
+        """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
+        elements = [b.at(t) for b in self.batches]
+        if factor != 1.0:
+            elements = [b.scaled(data, factor) for b, data in zip(self.batches, elements, strict=True)]
+        return Prescribed(elements, [b.at(t) for b in self.constraint_batches])
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual and constraints of a motion."""
@@ -134,13 +147,17 @@ class System:
             gradients.append(gradient)
             constraint_contexts.append(context)
         flat = np.concatenate([_EMPTY, *forces])
-        force = _sums(self._force_slots, flat, 6 * self.n)
+        force = sums(self._force_slots, flat, 6 * self.n)
         constraint = np.concatenate([_EMPTY, *constraints])
         return Evaluation(force, constraint, _largest(flat), contexts, gradients, constraint_contexts, multipliers)
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
-        return np.concatenate([force_factor * evaluation.force[self._free_rows], evaluation.constraint])
+        return np.concatenate([force_factor * self.free_part(evaluation.force), evaluation.constraint])
+
+    def free_part(self, force: Array) -> Array:
+        """The free ones ``(n_free,)`` of body components ``(6 n,)``."""
+        return force[self._free_rows]
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
@@ -151,8 +168,8 @@ class System:
         constraint = np.abs(evaluation.constraint * self.constraint_weight).max(initial=0.0)
         return float(force.max()), float(constraint)
 
-    def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
-        """Stored values of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``.
+    def entries(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
+        """Entries of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``, those of the forces first.
 
         ``dV``, ``dA`` (n, 6, 6) are the derivatives of body velocities and accelerations against body increments.
         """
@@ -164,25 +181,46 @@ class System:
             self.constraint_batches, evaluation.constraint_contexts, self._constraint_slices, strict=True
         ):
             blocks.append(constraint_batch.stiffness(context, evaluation.multipliers[rows]).ravel())
-        return self._assemble(blocks, evaluation.gradients, force_factor)
+        return self._entries(blocks, evaluation.gradients, force_factor)
 
-    def mass_matrix(self, evaluation: Evaluation) -> Array:
-        """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
+    def inertia_entries(self, evaluation: Evaluation, dA: Array, force_factor: float = 1.0) -> Array:
+        """Entries of ``[[force_factor M dA, B^T], [B, 0]]``."""
         none = np.zeros((self.n, 6, 6))
         # K + M dA with a power of two so large that the rounding of K does not reach M
-        huge = none + _HUGE * np.eye(6)
+        huge = _HUGE * dA
         blocks = [
             (batch.tangent(context, none, huge) - batch.tangent(context, none, none)).ravel() / _HUGE
             for batch, context in zip(self.batches, evaluation.contexts, strict=True)
         ]
         blocks.extend(np.zeros(36 * b.nodes.size * b.nodes.shape[1]) for b in self.constraint_batches)
-        return self._assemble(blocks, evaluation.gradients)
+        return self._entries(blocks, evaluation.gradients, force_factor)
 
-    def _assemble(self, blocks: list[Array], gradients: list[Array], force_factor: float = 1.0) -> Array:
+    def inertia_force(self, motion: Motion, prescribed: Prescribed, d: Array) -> Array:
+        """``M d`` in body components ``(6 n,)`` of a body increment ``(n, 6)``."""
+        rest = Motion(motion.t, motion.x, motion.R, np.zeros_like(d), _HUGE * d, np.zeros(3))
+        forces = [
+            batch.force(rest, data)[0].ravel() for batch, data in zip(self.batches, prescribed.elements, strict=True)
+        ]
+        flat = np.concatenate([_EMPTY, *forces])
+        return sums(self._force_slots[: len(flat)], flat, 6 * self.n) / _HUGE
+
+    def _entries(self, blocks: list[Array], gradients: list[Array], force_factor: float = 1.0) -> Array:
         flat = [gradient.ravel() for gradient in gradients]
         values = np.concatenate([_EMPTY, *blocks, *flat, *flat])
-        values[: self._force_entries] *= force_factor
-        return _sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
+        values[: self.force_entries] *= force_factor
+        return values
+
+    def assemble(self, entries: Array) -> Array:
+        """Stored values of the matrix with these entries."""
+        return sums(self.solver.slots, entries, self.solver.storage + 1)[:-1]
+
+    def iteration_matrix(self, evaluation: Evaluation, dV: Array, dA: Array, force_factor: float) -> Array:
+        """Stored values of the matrix of :meth:`entries`."""
+        return self.assemble(self.entries(evaluation, dV, dA, force_factor))
+
+    def mass_matrix(self, evaluation: Evaluation) -> Array:
+        """Stored values of ``[[M, B^T], [B, 0]]`` in body components."""
+        return self.assemble(self.inertia_entries(evaluation, np.tile(np.eye(6), (self.n, 1, 1))))
 
     def factor(self, values: Array) -> Solve:
         """Factor a matrix of stored values."""
@@ -210,7 +248,7 @@ class System:
         ]
         flat = np.concatenate([_EMPTY, *forces])
         slots = self._force_slots[len(self._force_slots) - len(flat) :]
-        force: Array = _sums(slots, flat, 6 * self.n) * self._free_weight
+        force: Array = sums(slots, flat, 6 * self.n) * self._free_weight
         return force.reshape(self.n, 6)
 
     def gradients_times(self, gradients: list[Array], blocks: Array) -> list[Array]:
@@ -222,7 +260,7 @@ class System:
 
     def gradient_matrix(self, gradients: list[Array]) -> csc_array:
         """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
-        stored = self._assemble([np.zeros(self._force_entries)], gradients)
+        stored = self.assemble(self._entries([np.zeros(self.force_entries)], gradients))
         return csc_array(self.solver.matrix(stored)[self.n_free :, : self.n_free])
 
     def rate_gradients(self, evaluation: Evaluation, motion: Motion) -> list[Array]:
@@ -261,12 +299,6 @@ def _largest(values: Array) -> Array:
     """Largest absolute force and moment ``(2,)`` of values that come in sixes."""
     largest: Array = np.abs(values).reshape(-1, 6).max(axis=0, initial=0.0).reshape(2, 3).max(axis=1)
     return largest
-
-
-def _sums(slots: IntArray, values: Array, size: int) -> Array:
-    """Sums of the values that share a slot."""
-    # the stubs say integers even where there are weights
-    return cast(Array, np.bincount(slots, values, minlength=size))
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:

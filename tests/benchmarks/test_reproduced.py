@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from examples import reproduce_2015 as script
+from fem_mbs.analysis import error_constants, fitted_order, power_norms
+from fem_mbs.integrate import chung_hulbert
 
 LEVELS = {  # largest Phi and B v at h = 1 ms over a second: the paper's, or ours where ours is larger
     ("R3xSO3", "index3"): 0.033,
@@ -26,14 +28,14 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float, 
 
 @pytest.mark.parametrize(("rho", "n", "norm"), [(0.6, 3, 7.4), (0.9, 14, 34.3)])
 def test_overshoot(rho: float, n: int, norm: float) -> None:
-    powers = script.norms(rho, 200)
-    assert (powers.argmax() + 1, round(powers.max(), 1)) == (n, norm)
+    norms = power_norms(chung_hulbert(rho), 200)
+    assert (norms.argmax(), round(norms.max(), 1)) == (n, norm)
 
 
 @pytest.mark.parametrize(("rho", "n", "value"), [(0.6, 3, 6.8), (0.9, 15, 31.9), (0.99, 161, 334.3)])
 def test_error_constants(rho: float, n: int, value: float) -> None:
     """The printed values leave out the factor ``C_q`` of eq. 53."""
-    constants = np.abs([script.error_constant(k, rho) for k in range(1000)]) / abs(script.chung_hulbert(rho).C_q)
+    constants = np.abs(error_constants(chung_hulbert(rho), 1000) / chung_hulbert(rho).C_q)
     assert (constants.argmax(), round(constants.max(), 1)) == (n, value)
 
 
@@ -43,7 +45,7 @@ def test_rheonomic_test_has_the_error_of_the_formula(rho: float, h: float) -> No
     """With ``C_q``, and to rounding: ``Phi`` to 1e-16 is a multiplier to 1e-16/h^2, amplified by ``T_inf``."""
     n = np.arange(61)
     error = (-h * n - script.multipliers(script.rheonomic(), h, 60, rho=rho)) / h
-    np.testing.assert_allclose(error, script.error_constant(n, rho), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(error, error_constants(chung_hulbert(rho), 60), rtol=0, atol=1e-6)
 
 
 def test_perturbed_start_has_no_error_in_the_rheonomic_test() -> None:
@@ -98,14 +100,14 @@ def test_projection(numbers: dict[str, tuple[float, float]]) -> None:
 def test_orders(case: str) -> None:
     """Order 2, but for the transients on R3xSO3 that the consistent start leaves in the multipliers."""
     errors = script.study(case)
-    orders = [script.order(script.STUDY[2:], row[2:]) for row in errors]
+    orders = [fitted_order(script.STUDY[2:], row[2:]) for row in errors]
     expected = np.full(6, 2.0)
     if script.CASES[case] == ("R3xSO3", "index3", "consistent"):
         expected[2] = 1.0
     if script.CASES[case] == ("R3xSO3", "index2", "consistent"):
         # Fig. 11: slope 2 for large steps, towards 1 below 0.25 ms
         assert np.log2(errors[2, -2] / errors[2, -1]) < 1.5
-        orders[2] = script.order(script.STUDY[1:4], errors[2, 1:4])
+        orders[2] = fitted_order(script.STUDY[1:4], errors[2, 1:4])
     np.testing.assert_allclose(orders, expected, atol=0.1)
 
 
@@ -119,8 +121,8 @@ def test_index_2_and_index_3_coincide_on_se3() -> None:
 def test_projection_costs_an_order() -> None:
     """[B] Fig. 2, right."""
     before, over_all = script.projection_study()
-    assert script.order(script.STUDY[2:], before[1:]) == pytest.approx(2.0, abs=0.1)
-    assert script.order(script.STUDY[2:], over_all[1:]) == pytest.approx(1.0, abs=0.12)
+    assert fitted_order(script.STUDY[2:], before[1:]) == pytest.approx(2.0, abs=0.1)
+    assert fitted_order(script.STUDY[2:], over_all[1:]) == pytest.approx(1.0, abs=0.12)
 
 
 @pytest.mark.slow

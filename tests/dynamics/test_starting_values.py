@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from catalogue import GROUPS
+from models import FORMULATIONS, machine
 from motions import fitted_order
-from test_index2 import machine
 
 import fem_mbs as mbs
 from examples.reproduce_2015 import run_top, top
@@ -16,7 +16,6 @@ from fem_mbs.integrate import chung_hulbert
 from fem_mbs.solve import accelerations
 
 SHIFT = chung_hulbert(0.9).shift
-FORMULATIONS = ("index3", "index2")
 
 
 def perturbed(system: mbs.System, h: float, formulation: str = "index3") -> mbs.State:

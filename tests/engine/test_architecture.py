@@ -18,6 +18,8 @@ LAYERS = {
     "result": BASE | {"fem_mbs.result", "fem_mbs.solve", "fem_mbs.system", "fem_mbs.model", "fem_mbs.lie"},
     "io": BASE | {"fem_mbs.io", "fem_mbs.result", "fem_mbs.system", "fem_mbs.model", "fem_mbs.lie"},
     "integrate": BASE | {f"fem_mbs.{layer}" for layer in ("integrate", "result", "solve", "system", "model", "lie")},
+    "modal": BASE | {f"fem_mbs.{layer}" for layer in ("modal", "result", "solve", "system", "model", "lie")},
+    "analysis": BASE | {f"fem_mbs.{layer}" for layer in ("analysis", "integrate", "result", "system", "model", "lie")},
 }
 """What each package of the engine may import."""
 

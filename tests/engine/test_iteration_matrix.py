@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from catalogue import COUPLED, EVERYTHING, GROUPS, build
-from motions import assert_columns_close, derivative, random_motion
+from motions import assert_columns_close, derivative, increment_derivative, random_motion
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -20,7 +20,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpinUp,
 )
-from fem_mbs.integrate import chung_hulbert
 from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.lie import so3
 
@@ -28,14 +27,23 @@ H = 0.5
 """A long step makes stiffness, damping and mass weigh alike in the matrix."""
 
 
-def random_step(system: mbs.System, seed: int) -> tuple[Index3Problem, tuple[Array, Array]]:
+METHODS = {
+    "Lie group": mbs.GeneralizedAlpha(0.8),
+    "conformal rotation vector": mbs.UpdatedLagrangian(0.8),
+    "rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
+}
+
+
+def random_step(
+    system: mbs.System, seed: int, method: mbs.GeneralizedAlpha = METHODS["Lie group"]
+) -> tuple[Index3Problem, tuple[Array, Array]]:
     """A step from a random state, and a trial increment that turns every node by about half a radian."""
     rng = np.random.default_rng(seed + 100)
     motion = random_motion(system, seed)
     v, vdot, a = rng.normal(size=(3, system.n, 6))
     state = mbs.State(0.2, motion.x, motion.R, v, vdot, a, rng.normal(size=system.m))
     D = np.where(system.free, 0.3 * rng.normal(size=(system.n, 6)), 0.0)
-    return Index3Problem(system, state, H, chung_hulbert(0.8)), (D, 3.0 * rng.normal(size=system.m))
+    return Index3Problem(system, state, H, method), (D, 3.0 * rng.normal(size=system.m))
 
 
 def equations(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
@@ -46,20 +54,15 @@ def equations(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
 
 
 def differences(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
-    """Derivative of the equations against body increments and ``h^2 lambda``, by differences.
-
-    A body increment ``d`` after the trial is ``T^-1 d`` before it, in the components of the group.
-    """
+    """Derivative of the equations against body increments and ``h^2 lambda``, by differences."""
     system, step = problem.system, 1e-5
     D, multipliers = unknown
-    R = problem.evaluate(unknown).motion.R
-    inverse_tangent = system.kinematics.inverse_tangent(D)
+    T = increment_derivative(problem, D)
     columns = []
     for index in np.argwhere(system.free):
         d = np.zeros((system.n, 6))
         d[tuple(index)] = step
-        dD = system.kinematics.from_body(R, d)
-        dD = np.matvec(inverse_tangent, dD)
+        dD = np.matvec(T, d)
         ahead, behind = (equations(problem, (D + s * dD, multipliers)) for s in (1.0, -1.0))
         columns.append((ahead - behind) / (2 * step))
     for unit in step * np.eye(system.m):
@@ -70,11 +73,8 @@ def differences(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
 
 def matrix(problem: Index3Problem, unknown: tuple[Array, Array]) -> Array:
     system = problem.system
-    trial = problem.evaluate(unknown)
-    motion = trial.motion
-    T = system.kinematics.inverse_tangent(unknown[0])
-    dV, dA = system.kinematics.derivatives(motion.V, motion.A, T, problem.gamma, problem.beta)
-    return np.asarray(system.solver.matrix(system.iteration_matrix(trial.evaluation, dV, dA, H * H)).toarray())
+    entries, _ = problem.entries(unknown, problem.evaluate(unknown))
+    return np.asarray(system.solver.matrix(system.assemble(entries)).toarray())
 
 
 def everything(group: str) -> mbs.Model:
@@ -111,20 +111,22 @@ def test_matrix_is_the_derivative_for_each_part(name: str, group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", range(3))
-def test_matrix_is_the_derivative_for_a_whole_model(group: str, seed: int) -> None:
-    problem, unknown = random_step(mbs.System(everything(group)), seed)
+def test_matrix_is_the_derivative_for_a_whole_model(group: str, seed: int, method: str) -> None:
+    problem, unknown = random_step(mbs.System(everything(group)), seed, METHODS[method])
     assert_columns_close(matrix(problem, unknown), differences(problem, unknown))
 
 
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("group", GROUPS)
-def test_correction_solves_the_linearised_equations(group: str) -> None:
-    """Newton's correction in the group's own increments removes the residual to first order."""
-    problem, (D, multipliers) = random_step(mbs.System(everything(group)), 2)
+def test_correction_solves_the_linearised_equations(group: str, method: str) -> None:
+    """Newton's correction in the method's own increments removes the residual to first order."""
+    problem, (D, multipliers) = random_step(mbs.System(everything(group)), 2, METHODS[method])
     before = equations(problem, (D, multipliers))
     trial = problem.evaluate((D, multipliers))
     linearization = problem.linearize((D, multipliers), trial)
-    (D1, multipliers1), _ = problem.correct((D, multipliers), trial, linearization)
+    (D1, multipliers1), _ = problem.correct((D, multipliers), trial, linearization, 1.0)
     assert not (D1 - D)[~problem.system.free].any()
 
     def along(s: float) -> Array:

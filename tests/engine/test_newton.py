@@ -1,13 +1,20 @@
-"""Newton's method on small problems of its own: quadratic, honest about failure, frugal with matrices."""
+"""Newton's method and its variants: quadratic, honest about failure, frugal with matrices, one solution for all."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 import pytest
+from catalogue import GROUPS
+from models import FORMULATIONS, METHODS, machine
+from motions import fitted_order
 
 import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.solve import Newton, NotConvergedError, newton_solve
 
 
@@ -30,8 +37,8 @@ class Root:
         self.linearized.append(x)
         return 2.0 * x
 
-    def correct(self, x: float, value: float, slope: float) -> tuple[float, float]:
-        return x - value / slope, abs(value / slope)
+    def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
+        return x - share * value / slope, abs(value / slope)
 
 
 def test_residuals_fall_quadratically() -> None:
@@ -71,7 +78,7 @@ def test_rounding_ends_the_iteration() -> None:
 
 def test_failure_tells_its_history() -> None:
     class Flat(Root):
-        def correct(self, x: float, value: float, slope: float) -> tuple[float, float]:
+        def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
             return x + 1.0, 1.0
 
     with pytest.raises(NotConvergedError, match="no convergence in 3 iterations") as failure:
@@ -93,3 +100,156 @@ def test_failure_tells_its_history() -> None:
 def test_options_must_be_positive(option: str) -> None:
     with pytest.raises(mbs.ModelError, match=f"Newton: {option} must be .*received 0"):
         Newton(**{option: 0})
+
+
+@dataclass
+class Scalar:
+    """Any equation of one unknown as a force, with a slope that need not be its derivative."""
+
+    equation: Callable[[float], float]
+    slope: Callable[[float], float]
+
+    def evaluate(self, x: float) -> float:
+        return self.equation(x)
+
+    def size(self, value: float) -> tuple[float, float]:
+        return abs(value), 0.0
+
+    def linearize(self, x: float, value: float) -> float:
+        return self.slope(x)
+
+    def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
+        return x - share * value / slope, abs(value / slope)
+
+
+def arctan() -> Scalar:
+    return Scalar(np.arctan, lambda x: 1.0 / (1.0 + x * x))
+
+
+def test_line_search_makes_a_diverging_iteration_converge() -> None:
+    """Full corrections of ``arctan(x) = 0`` grow from 1.4 on."""
+    with np.errstate(all="ignore"), pytest.raises(NotConvergedError):
+        newton_solve(arctan(), 3.0, Newton())
+    x, report = newton_solve(arctan(), 3.0, Newton(line_search=True))
+    assert abs(x) < 1e-8
+    assert report.evaluations > report.iterations + 1
+    assert (np.diff(report.history) < 0.0).all()
+
+
+def test_line_search_leaves_full_corrections_alone() -> None:
+    plain, searched = ((Root(), Newton(line_search=on)) for on in (False, True))
+    reports = [newton_solve(root, 3.0, options)[1] for root, options in (plain, searched)]
+    assert plain[0].evaluated == searched[0].evaluated and plain[0].linearized == searched[0].linearized
+    assert reports[0].history == reports[1].history and reports[0].evaluations == reports[1].evaluations
+
+
+def test_line_search_comes_back_from_impossible_places() -> None:
+    """``log(x) = 0`` from 3, where a full correction leads to a negative ``x``."""
+
+    def logarithm(x: float) -> float:
+        if x <= 0.0:
+            raise mbs.MotionError("there is no logarithm")
+        return float(np.log(x))
+
+    problem = Scalar(logarithm, lambda x: 1.0 / x)
+    with pytest.raises(mbs.MotionError):
+        newton_solve(problem, 3.0, Newton())
+    x, _ = newton_solve(problem, 3.0, Newton(line_search=True))
+    assert x == pytest.approx(1.0, abs=1e-8)
+
+
+def test_line_search_without_descent_tells_its_history() -> None:
+    """A slope of the wrong sign leads away from the solution, however short the correction."""
+    away = Scalar(lambda x: x, lambda x: -1.0)
+    with pytest.raises(NotConvergedError, match="no part of a correction above 1e-03 .* nearer") as failure:
+        newton_solve(away, 3.0, Newton(line_search=True))
+    assert failure.value.report is not None
+    assert failure.value.report.history == [3.0]
+    assert failure.value.report.evaluations == 12  # at the start and for shares of 1, 1/2, ... 1/1024
+
+
+def test_kept_matrix_serves_while_it_contracts() -> None:
+    """From 1.5 the slope of 3 leaves 6 percent of an error, from 3 the slope of 6 leaves half of it."""
+    near, far = Root(), Root()
+    x, report = newton_solve(near, 1.5, Newton(modified=True))
+    assert x == pytest.approx(np.sqrt(2.0), abs=1e-8)
+    assert near.linearized == [1.5] and report.factorizations == 1 < report.iterations
+    _, report = newton_solve(far, 3.0, Newton(modified=True))
+    assert 1 < report.factorizations == len(far.linearized) < report.iterations
+
+
+def test_matrix_of_the_last_problem_is_kept_and_replaced_if_it_is_bad() -> None:
+    _, first = newton_solve(Root(), 1.45, Newton(modified=True))
+    good, bad, full = Root(), Root(), Root()
+    _, report = newton_solve(good, 1.4, Newton(modified=True), kept=first.linearization)
+    assert report.factorizations == 0 and report.linearization == first.linearization
+    x, report = newton_solve(bad, 1.4, Newton(modified=True), kept=100.0)
+    assert x == pytest.approx(np.sqrt(2.0), abs=1e-8)
+    assert report.factorizations == 1 and report.linearization == 2.0 * bad.linearized[0]
+    newton_solve(full, 1.4, Newton(), kept=100.0)
+    assert full.linearized[0] == 1.4
+
+
+def test_modified_method_has_fewer_factorizations_than_steps() -> None:
+    """A slow motion, whose matrix hardly changes."""
+    runs = [mbs.simulate(machine("SE3"), 0.5, 0.005, method(Newton(modified=on))) for on in (False, True)]
+    assert runs[0].stats.factorizations >= len(runs[0].stats.newton_iterations) == 100
+    assert runs[1].stats.factorizations < 25
+    assert runs[1].stats.failed_steps == 0
+
+
+VARIANTS = {
+    "without T": Newton(matrix="without_tangent_operator"),
+    "simplified": Newton(matrix="simplified", max_iterations=30),
+    "modified": Newton(modified=True),
+    "line search": Newton(line_search=True),
+    "all of them": Newton(matrix="without_tangent_operator", modified=True, line_search=True, max_iterations=30),
+}
+
+
+def method(newton: Newton, formulation: str = "index3", name: str = "Lie group") -> mbs.GeneralizedAlpha:
+    return replace(METHODS[name], formulation=formulation, newton=newton)
+
+
+def turning(group: str) -> mbs.Model:
+    return machine(group, drive=lambda t: 20.0 * t * t)
+
+
+@cache
+def turned(group: str, formulation: str, name: str) -> mbs.Solution:
+    return mbs.simulate(turning(group), 0.2, 0.02, method(Newton(), formulation, name))
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_have_the_same_solution(variant: str, group: str, formulation: str, name: str) -> None:
+    """To the tolerances: 1e-8 of 80 N or N m, kept up for 0.2 s, moves sections of 0.03 kg m^2 by about 1e-7 rad, and
+    ``Phi`` = 2e-11 m weighs ``4 Phi/h^2`` = 2e-7 m/s^2 for bodies of 2 kg, several times over in the transient."""
+    full = turned(group, formulation, name)
+    run = mbs.simulate(turning(group), 0.2, 0.02, method(VARIANTS[variant], formulation, name))
+    assert run.stats.failed_steps == 0
+    for part, tolerance in {"x": 1e-7, "R": 1e-7, "v": 1e-5, "multipliers_all": 2e-5}.items():
+        np.testing.assert_allclose(getattr(run, part), getattr(full, part), rtol=0, atol=tolerance, err_msg=part)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("variant", ["without_tangent_operator", "simplified"])
+def test_matrices_differ_by_terms_that_vanish_with_the_step(variant: str, group: str, name: str) -> None:
+    """``T = I + O(h)``; in local coordinates it goes with two derivatives that cancel it. To the mass are added damping
+    times ``gamma h`` and stiffness times ``h^2`` (Arnold, Cardona, Bruels 2015, section 3.5)."""
+    system = mbs.System(turning(group))
+    state = mbs.simulate(turning(group), 0.1, 0.01).state(-1)
+
+    def matrix(h: float, kind: str) -> Array:
+        problem = Index3Problem(system, state, h, method(Newton(matrix=kind), name=name))
+        unknown = problem.guess()
+        entries, _ = problem.entries(unknown, problem.evaluate(unknown))
+        return np.asarray(system.solver.matrix(system.assemble(entries)).toarray())
+
+    steps = np.array([1e-3, 5e-4])
+    differences = [np.abs(matrix(h, variant) - matrix(h, "exact")).max() for h in steps]
+    order = 2 if variant == "without_tangent_operator" and name != "Lie group" else 1
+    assert fitted_order(steps, differences) == pytest.approx(order, abs=0.1)

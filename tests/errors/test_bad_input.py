@@ -136,7 +136,24 @@ NODE: dict[str, Case] = {
         lambda w: setattr(w.bob, "position", (0, 0, 0)),
         "node 'bob': position cannot be changed once the node is",
     ),
-    "pushed": (lambda w: setattr(w.bob, "velocity", (0, 0, 1)), "node 'bob': velocity cannot be changed"),
+    "turned": (lambda w: setattr(w.bob, "rotation", np.eye(3)), "node 'bob': rotation cannot be changed"),
+    "renamed": (lambda w: setattr(w.bob, "name", "tip"), "node 'bob': name cannot be changed"),
+    "pushed by text": (
+        lambda w: setattr(w.bob, "velocity", "fast"),
+        "node 'bob': velocity must be three numbers, received 'fast'",
+    ),
+    "spun by nan": (
+        lambda w: setattr(w.bob, "angular_velocity", (0, 0, NAN)),
+        "node 'bob': angular_velocity must be finite",
+    ),
+    "pushed while held": (
+        lambda w: setattr(w.ground, "velocity", (0, 0, 1)),
+        "node 'ground': velocity cannot be [0. 0. 1.], as model.fix holds the node",
+    ),
+    "spun while held": (
+        lambda w: setattr(w.ground, "angular_velocity", (0, 0, 1)),
+        "node 'ground': angular_velocity cannot be [0. 0. 1.], as model.fix holds the node",
+    ),
 }
 
 BODY: dict[str, Case] = {
@@ -298,7 +315,62 @@ LOAD: dict[str, Case] = {
     ),
 }
 
-TABLES = {"model": MODEL, "node": NODE, "body": BODY, "section": SECTIONS, "beam": BEAM, "joint": JOINT, "load": LOAD}
+METHOD: dict[str, Case] = {
+    "parametrization unknown": (
+        lambda w: mbs.UpdatedLagrangian(parametrization="quaternion"),
+        "UpdatedLagrangian: parametrization must be one of 'conformal', 'rotation_vector', received 'quaternion'",
+    ),
+    "parametrization in place of the formulation": (
+        lambda w: mbs.UpdatedLagrangian(0.8, "conformal"),
+        "UpdatedLagrangian: formulation must be one of 'index3', 'index2', received 'conformal'",
+    ),
+    "local coordinates, radius": (
+        lambda w: mbs.UpdatedLagrangian(1.1),
+        "UpdatedLagrangian: rho_inf must be in [0, 1], received 1.1",
+    ),
+    "local coordinates, start": (
+        lambda w: mbs.UpdatedLagrangian(start="projected"),
+        "UpdatedLagrangian: start must be one of 'consistent', 'perturbed', received 'projected'",
+    ),
+    "local coordinates, Newton": (
+        lambda w: mbs.UpdatedLagrangian(newton="modified"),
+        "UpdatedLagrangian: newton must be a Newton, received 'modified'",
+    ),
+    "local coordinates, HHT": (
+        lambda w: mbs.UpdatedLagrangian.hht(0.5),
+        "UpdatedLagrangian.hht: alpha must be in [0, 1/3], received 0.5",
+    ),
+    "Newton's matrix unknown": (
+        lambda w: mbs.Newton(matrix="full"),
+        "Newton: matrix must be one of 'exact', 'without_tangent_operator', 'simplified', received 'full'",
+    ),
+    "Newton's matrix a list": (lambda w: mbs.Newton(matrix=["exact"]), "received ['exact']"),
+    "modified by word": (
+        lambda w: mbs.Newton(modified="yes"),
+        "Newton: modified must be True or False, received 'yes'",
+    ),
+    "modified by number": (lambda w: mbs.Newton(modified=1), "Newton: modified must be True or False, received 1"),
+    "line search by name": (
+        lambda w: mbs.Newton(line_search="Armijo"),
+        "Newton: line_search must be True or False, received 'Armijo'",
+    ),
+    "line search none": (lambda w: mbs.Newton(line_search=None), "must be True or False, received None"),
+    "iterations by half": (
+        lambda w: mbs.Newton(max_iterations=2.5),
+        "Newton: max_iterations must be a whole number of at least 1, received 2.5",
+    ),
+}
+
+TABLES = {
+    "model": MODEL,
+    "node": NODE,
+    "body": BODY,
+    "section": SECTIONS,
+    "beam": BEAM,
+    "joint": JOINT,
+    "load": LOAD,
+    "method": METHOD,
+}
 CASES = {f"{kind}: {name}": case for kind, table in TABLES.items() for name, case in table.items()}
 
 
@@ -342,6 +414,7 @@ def test_small_errors_of_a_rotation_are_removed() -> None:
 
 def test_the_arrays_of_a_node_are_read_only() -> None:
     node = world().bob
+    node.velocity = np.ones(3)
     for array in (node.position, node.rotation, node.velocity, node.angular_velocity):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0

@@ -135,10 +135,10 @@ def test_a_callback_that_fails_keeps_the_steps_and_its_traceback() -> None:
 
 
 def test_a_step_with_a_singular_matrix_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("fem_mbs.integrate.simulate")
+    module = importlib.import_module("fem_mbs.integrate.march")
     attempts = []
 
-    def step(system: mbs.System, state: mbs.State, h: float, method: mbs.GeneralizedAlpha) -> Any:
+    def step(system: mbs.System, state: mbs.State, h: float, method: mbs.GeneralizedAlpha, kept: Any) -> Any:
         if state.t < 0.15:
             return mbs.step(system, state, h, method)
         attempts.append(h)

@@ -1,0 +1,152 @@
+"""The coordinates in which a step is made: increments of the group, or local coordinates that start at zero.
+
+A method takes Newmark's formulas for an increment ``D`` of the configuration and its rates. For the Lie group method
+these rates are the velocities themselves; the updated Lagrangian method gets velocities from the chart (Bruels,
+Cardona, Arnold 2012, sections 4 and 6).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import se3
+from fem_mbs.lie.parametrization import PARAMETRIZATIONS, Parametrization, Tangents, local_exp, tangents
+from fem_mbs.system import Kinematics
+
+
+class Derivatives(NamedTuple):
+    """Of increments, velocities and their derivatives against the configuration, in body components ``(n, 6, 6)``."""
+
+    T: Array
+    dv: Array
+    dvdot: Array
+
+
+class Chart(Protocol):
+    """What a step needs to know of its coordinates."""
+
+    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+        """Configuration at the coordinates ``D`` (n, 6)."""
+        ...
+
+    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
+        """Velocities and their derivatives from coordinates and their rates."""
+        ...
+
+    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
+        """Derivatives where ``dD`` and ``ddD`` change by ``gamma`` and ``beta`` times what ``D`` does."""
+        ...
+
+    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
+        """Derivatives of :meth:`lift` along rates ``gamma`` and ``beta`` times an increment, at constant ``D``."""
+        ...
+
+    def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
+        """Third derivative of the coordinates at the start of a step."""
+        ...
+
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        """Leading error of the increment of a step over ``h^3``."""
+        ...
+
+
+class GroupChart:
+    """Increments of the group, whose rates are taken for the velocities."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        self.kinematics = kinematics
+        self.retract = kinematics.retract
+
+    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
+        """The rates themselves."""
+        return dD, ddD
+
+    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
+        """``T^-1(D)`` times the factors."""
+        T = self.kinematics.inverse_tangent(D)
+        return Derivatives(T, gamma * T, beta * T)
+
+    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
+        """The factors themselves."""
+        unit = np.tile(np.eye(6), (len(D), 1, 1))
+        return gamma * unit, beta * unit
+
+    def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
+        """The second derivative of the velocity."""
+        return vddot
+
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        """Arnold, Cardona, Bruels (2015), eq. 141."""
+        error: Array = C_q * vddot + np.matvec(self.kinematics.bracket(v), vdot) / 12.0
+        return error
+
+
+class LocalChart:
+    """Local coordinates of a parametrisation: the updated Lagrangian method."""
+
+    def __init__(self, kinematics: Kinematics, parametrization: Parametrization) -> None:
+        self.kinematics, self.parametrization = kinematics, parametrization
+
+    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+        """``q mu(D)``, eq. 80."""
+        x1, R1 = np.empty_like(x), np.empty_like(R)
+        for part, rows in self.kinematics.parts:
+            S, y = local_exp(self.parametrization, D[rows])
+            if part.coupled:
+                R1[rows], x1[rows] = se3.compose(R[rows], x[rows], S, y)
+            else:
+                R1[rows], x1[rows] = R[rows] @ S, x[rows] + D[rows, :3]
+        return x1, R1
+
+    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
+        """``T D'`` and ``T D'' + T' D'``, eqs. 74-76."""
+        own = self._tangents(D, dD, ddD)
+        return np.matvec(own.T, dD), np.matvec(own.T, ddD) + np.matvec(own.rate, dD)
+
+    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
+        """Of :meth:`lift`, with the whole product rule."""
+        own = self._tangents(D, dD, ddD)
+        T = np.linalg.inv(own.T).astype(float, copy=False)
+        dv, dvdot = _along_rates(own, gamma, beta)
+        return Derivatives(T, (dv + own.by_position) @ T, (dvdot + own.rate_by_position) @ T)
+
+    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
+        """The product rule at constant ``D``."""
+        return _along_rates(self._tangents(D, dD, ddD), gamma, beta)
+
+    def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
+        """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""
+        own = self._tangents(np.zeros_like(v), v, vdot)
+        third: Array = vddot - np.matvec(own.rate + own.by_position, vdot) - np.matvec(own.rate_by_position, v)
+        return third
+
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        """That of Newmark's formulas alone."""
+        return C_q * self.third(v, vdot, vddot)
+
+    def _tangents(self, D: Array, dD: Array, ddD: Array) -> Tangents:
+        merged = Tangents(*np.zeros((4, *D.shape, 6)))
+        for part, rows in self.kinematics.parts:
+            free = slice(0 if part.coupled else 3, 6)
+            own = tangents(self.parametrization, D[rows, free], dD[rows, free], ddD[rows, free])
+            for whole, block in zip(merged, own, strict=True):
+                whole[rows, free, free] = block
+            if not part.coupled:
+                merged.T[rows, :3, :3] = np.eye(3)
+        return merged
+
+
+def _along_rates(own: Tangents, gamma: float, beta: float) -> tuple[Array, Array]:
+    return gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)
+
+
+CHARTS: dict[str, Parametrization | None] = {"group": None, **PARAMETRIZATIONS}
+
+
+def make_chart(kinematics: Kinematics, name: str) -> Chart:
+    """Chart of a system: ``group`` or a parametrisation."""
+    parametrization = CHARTS[name]
+    return GroupChart(kinematics) if parametrization is None else LocalChart(kinematics, parametrization)

@@ -1,0 +1,111 @@
+"""Instants at which a function of the state passes through zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.model import real, shown
+from fem_mbs.result import Solution, interpolate
+from fem_mbs.system import State, System
+
+EventFunction = Callable[[State], float]
+PRECISION = 1e-12
+"""Of an instant within its step."""
+
+
+class Hit(NamedTuple):
+    """An event: its number among the functions and the state there."""
+
+    event: int
+    state: State
+
+
+class Events:
+    """Functions of the state that a run watches, in the style of :func:`scipy.integrate.solve_ivp`.
+
+    A function may have the attributes ``terminal`` (True, or the number of events after which the run ends),
+    ``direction`` (positive: only from negative to positive, negative: the other way) and ``optional`` (True: the run
+    may end without a change of sign).
+    """
+
+    def __init__(self, functions: EventFunction | Sequence[EventFunction] | None, system: System, first: State) -> None:
+        self.functions = [functions] if callable(functions) else list(functions or ())
+        self.system = system
+        self.hits: list[list[State]] = [[] for _ in self.functions]
+        self._labels = [f"simulate: event {getattr(g, '__name__', k)!r}" for k, g in enumerate(self.functions)]
+        for function, label in zip(self.functions, self._labels, strict=True):
+            _check(function, label)
+        self._last = first
+        self._values = [self._value(k, first) for k in range(len(self.functions))]
+        self._seen = [{np.sign(value)} for value in self._values]
+
+    def until(self, state: State) -> State | None:
+        """Find the events on the way to a state; the state of the one that ends the run, if there is one."""
+        if not self.functions:
+            return None
+        values = [self._value(k, state) for k in range(len(self.functions))]
+        found = [self._find(k, state, value) for k, value in enumerate(values) if self._passed(k, value)]
+        self._last, self._values = state, values
+        for hit in sorted(found, key=lambda hit: hit.state.t):
+            self.hits[hit.event].append(hit.state)
+            terminal = getattr(self.functions[hit.event], "terminal", False)
+            if terminal and len(self.hits[hit.event]) >= terminal:
+                return hit.state
+        return None
+
+    def check(self, solution: Solution) -> None:
+        """Refuse events that never changed their sign; the error carries the solution."""
+        for function, label, seen in zip(self.functions, self._labels, self._seen, strict=True):
+            if len(seen) == 1 and not getattr(function, "optional", False):
+                kept = {1.0: "positive", -1.0: "negative", 0.0: "zero"}[seen.pop()]
+                error = ModelError(
+                    f"{label} never changed its sign: it was {kept} during the whole run. An event is where a function "
+                    "of the state passes through zero; look at its sign and at the length of the run, or set its "
+                    "attribute optional = True if it need not happen. The error has the whole run as its solution"
+                )
+                error.solution = solution
+                raise error
+
+    def _passed(self, k: int, value: float) -> bool:
+        before, direction = self._values[k], getattr(self.functions[k], "direction", 0)
+        self._seen[k].add(np.sign(value))
+        up, down = before < 0.0 <= value, before > 0.0 >= value
+        return (up and direction >= 0) or (down and direction <= 0)
+
+    def _find(self, k: int, state: State, value: float) -> Hit:
+        first, before = self._last, self._values[k]
+
+        def at(s: float) -> State:
+            return state if s == 1.0 else interpolate(self.system, first, state, first.t + s * (state.t - first.t))
+
+        def along(s: float) -> float:
+            return before if s == 0.0 else value if s == 1.0 else self._value(k, at(s))
+
+        return Hit(k, at(1.0 if value == 0.0 else brentq(along, 0.0, 1.0, xtol=PRECISION)))
+
+    def _value(self, k: int, state: State) -> float:
+        label = self._labels[k]
+        try:
+            value = self.functions[k](state)
+        except Exception as error:
+            raise FemMbsError(f"{label} failed at t = {state.t:.6g} s: {error!r}") from error
+        result = real(value)
+        if result is None or result.shape != () or not np.isfinite(result):
+            raise ModelError(f"{label} must return a number that changes its sign, received {shown(value)}")
+        return float(result)
+
+
+def _check(function: object, label: str) -> None:
+    if not callable(function):
+        raise ModelError(f"{label} must be a function of a State, received {shown(function)}")
+    terminal = getattr(function, "terminal", False)
+    if not isinstance(terminal, int) or terminal < 0:
+        raise ModelError(f"{label}: terminal must be True, False or a number of events, received {shown(terminal)}")
+    direction = getattr(function, "direction", 0)
+    if real(direction) is None:
+        raise ModelError(f"{label}: direction must be a number, received {shown(direction)}")

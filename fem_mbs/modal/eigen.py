@@ -1,0 +1,199 @@
+"""Eigenvalues next to zero of ``M d'' + C d' + K d + B^T mu = 0``, ``B d = 0``.
+
+All of it goes through ``solve``: the first part of the solution of the saddle point equations ``[[P, B^T], [B, 0]]``
+with the matrix ``P`` of a shift. It maps forces to admissible motions, so that ``M`` may be singular as long as every
+admissible motion has a mass. Few modes of many unknowns are found by ARPACK, else the same operator is dense.
+
+Unknowns and equations should be comparable numbers, that is, without units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import eig, eigh
+from scipy.sparse import block_array, csc_array
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh, splu
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ConvergenceError, SingularSystemError
+
+DENSE_SIZE = 100
+"""Unknowns up to which everything is dense."""
+ROUNDING = 4.0 * float(np.finfo(float).eps)
+"""A mode whose stiffness ``x^T K x`` is below this share of ``|x|^T |K| |x|`` has none: its frequency is zero."""
+DEFECT = 1e-6
+"""Double eigenvalues zero are split by rounding to about the root of it, against the shift."""
+COUPLED = 1e-6
+"""Unsymmetric and velocity terms below this share of the highest frequency (squared) do not couple modes."""
+SMALL_SHIFT, WITHIN = 1e-11, 0.1
+"""The least shift, against the highest square of all frequencies, and the usual one, against the highest wanted."""
+SPARE, ITERATIONS = 8, 3
+"""Vectors beyond those wanted, and inverse iterations, that estimate what is wanted."""
+
+Solve = Callable[[Array], Array]
+
+
+def eigenmodes(M: csc_array, C: csc_array, K: csc_array, B: csc_array, count: int) -> tuple[Array, Array]:
+    """Eigenvalues ``(count,)`` of least size and their modes ``(n, count)``: motions ``Re(x exp(lambda t))``.
+
+    One of each conjugate pair, with the positive imaginary part; the modes have ``x^H M x = 1``. They are real where
+    neither ``C`` nor the unsymmetric part of ``K`` couples them.
+    """
+    symmetric = csc_array(0.5 * (K + K.T))
+    shift = _shift(M, symmetric, B, count)
+    squares, x = real_modes(M, symmetric, B, count, shift)
+    size = np.abs(squares).max()
+    follows = np.abs(x.T @ ((K - symmetric) @ x)).max() > COUPLED * size + _noise(K, x).max()
+    gyroscopic = np.abs(x.T @ ((C - C.T) @ x)).max() > COUPLED * np.sqrt(size)
+    if follows or gyroscopic or abs(C + C.T).max() > 0.0:
+        return complex_modes(M, C, K if follows else symmetric, B, count, np.sqrt(shift))
+    roots = np.sqrt(np.abs(squares))
+    return np.where(squares < 0.0, roots, 1j * roots), x
+
+
+def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: float) -> tuple[Array, Array]:
+    """Lowest squares of angular frequencies ``(count,)`` and their modes ``(n, count)``, for symmetric ``M``, ``K``.
+
+    The modes have ``x^T M x = 1``. Squares below zero belong to motions that run away.
+    """
+    n = K.shape[0]
+    solve = _factor(K + shift * M, B)
+    if _small(B, count):
+        x = _dense_modes(M, solve, count)
+    else:
+        operator = LinearOperator((n, n), solve, dtype=float)
+        _, x = _arpack(eigsh, K, count, M=M, sigma=-shift, OPinv=operator, v0=_random(n))
+    # one more step of inverse iteration takes out what is not admissible, the Rayleigh quotients what the shift hides
+    _, x = _ritz(M, K, solve(M @ x))
+    squares = _products(x, K @ x)
+    return np.where(np.abs(squares) <= _noise(K, x) + ROUNDING * shift, 0.0, squares), x
+
+
+def complex_modes(
+    M: csc_array, C: csc_array, K: csc_array, B: csc_array, count: int, sigma: float
+) -> tuple[Array, Array]:
+    """Eigenvalues of least size and modes, as :func:`eigenmodes`, for any ``C`` and ``K``.
+
+    With ``d' = sigma w`` and the real shift ``sigma`` the operator maps ``(x, y)`` to ``(d, x + d)``,
+    ``P(sigma) d + B^T mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``; its eigenvalues are
+    ``sigma/(lambda - sigma)``.
+    """
+    n = K.shape[0]
+    solve = _factor(K + sigma * C + sigma**2 * M, B)
+
+    def apply(z: Array) -> Array:
+        x, y = z[:n], z[n:]
+        d = -sigma * solve(C @ x + sigma * (M @ (x + y)))
+        return np.concatenate([d, x + d])
+
+    if _small(B, count):
+        theta, z = eig(apply(np.eye(2 * n)))
+        largest = np.argsort(-np.abs(theta))[: 2 * (n - B.shape[0])]
+        theta, z = theta[largest], z[:, largest]
+    else:
+        operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
+        theta, z = _arpack(eigs, operator, 2 * count + 2, v0=_random(2 * n))
+    return _select(sigma + sigma / theta, z[:n], M, K, sigma, count)
+
+
+def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:
+    """A shift somewhat below the largest of the wanted squares, from a few inverse iterations with a small one.
+
+    A shift far below the squares drowns in the rounding of ``K`` where motions are without stiffness, one far above
+    hides them.
+    """
+    mass, stiffness = M.diagonal(), np.abs(K.diagonal())
+    ratios = stiffness[mass > 0.0] / mass[mass > 0.0]
+    shift = SMALL_SHIFT * max(ratios.max(), stiffness.max() / mass.max()) or 1.0
+    solve = _factor(K + shift * M, B)
+    n, m = K.shape[0], B.shape[0]
+    x = np.random.default_rng(0).normal(size=(n, min(count + SPARE, n - m)))
+    for _ in range(ITERATIONS):
+        x, _ = np.linalg.qr(solve(M @ x))
+    squares = np.sort(np.abs(_ritz(M, K, x)[0]))
+    return max(shift, WITHIN * float(squares[count - 1]))
+
+
+def _ritz(M: csc_array, K: csc_array, x: Array) -> tuple[Array, Array]:
+    """Squares and modes, orthonormal in ``M``, in the span of ``x``."""
+    x, _ = np.linalg.qr(x)
+    squares, y = eigh(x.T @ (K @ x), x.T @ (M @ x))
+    return squares, x @ y
+
+
+def _factor(P: csc_array, B: csc_array) -> Solve:
+    """Motions ``d`` of ``P d + B^T mu = forces``, ``B d = 0``."""
+    n, m = P.shape[0], B.shape[0]
+    factor = abs(P).max()
+    matrix = block_array([[P, factor * B.T], [factor * B, None]], format="csc") if m else csc_array(P)
+    try:
+        lu = splu(matrix)
+    except RuntimeError:
+        raise SingularSystemError("a motion has neither mass nor stiffness, or joints repeat each other") from None
+    return lambda forces: lu.solve(np.concatenate([forces, np.zeros((m, *forces.shape[1:]))]))[:n]
+
+
+def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
+    """With ``M = F F^T`` the symmetric matrix ``F^T solve(F)`` has the eigenvalues ``1/(square + shift)``."""
+    F = _root(M.toarray())
+    operator = F.T @ solve(F)
+    values, y = eigh(0.5 * (operator + operator.T))
+    return solve(F @ y[:, np.argsort(-np.abs(values))[:count]])
+
+
+def _root(M: Array) -> Array:
+    """``F`` with ``M = F F^T`` for a positive semidefinite ``M``, right for small masses beside large ones."""
+    units = np.sqrt(np.diag(M))
+    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    values, vectors = np.linalg.eigh(inverse[:, None] * M * inverse)
+    return np.asarray(units[:, None] * vectors * np.sqrt(values.clip(0.0)))
+
+
+def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, count: int) -> tuple[Array, Array]:
+    """One of each conjugate pair and of the pairs of zeros, by size."""
+    x = x / np.sqrt(_products(x, M @ x).real)
+    none = np.abs(values) ** 2 <= _noise(K, x) + (DEFECT * sigma) ** 2
+    # zeros come twice with one mode: as many as their modes span
+    still = np.concatenate([x[:, none].real, x[:, none].imag], axis=1)
+    spans, y = np.linalg.eigh(still.T @ (M @ still))
+    kept = spans > DEFECT**2 * max(spans.max(initial=0.0), 1.0)
+    still = still @ (y[:, kept] / np.sqrt(spans[kept]))
+    real = np.abs(values.imag) <= DEFECT * np.abs(values)
+    others = ~none & ((values.imag > 0.0) | real)
+    values = np.concatenate([np.zeros(still.shape[1]), np.where(real, values.real, values)[others]])
+    order = np.argsort(np.abs(values), kind="stable")[:count]
+    return values[order], np.concatenate([still, x[:, others]], axis=1)[:, order]
+
+
+def _noise(K: csc_array, x: Array) -> Array:
+    """What rounding may make of ``x^T K x`` for each column of ``x``."""
+    size = np.abs(x)
+    return ROUNDING * _products(size, abs(K) @ size)
+
+
+def _products(x: Array, y: Array) -> Array:
+    """Scalar product of each column of ``x`` with that of ``y``."""
+    return np.asarray((x.conj() * y).sum(axis=0))
+
+
+def _small(B: csc_array, count: int) -> bool:
+    m, n = B.shape
+    return bool(n <= DENSE_SIZE or 3 * count > n - m)
+
+
+def _random(n: int) -> Array:
+    return np.random.default_rng(1).normal(size=n)
+
+
+def _arpack(
+    solver: Callable[..., tuple[Array, Array]], matrix: object, count: int, **options: object
+) -> tuple[Array, Array]:
+    """ARPACK, where necessary with a larger subspace: many equal eigenvalues may need one."""
+    for subspace in (None, 4 * count + 40):
+        try:
+            return solver(matrix, count, ncv=subspace, **options)
+        except ArpackError:
+            continue
+    raise ConvergenceError(f"modes: {count} eigenvalues did not converge; ask for a few more or fewer modes")

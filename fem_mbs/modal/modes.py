@@ -1,0 +1,128 @@
+"""Natural frequencies and mode shapes."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from scipy.sparse import csc_array, diags_array
+
+from fem_mbs.errors import ModelError
+from fem_mbs.modal.eigen import eigenmodes
+from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.result import Modes, whole_number
+from fem_mbs.model import Model, shown
+from fem_mbs.solve import explain_singular
+from fem_mbs.system import State
+
+LOG = logging.getLogger("fem_mbs")
+COUNT = 10
+OPEN = 1e-4
+"""Gap of a joint against the extent of the model that cannot be meant."""
+DRIFT = 1e-3
+"""Lengths, against the extent of the model, and angles by which a state may miss its equilibrium unnoticed."""
+RUNAWAY = 1e-6
+"""Growth against frequency that is more than rounding."""
+
+
+def modes(model: Model, count: int | None = None, state: State | None = None, damped: bool = False) -> Modes:
+    """Lowest natural frequencies and mode shapes of a model about a state.
+
+    Parameters
+    ----------
+    model : Model
+        What vibrates.
+    count : int, optional
+        How many modes; by default 10, or all if there are fewer.
+    state : State, optional
+        By default the initial state. It should be at rest in equilibrium or rotate steadily; a warning is logged if
+        not.
+    damped : bool
+        With the damping of the model. Without, gyroscopic terms stay; in a rotating state frequencies are those seen
+        in the rotating frame.
+
+    Raises
+    ------
+    ModelError
+        If the model is not valid, nothing can move, there are fewer modes, or the state is not one of this model.
+    SingularSystemError
+        If nodes can move without mass or joints repeat each other; names them.
+    ConvergenceError
+        If the eigenvalues do not converge.
+
+    Notes
+    -----
+    ``(lambda^2 M + lambda C + K) d + B^T mu = 0``, ``B d = 0`` with the matrices of :func:`linearize`. Symmetric
+    equations are solved by the Lanczos method, others by Arnoldi's on twice the size, both with a shift that is
+    factored once. Frequencies that rounding cannot tell from zero are zero.
+    """
+    if not isinstance(damped, bool | np.bool_):
+        raise ModelError(f"modes: damped must be True or False, received {shown(damped)}")
+    linear = linearize(model, state)
+    count = _number_of_modes(linear, count)
+    if state is not None:
+        _check(linear)
+    system = linear.system
+    # lengths in units of the extent of the model
+    units = diags_array(1.0 / np.tile(system.increment_weight, (system.n, 1))[system.free])
+    M, C, K = (csc_array(units @ part @ units) for part in (linear.M, linear.C, linear.K))
+    B = csc_array(diags_array(system.constraint_weight) @ linear.B @ units)
+    eigenvalues, x = eigenmodes(M, C if damped else csc_array(0.5 * (C - C.T)), K, B, count)
+    order = np.argsort(np.abs(eigenvalues), kind="stable")
+    x = x[:, order]
+    # the largest component is real and positive
+    largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
+    shapes = linear.node_motions((units @ (x * (np.abs(largest) / largest))).T)
+    result = Modes(eigenvalues[order], shapes, linear)
+    _warn(result)
+    return result
+
+
+def _number_of_modes(linear: LinearModel, count: int | None) -> int:
+    """The number asked for, if there are so many."""
+    system = linear.system
+    degrees = system.n_free - system.m
+    if degrees < 1:
+        raise ModelError(
+            f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
+        )
+    count = min(COUNT, degrees) if count is None else whole_number(count, "count", 1)
+    if count > degrees:
+        raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
+    return count
+
+
+def _check(linear: LinearModel) -> None:
+    """Refuse a state that is not one of the model."""
+    system, state = linear.system, linear.state
+    gaps = np.abs(linear.gap * system.constraint_weight)
+    if gaps.max(initial=0.0) > OPEN:
+        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
+        raise ModelError(
+            f"modes: {owner} is open at the state ({equation}: {linear.gap[np.argmax(gaps)]:.3g} where 0 is expected); "
+            "is it a state of another model?"
+        )
+    motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
+    evaluation = system.evaluate(motion, state.multipliers, system.prescribe(state.t))
+    explain_singular(system, system.mass_matrix(evaluation), f"at t = {state.t:g} s")
+
+
+def _warn(modes: Modes) -> None:
+    """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
+    state, system = modes.linear.state, modes.linear.system
+    motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
+    rate = motion.A.copy()
+    rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
+    lowest = modes.angular[modes.angular > 0.0].min(initial=np.inf)
+    drift = float(np.abs(rate * system.increment_weight).max() / lowest**2)
+    if drift > DRIFT:
+        LOG.warning(
+            "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates, and would move by "
+            "%.2g of its extent in 1/omega of the lowest mode. The frequencies are those of the equations at this "
+            "instant; take the state from an equilibrium, or leave out the loads and the gravity",
+            state.t,
+            drift,
+        )
+    growing = int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
+    if growing:
+        LOG.warning("modes: %d of %d modes grow: the state is not stable", growing, len(modes.eigenvalues))

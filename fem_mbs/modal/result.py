@@ -1,0 +1,136 @@
+"""What a modal analysis returns: eigenvalues, shapes and their animations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.modal.linearize import LinearModel
+from fem_mbs.model import Node, check_node, number, shown
+from fem_mbs.result import Outcome, Recorder, Solution
+from fem_mbs.solve import Report
+from fem_mbs.system import State
+
+DISPLACEMENT, ANGLE = 0.1, 0.5
+"""Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Motions ``Re(shape exp(eigenvalue t))`` about a state, lowest frequency first; ``print`` shows a table.
+
+    Attributes
+    ----------
+    eigenvalues : (count,) complex
+        In rad/s, one of each conjugate pair: ``i omega`` for a vibration, 0 for a motion without stiffness, real
+        for a motion that creeps back (below zero) or runs away (above).
+    shapes : (count, n, 6)
+        Displacement and rotation vector of every node, in the world frame at the state, scaled to the modal mass
+        ``shape^H M shape = 1``. Complex where parts of the model move out of phase.
+    linear : LinearModel
+        The matrices and the state.
+    """
+
+    eigenvalues: Array
+    shapes: Array
+    linear: LinearModel
+
+    @property
+    def angular(self) -> Array:
+        """Angular frequencies ``(count,)``, the size of the eigenvalues, in rad/s."""
+        return np.abs(self.eigenvalues)
+
+    @property
+    def frequencies(self) -> Array:
+        """Natural frequencies ``(count,)`` in Hz; a damped mode vibrates at ``sqrt(1 - damping^2)`` times that."""
+        return self.angular / (2.0 * np.pi)
+
+    @property
+    def damping(self) -> Array:
+        """Damping ratios ``(count,)``: 0 without damping, 1 where nothing swings, negative where the motion grows."""
+        size = self.angular
+        return 0.0 - np.divide(self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
+
+    def displacement(self, node: Node) -> Array:
+        """Displacement ``(count, 3)`` of a node, world frame."""
+        return self.shapes[:, self._row(node), :3]
+
+    def rotation_vector(self, node: Node) -> Array:
+        """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
+        return self.shapes[:, self._row(node), 3:]
+
+    def animation(self, mode: int, amplitude: float | None = None, frames: int = 24) -> Solution:
+        """One period of a mode (counted from 0) as a solution, without growth or decay.
+
+        ``amplitude`` is the factor of the shape; by default a tenth of the extent of the model, or half a radian.
+        Displacements are those of the shape however large, so that nodes that move together stay together. A mode
+        without frequency takes 1 s.
+        """
+        mode, frames = self._index(mode), whole_number(frames, "frames", 2)
+        state, system = self.linear.state, self.linear.system
+        shape, omega = self.shapes[mode], float(np.abs(self.eigenvalues[mode].imag)) or 2.0 * np.pi
+        amplitude = (
+            _amplitude(shape, system.length)
+            if amplitude is None
+            else number(amplitude, "Modes: amplitude", positive=True)
+        )
+        states = []
+        for t in np.linspace(0.0, 2.0 * np.pi / omega, frames + 1):
+            phase = amplitude * np.exp(1j * omega * t)
+            motion, rate = (phase * shape).imag, (1j * omega * phase * shape).imag
+            x, R = state.x + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
+            V = np.matvec(R.mT[:, None], rate.reshape(-1, 2, 3)).reshape(-1, 6)
+            still = np.zeros_like(V)
+            states.append(State(t, x, R, system.kinematics.from_body(R, V), still, still, state.multipliers))
+        recorder = Recorder(system, states[0])
+        for drawn in states[1:]:
+            recorder.add(drawn, Report(None))
+        return recorder.solution(Outcome.FINISHED, 0.0)
+
+    def to_paraview(
+        self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
+    ) -> list[Path]:
+        """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
+
+        ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for :func:`fem_mbs.io.write_paraview`.
+        """
+        try:
+            stem = str(Path(path)).removesuffix(".pvd")
+        except TypeError:
+            raise ModelError(f"to_paraview: path must be a text such as 'out/name', received {path!r}") from None
+        return [
+            self.animation(k, amplitude, frames).to_paraview(f"{stem}_{k + 1:02d}", **options)
+            for k in range(len(self.eigenvalues))
+        ]
+
+    def __str__(self) -> str:
+        rows = zip(self.frequencies, self.damping, strict=True)
+        lines = [f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)]
+        return "\n".join(["mode     frequency     damping", *lines])
+
+    def _row(self, node: Node) -> int:
+        return self.linear.system.row(check_node(node, "Modes: node"))
+
+    def _index(self, mode: int) -> int:
+        if not 0 <= (mode := whole_number(mode, "mode", 0)) < len(self.eigenvalues):
+            raise ModelError(f"Modes: there is no mode {mode}; there are {len(self.eigenvalues)}, counted from 0")
+        return mode
+
+
+def _amplitude(shape: Array, length: float) -> float:
+    displacement, angle = np.abs(shape[:, :3]).max(), np.abs(shape[:, 3:]).max()
+    tiny = np.finfo(float).tiny
+    return float(min(DISPLACEMENT * length / max(displacement, tiny), ANGLE / max(angle, tiny)))
+
+
+def whole_number(value: object, name: str, least: int) -> int:
+    """A whole number of at least ``least``, or a :class:`ModelError`."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ModelError(f"modes: {name} must be a whole number of at least {least}, received {shown(value)}")
+    return int(value)

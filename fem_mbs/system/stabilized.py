@@ -1,0 +1,53 @@
+"""The iteration matrix of the stabilised index-2 equations on a kept pattern.
+
+``[[K, B^T, W P], [B, 0, 0], [G, 0, H P]]`` with the multipliers ``eta`` in the last columns: they push the
+configuration along ``P``, the transposed gradients at the start of the step. The products are sums over pairs of
+entries, and which entries meet is known beforehand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.system.linear import Solve, make_solver, sums
+from fem_mbs.system.numbering import Triplets
+
+
+class StabilizedMatrix:
+    """Pattern and solver for ``n`` free components and ``m`` constraint equations."""
+
+    def __init__(self, pattern: Triplets, n: int, m: int) -> None:
+        self.force_entries = pattern.force_entries
+        gradients = slice(pattern.force_entries, (pattern.force_entries + len(pattern.rows)) // 2)
+        i, j = pattern.rows[: pattern.force_entries], pattern.columns[: pattern.force_entries]
+        equation, component = pattern.rows[gradients], pattern.columns[gradients]
+        self._force, self._force_push = _meeting(np.where(i >= 0, j, -1), component)
+        self._rate, self._rate_push = _meeting(component, component)
+        eta = equation + m
+        rows = [pattern.rows, eta, i[self._force], eta[self._rate]]
+        columns = [pattern.columns, component, eta[self._force_push], eta[self._rate_push]]
+        self.solver = make_solver(np.concatenate(rows), np.concatenate(columns), n + 2 * m)
+
+    def factor(self, index3: Array, W: Array, push: Array, G: Array, H: Array) -> Solve:
+        """Factor the matrix.
+
+        Parameters
+        ----------
+        index3 : entries of ``[[K, B^T], [B, 0]]`` as in :meth:`System.entries`.
+        W : entries of a matrix on the forces, the first of :meth:`System.entries`.
+        push, G, H : flat gradients; ``P`` is ``push`` transposed.
+        """
+        products = W[self._force] * push[self._force_push], H[self._rate] * push[self._rate_push]
+        values = np.concatenate([index3, G, *products])
+        return self.solver.factor(sums(self.solver.slots, values, self.solver.storage + 1)[:-1])
+
+
+def _meeting(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of entries, one of the left and one of the right factor, whose column and row are the same."""
+    order = np.argsort(rows, kind="stable")
+    first, last = (np.searchsorted(rows[order], columns, side) for side in ("left", "right"))
+    count = np.where(columns >= 0, last - first, 0)
+    left = np.repeat(np.arange(len(columns)), count)
+    place = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    return left, order[np.repeat(first, count) + place]

@@ -1,0 +1,209 @@
+"""Steps of variable length: a right local error, second order through changes of the step, errors as the tolerance."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from motions import fitted_order
+
+import fem_mbs as mbs
+from examples.reproduce_2015 import top, top_exact
+from examples.right_angle_cantilever import build as cantilever
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Beam, BeamSection, Force, PointMass
+from fem_mbs.integrate.change_step import change_step
+from fem_mbs.integrate.local_error import defect, local_error
+from fem_mbs.integrate.march import March
+
+GROUPS = ("R3xSO3", "SE3")
+FORMULATIONS = ("index3", "index2")
+METHODS = {
+    "Lie group": mbs.GeneralizedAlpha(0.9, start="perturbed"),
+    "rotation vector": mbs.UpdatedLagrangian(0.9, start="perturbed", parametrization="rotation_vector"),
+    "conformal": mbs.UpdatedLagrangian(0.9, start="perturbed"),
+}
+
+
+def bar(pull: Callable[[float], float], stiff: bool = False) -> mbs.Model:
+    """A cantilever with a mass at its tip, pushed across."""
+    model = mbs.Model()
+    EA, GA, inertia = (1e8, 5e7, 1e-5) if stiff else (1e4, 5e3, 1e-2)
+    section = BeamSection(EA, GA, 10.0, 10.0, 1.0, (inertia, inertia, inertia))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4, start_node=model.ground, name="blade")
+    model.add(PointMass(beam.nodes[-1], 1.0))
+    model.add(Force(beam.nodes[-1], lambda t: (0, 0, pull(t))))
+    return model
+
+
+def march(model: mbs.Model, method: mbs.GeneralizedAlpha, steps: Iterable[float]) -> March:
+    """After steps of given lengths."""
+    steps = list(steps)
+    result = March(mbs.System(model), method, steps[0])
+    for h in steps:
+        result.accept(*result.attempt(h))
+    return result
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("build", "h"), [(lambda: top("R3xSO3"), 2.5e-4), (lambda: top("SE3"), 2.5e-4), (lambda: cantilever()[0], 0.02)]
+)
+def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float, method: str) -> None:
+    """Against a much finer solution from the same state, which forgets the long step first."""
+    run = march(build(), METHODS[method], 40 * [h])
+    system, state, own = run.system, run.state, METHODS[method]
+    end, report = run.attempt(h)
+    left = defect(system, run._older[-1], end, own, report)
+    computed = local_error(system, end, left, own, report)
+    start = defect(system, run._older[0], state, own, run._report)  # type: ignore[arg-type]
+    fine = change_step(system, state, 1 / 32, own, start, run._report)  # type: ignore[arg-type]
+    for _ in range(32):
+        fine, _ = mbs.step(system, fine, h / 32, own)
+    error = system.kinematics.relative(end.x, end.R, fine.x, fine.R)
+    np.testing.assert_allclose(computed, error, rtol=0, atol=0.2 * np.abs(error).max())
+
+
+def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
+    """Largest error of the joint's force on the heavy top while the step goes up and down, for halved steps."""
+    errors = []
+    for h in (1e-3, 5e-4, 2.5e-4):
+        steps = np.tile(h * np.array([1, 1, 1, 0.5, 0.5, 0.5, 0.5]), round(0.02 / h))
+        method = mbs.GeneralizedAlpha(0.9, formulation, "perturbed")
+        run = March(mbs.System(top("R3xSO3")), method, h)
+        exact, largest = top_exact(h / 2, 0.11), 0.0
+        for own in steps:
+            if not adapt:
+                run.h = own
+            state, _ = run.accept(*run.attempt(own))
+            k = round(state.t / (h / 2))
+            largest = max(largest, float(np.abs(exact.force[k] + state.multipliers).max()))
+        errors.append(largest)
+    return errors
+
+
+@pytest.mark.parametrize(("formulation", "adapt", "order"), [
+    ("index3", True, 2),
+    ("index3", False, 1),
+    ("index2", True, 2),
+])  # fmt: skip
+def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, adapt: bool, order: int) -> None:
+    """With the changes of ``a`` and ``v``; without them the order falls to one."""
+    errors = multiplier_errors(formulation, adapt)
+    assert fitted_order(np.array([4, 2, 1]), np.array(errors)) == pytest.approx(order, abs=0.2)
+
+
+def top_error(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end: float = 0.1) -> tuple[float, int]:
+    """Error of the place of the top at the end, and the number of steps."""
+    control = mbs.VariableStep(tolerance, largest=t_end / 20)
+    solution = mbs.simulate(top(group), t_end, control, method)
+    exact = top_exact(t_end, t_end).x[-1]
+    return float(np.abs(solution.x[-1, 1] - exact).max()), len(solution.stats.step_sizes)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_are_proportional_to_the_tolerance(method: str, formulation: str, group: str) -> None:
+    """And fall with the square of the number of steps, on every method, formulation and group."""
+    tolerances = 10.0 ** np.array([-1.0, -2.0, -3.0])
+    own = replace(METHODS[method], formulation=formulation)
+    errors, counts = np.transpose([top_error(own, group, tolerance) for tolerance in tolerances])
+    ratio = errors / tolerances
+    assert ratio.max() < 3.0 * ratio.min()
+    assert fitted_order(1 / counts, errors) == pytest.approx(2.0, abs=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_errors_are_proportional_to_the_tolerance_over_four_decades(group: str, formulation: str) -> None:
+    tolerances = 10.0 ** -np.arange(1.0, 6.0)
+    method = mbs.GeneralizedAlpha(0.9, formulation, "perturbed")
+    ratio = np.array([top_error(method, group, tolerance, 0.2)[0] for tolerance in tolerances]) / tolerances
+    assert ratio.max() < 3.0 * ratio.min()
+
+
+def difference(one: mbs.Solution, other: mbs.Solution) -> float:
+    """Largest distance between the nodes of two runs at the times of the first."""
+    return max(float(np.abs(x - other(t).x).max()) for t, x in zip(one.t, one.x, strict=True))
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_a_sudden_load_needs_no_other_step(formulation: str) -> None:
+    """A load that jumps: the steps shorten there by themselves, and the error stays a share of the tolerance."""
+    method = mbs.GeneralizedAlpha(0.6, formulation)
+    model = bar(lambda t: 5.0 * (t > 0.4))
+    solution = mbs.simulate(model, 1.0, mbs.VariableStep(1e-2), method)
+    reference = mbs.simulate(model, 1.0, 5e-4, method)
+    assert difference(solution, reference) < 2e-3
+    assert solution.stats.failed_steps == 0 and solution.stats.rejected_steps > 0
+    sizes, starts = np.diff(solution.t), solution.t[:-1]
+    near = np.abs(starts - 0.4) < 0.01
+    assert sizes[near].min() < 0.3 * sizes[~near & (starts < 0.4)].max()
+
+
+def test_a_stiff_start_needs_no_other_step() -> None:
+    """A velocity that stretches the bar: the run follows the waves first and then lets them go."""
+
+    def pulled() -> mbs.Model:
+        model = bar(lambda t: 5.0 * t, stiff=True)
+        model.nodes[-1].velocity = (0.2, 0, 0)  # type: ignore[assignment]
+        return model
+
+    method = mbs.GeneralizedAlpha(0.6)
+    solution = mbs.simulate(pulled(), 1.0, mbs.VariableStep(1e-2), method)
+    reference = mbs.simulate(pulled(), 1.0, 5e-4, method)
+    assert difference(solution, reference) < 2e-3
+    assert solution.stats.failed_steps == 0
+    assert solution.stats.step_sizes[-1] > 3 * solution.stats.step_sizes.min()
+
+
+def test_steps_end_at_the_end_and_stay_within_limits() -> None:
+    control = mbs.VariableStep(1e-2, first=1e-3, largest=0.03)
+    solution = mbs.simulate(bar(lambda t: 1.0), 1.0, control)
+    sizes = solution.stats.step_sizes
+    assert solution.t[0] == 0.0 and solution.t[-1] == 1.0
+    np.testing.assert_allclose(sizes, np.diff(solution.t), rtol=1e-9)
+    assert sizes[0] == pytest.approx(1e-3) and sizes.max() <= 0.03 * (1 + 1e-9)
+    assert sizes.min() > 1e-4  # no rest of a step at the end
+
+
+def test_a_system_at_rest_takes_the_longest_steps() -> None:
+    solution = mbs.simulate(bar(lambda t: 0.0), 1.0, mbs.VariableStep(1e-6))
+    assert len(solution.t) < 110
+    assert not solution.displacement(solution.system.nodes[-1]).any()
+
+
+def test_steps_of_the_smallest_length_are_accepted_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        control = mbs.VariableStep(1e-5, first=0.02, smallest=0.02, largest=0.02)
+        solution = mbs.simulate(bar(lambda t: 5.0), 0.2, control)
+    np.testing.assert_allclose(np.diff(solution.t), 0.02)
+    assert "steps of the smallest length, 0.02 s, have errors above the tolerance" in caplog.text
+
+
+def test_output_at_requested_times_is_interpolated() -> None:
+    """The same states as the solution of all steps has between them, and no more of them than asked for."""
+    times = np.linspace(0.1, 1.0, 7)
+    every = mbs.simulate(bar(lambda t: 5.0 * t), 1.0, mbs.VariableStep(1e-2))
+    some = mbs.simulate(bar(lambda t: 5.0 * t), 1.0, mbs.VariableStep(1e-2), times=times)
+    np.testing.assert_array_equal(some.t, times)
+    np.testing.assert_array_equal(some.stats.step_sizes, every.stats.step_sizes)
+    for k, t in enumerate(times):
+        for name in ("x", "R", "v", "vdot", "multipliers"):
+            np.testing.assert_array_equal(getattr(some.state(k), name), getattr(every(t), name))
+
+
+def values(steps: Array) -> Array:
+    return np.abs(np.diff(np.log(steps)))
+
+
+def test_the_step_changes_seldom_in_steady_motion() -> None:
+    """Each change costs an evaluation; the deadband keeps the step through small differences."""
+    solution = mbs.simulate(top("SE3"), 0.2, mbs.VariableStep(1e-2, largest=0.01))
+    changes = values(solution.stats.step_sizes[:-2]) > 1e-6
+    assert changes.sum() < 0.1 * len(changes)

@@ -1,0 +1,97 @@
+"""The constants of the linear test equation against the closed forms of Arnold, Cardona, Bruels (2015), section 3.2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.analysis import amplification_matrix, error_constants, power_norms
+from fem_mbs.arrays import Array
+from fem_mbs.integrate import Parameters, chung_hulbert
+
+RHO = (0.0, 0.3, 0.6, 0.9, 0.99)
+METHODS = {
+    **{f"rho_inf = {rho}": chung_hulbert(rho) for rho in RHO},
+    "Hilber, Hughes, Taylor": mbs.GeneralizedAlpha.hht(0.1).coefficients,
+    "Newmark with gamma = 0.7": Parameters(0.0, 0.0, 0.4, 0.7),
+    "any": Parameters(0.1, 0.3, 0.5, 0.9),
+}
+
+
+def closed_form(rho: float, n: Array) -> Array:
+    """``c_n`` of eq. 53."""
+    power = np.where(n > 1, (-rho) ** np.maximum(n - 2.0, 0.0), 0.0)
+    first = np.where(n > 0, (-rho) ** np.maximum(n - 1.0, 0.0), 0.0)
+    jordan = n / 2 * (n - 1) * (rho**2 - 1) * power + n * (2 - rho) * first
+    return np.asarray(chung_hulbert(rho).C_q * (1 + rho) ** 2 * jordan)
+
+
+@pytest.mark.parametrize("rho", RHO)
+def test_error_constants_are_those_of_the_paper(rho: float) -> None:
+    """1000 steps of the recursion; rounding grows with the powers of ``T_inf``, by 3e2 for 0.99."""
+    expected = closed_form(rho, np.arange(1001.0))
+    np.testing.assert_allclose(
+        error_constants(chung_hulbert(rho), 1000), expected, rtol=0, atol=1e-10 * abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_error_constants_are_the_errors_of_the_method(name: str) -> None:
+    """``q = t^3/6`` as a constraint, whose multiplier is ``-t``: the method of eq. 38 is off by ``c_n h`` exactly."""
+    alpha_m, alpha_f, beta, gamma = parameters = METHODS[name]
+    h, count = 0.5, 30
+    v, a, multiplier = 0.0, parameters.shift * h, 0.0
+    errors = [0.0]
+    for n in range(count):
+        dq = h**3 * ((n + 1) ** 3 - n**3) / 6
+        new = (dq - h * v - h * h * (0.5 - beta) * a) / (h * h * beta)
+        v += h * ((1 - gamma) * a + gamma * new)
+        multiplier = -((1 - alpha_m) * new + alpha_m * a + alpha_f * multiplier) / (1 - alpha_f)
+        a = new
+        errors.append(-h * (n + 1) - multiplier)
+    constants = error_constants(parameters, count)
+    np.testing.assert_allclose(errors, h * constants, rtol=0, atol=1e-10 * max(1.0, abs(constants).max()))
+
+
+@pytest.mark.parametrize("rho", RHO)
+def test_all_eigenvalues_are_the_spectral_radius(rho: float) -> None:
+    """One Jordan block for ``-rho_inf``: the characteristic polynomial is ``(x + rho_inf)^3``."""
+    polynomial = np.poly(amplification_matrix(chung_hulbert(rho)))
+    np.testing.assert_allclose(polynomial, np.poly([-rho] * 3), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_matrix_is_the_limit_of_high_frequencies(name: str) -> None:
+    """The terms left out are ``1/(h omega)^2``."""
+    alpha_m, alpha_f, beta, gamma = METHODS[name]
+    small = 1e-10
+    new = np.array([[small, 0, -beta], [0, 1, -gamma], [1 - alpha_f, 0, 1 - alpha_m]])
+    old = np.array([[small, 1, 0.5 - beta], [0, 1, 1 - gamma], [-alpha_f, 0, -alpha_m]])
+    np.testing.assert_allclose(np.linalg.solve(new, old), amplification_matrix(METHODS[name]), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("rho", "n", "norm"), [(0.6, 3, 7.4), (0.9, 14, 34.3)])
+def test_overshoot_is_that_of_the_paper(rho: float, n: int, norm: float) -> None:
+    norms = power_norms(chung_hulbert(rho), 100)
+    assert norms.shape == (101,) and (norms.argmax(), round(norms.max(), 1)) == (n, norm)
+    power = np.linalg.matrix_power(amplification_matrix(chung_hulbert(rho)), 20)
+    np.testing.assert_allclose(norms[[0, 20]], [1.0, np.linalg.norm(power, 2)], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "count", "words"),
+    [
+        (0.9, 10, "parameters must be a Parameters, received 0.9"),
+        (Parameters(0.0, 0.0, 0.0, 0.5), 10, "if beta is not 0 and alpha_f is not 1, received beta = 0, alpha_f = 0"),
+        (Parameters(0.0, 1.0, 0.25, 0.5), 10, "received beta = 0.25, alpha_f = 1"),
+        (chung_hulbert(0.9), -1, "count must be a whole number of at least 0, received -1"),
+        (chung_hulbert(0.9), 10.0, "count must be a whole number of at least 0, received 10.0"),
+    ],
+)
+def test_bad_input(parameters: Any, count: Any, words: str) -> None:
+    for function in (power_norms, error_constants):
+        with pytest.raises(mbs.ModelError, match=words):
+            function(parameters, count)

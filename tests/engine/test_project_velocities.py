@@ -1,0 +1,213 @@
+"""Projected velocities satisfy the joints, and no others that do are closer in the metric of the kinetic energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from catalogue import GROUPS, PLAIN
+from motions import mass_matrix
+from scipy.linalg import null_space
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Beam, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.lie import so3
+
+
+class Steady:
+    """A drive that turns at a rate."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, t: float) -> float:
+        return self.rate * t
+
+    def velocity(self, t: float) -> float:
+        return self.rate
+
+    def acceleration(self, t: float) -> float:
+        return 0.0
+
+
+def mechanism(group: str) -> mbs.Model:
+    """Joints of all kinds and a beam; nodes turned and moving at random, whatever the joints say."""
+    model = mbs.Model("R3xSO3" if group == "mixed" else group, gravity=(0.3, -9.0, 1.0))
+    rng = np.random.default_rng(0)
+
+    def node(x: float, k: int) -> mbs.Node:
+        own = ("SE3", "R3xSO3")[k % 2] if group == "mixed" else None
+        return model.add_node((x, 0.1, 0), so3.exp(rng.normal(size=3)), *rng.normal(size=(2, 3)), group=own)
+
+    crank, rod, disc = node(0.5, 0), node(1.5, 1), node(1.0, 0)
+    model.add(RigidBody(crank, 2.0, (1, 2, 2.5), (0.1, 0.2, 0.3)))
+    model.add(RigidBody(disc, 1.0, (0.2, 0.2, 0.3)))
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0)))
+    model.add(SphericalJoint(crank, rod, point=(1, 0, 0)))
+    model.add(RevoluteJoint(crank, disc, (0, 0, 1), drive=Steady(3.0)))
+    model.add(Beam([rod, *(node(2.0 + 0.5 * k, k) for k in range(2))], PLAIN))
+    return model
+
+
+def velocities(model: mbs.Model) -> Array:
+    """World velocities, then body angular velocities, as the nodes have them."""
+    return np.array([[*node.velocity, *node.angular_velocity] for node in model.nodes])
+
+
+def in_body(system: mbs.System, velocities: Array) -> Array:
+    return np.concatenate([np.vecmat(velocities[:, :3], system.R0), velocities[:, 3:]], axis=1)
+
+
+def evaluate(model: mbs.Model) -> tuple[mbs.System, Array, Array, Array]:
+    """System, mass matrix and gradient of the free components, and ``B V + Phi_t``, all dense."""
+    system = mbs.System(model)
+    v = system.kinematics.from_body(system.R0, in_body(system, velocities(model)))
+    motion = system.motion(0.0, system.x0, system.R0, v, np.zeros_like(v))
+    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
+    B = system.solver.matrix(system.mass_matrix(evaluation)).toarray()[system.n_free :, : system.n_free]
+    return system, mass_matrix(system, motion), B, system.constraint_rate(evaluation, motion)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_joints_are_satisfied(group: str) -> None:
+    model = mechanism(group)
+    with pytest.raises(mbs.ModelError, match=r"is violated by .* or let mbs.project_velocities\(model\) find the"):
+        mbs.simulate(model, 0.01, 0.01)
+    mbs.project_velocities(model)
+    assert np.abs(evaluate(model)[-1]).max() < 1e-14
+    assert mbs.simulate(model, 0.02, 0.01).success
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_change_has_least_kinetic_energy(group: str) -> None:
+    """It is orthogonal, in the metric of the mass, to every velocity that the joints allow."""
+    model = mechanism(group)
+    before = velocities(model)
+    mbs.project_velocities(model)
+    system, M, B, _ = evaluate(model)
+    change = in_body(system, velocities(model) - before)[system.free]
+    allowed = null_space(B)
+    assert allowed.shape[1] == system.n_free - system.m
+    assert np.abs(change).max() > 0.1
+    np.testing.assert_allclose(allowed.T @ M @ change, 0.0, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_projection_is_the_same_on_all_groups_and_needs_no_second(group: str) -> None:
+    model, expected = mechanism(group), mechanism("R3xSO3")
+    mbs.project_velocities(model)
+    mbs.project_velocities(expected)
+    once = velocities(model)
+    np.testing.assert_allclose(once, velocities(expected), rtol=0, atol=1e-13)
+    mbs.project_velocities(model)
+    np.testing.assert_allclose(velocities(model), once, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_velocities_that_fit_stay(group: str) -> None:
+    """To a rounding of the rates of the joints; what no joint asks for stays as it is to the last digit."""
+    model = mbs.Model("SE3" if group == "mixed" else group)
+    spin = np.array([0.2, -1.0, 3.0])
+    R = so3.exp(np.array([0.3, 1.0, 0.1]))
+    top = model.add_node((1, 2, 3), R, np.cross(spin, (1, 2, 3)), R.T @ spin)
+    free = model.add_node((5, 5, 5), R, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6), group="R3xSO3" if group == "mixed" else None)
+    for node in (top, free):
+        model.add(RigidBody(node, 2.0, (1, 2, 2.5), (0.1, 0.2, 0.3)))
+    model.add(SphericalJoint(model.ground, top, point=(0, 0, 0)))
+    before = velocities(model)
+    mbs.project_velocities(model)
+    np.testing.assert_allclose(velocities(model), before, rtol=0, atol=4e-15)
+    np.testing.assert_array_equal(velocities(model)[2], before[2])
+
+
+@pytest.mark.parametrize("group", GROUPS[:2])
+@pytest.mark.parametrize("drive", [Steady(12.0), lambda t: 12.0 * t])
+def test_driven_hinge_gets_its_rate(group: str, drive: Callable[[float], float]) -> None:
+    """A rate of a function without derivatives comes from differences."""
+    model = mbs.Model(group)
+    R = so3.exp(np.array([0.5, 0.2, -1.0]))
+    arm = model.add_node((1, 0, 0), R)
+    model.add(RigidBody(arm, 1.0, (1, 1, 1)))
+    motor = model.add(RevoluteJoint(model.ground, arm, (0, 0, 1), point=(0, 0, 0), drive=drive))
+    mbs.project_velocities(model)
+    tolerance = 1e-13 if isinstance(drive, Steady) else 1e-7
+    np.testing.assert_allclose(R @ arm.angular_velocity, (0, 0, 12), rtol=0, atol=tolerance)
+    np.testing.assert_allclose(arm.velocity, (0, 12, 0), rtol=0, atol=tolerance)
+    solution = mbs.simulate(model, 0.1, 0.01)
+    np.testing.assert_allclose(solution.angle(motor), 12.0 * solution.t, rtol=0, atol=1e-6)
+
+
+def test_held_nodes_stay_at_rest() -> None:
+    """A sledge held in translation, its wheel on a hinge: the hinge takes the translation from the wheel."""
+    model = mbs.Model()
+    sledge = model.add_node((0, 0, 1), angular_velocity=(0, 0, 2))
+    wheel = model.add_node((0, 0, 2), velocity=(1, 0, 0), angular_velocity=(0, 0, 5))
+    model.fix(sledge, rotation=False)
+    for node in (sledge, wheel):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(sledge, wheel, (0, 0, 1)))
+    mbs.project_velocities(model)
+    # about y: the wheel of unit mass at unit distance, two unit inertias; its momentum 1 turns both
+    for node, spin in ((sledge, 2.0), (wheel, 5.0)):
+        np.testing.assert_allclose(node.angular_velocity, (0, 1 / 3, spin), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(sledge.velocity, 0.0)
+    np.testing.assert_allclose(wheel.velocity, (1 / 3, 0, 0), rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(velocities(model)[0], 0.0)
+
+
+def test_nodes_without_mass_move_with_their_joints() -> None:
+    """A frame welded to a body by a driven hinge has no mass of its own and needs none."""
+    model = mbs.Model()
+    body = model.add_node((1, 0, 0), velocity=(0, 2, 0), angular_velocity=(0, 0, 2))
+    frame = model.add_node((2, 0, 0), velocity=(9, 9, 9))
+    model.add(RigidBody(body, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(body, frame, (0, 0, 1), drive=SpinUp(1.0, 1.0)))
+    mbs.project_velocities(model)
+    np.testing.assert_allclose(velocities(model)[1:, [1, 5]], [[2, 2], [4, 2]], rtol=0, atol=1e-14)
+    assert mbs.simulate(model, 0.02, 0.01).success
+
+
+def test_what_cannot_be_projected_is_named_and_left_as_it_is() -> None:
+    model = mbs.Model()
+    door = model.add_node((1, 0, 0), velocity=(1, 0, 0), name="door")
+    light = model.add_node((2, 0, 0), name="light")
+    model.add(RigidBody(door, 1.0, (1, 1, 1)))
+    model.add(PointMass(light, 1.0))
+    model.add(RevoluteJoint(model.ground, door, (0, 0, 1)), name="hinge")
+    with pytest.raises(mbs.SingularSystemError, match=r"node 'light' \(rotation\) can move without mass"):
+        mbs.project_velocities(model)
+    np.testing.assert_array_equal(door.velocity, (1, 0, 0))
+    model.fix(light, translation=False)
+    model.add(RevoluteJoint(model.ground, door, (0, 0, 1), point=(1, 0, 1)), name="upper hinge")
+    with pytest.raises(mbs.SingularSystemError, match="'hinge': .*RevoluteJoint 'upper hinge': "):
+        mbs.project_velocities(model)
+    np.testing.assert_array_equal(door.velocity, (1, 0, 0))
+
+
+def test_bad_input() -> None:
+    with pytest.raises(mbs.ModelError, match="project_velocities: model must be a Model, received None"):
+        mbs.project_velocities(None)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="nothing can move: the model has 1 nodes, and all are held"):
+        mbs.project_velocities(mbs.Model())
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, node, (0, 0, 1), drive=lambda t: 0.1 + t), name="motor")
+    with pytest.raises(mbs.ModelError, match="RevoluteJoint 'motor': its drive must be 0 at t = 0"):
+        mbs.project_velocities(model)
+
+
+def test_velocities_of_a_node_can_be_set() -> None:
+    """Checked and copied as when the node is made."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    given = np.array([1.0, 2.0, 3.0])
+    node.velocity = given
+    node.angular_velocity = [0, 0, 1]  # type: ignore[assignment]
+    given[0] = 7.0
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    solution = mbs.simulate(model, 1.0, 0.5)
+    np.testing.assert_allclose(solution.position(node)[-1], (1, 2, 3), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(solution.rotation_vector(node)[-1], (0, 0, 1), rtol=0, atol=1e-13)

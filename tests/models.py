@@ -1,0 +1,35 @@
+"""The methods of time integration, and a model that has a bit of everything to try them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catalogue import PLAIN
+
+import fem_mbs as mbs
+from fem_mbs.elements import Beam, Force, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+
+METHODS = {
+    "Lie group": mbs.GeneralizedAlpha(0.8),
+    "conformal rotation vector": mbs.UpdatedLagrangian(0.8),
+    "rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
+}
+FORMULATIONS = ("index3", "index2")
+
+
+def machine(group: str, drive: Callable[[float], float] | None = None) -> mbs.Model:
+    """A driven crank, a flexible rod on a ball joint, and a disc on a hinge at its end."""
+    model = mbs.Model("R3xSO3" if group == "mixed" else group, gravity=(0.3, 0.2, -9.0))
+    other = "SE3" if group == "mixed" else None
+    places = ((0.5, 0, 0), (1, 0, 0), (1.6, 0.1, 0), (2, 0.5, 0), (2, 0.7, 0.1))
+    crank, *rod, disc = (model.add_node(p, group=other if k % 2 else None) for k, p in enumerate(places))
+    model.add(RigidBody(crank, 2.0, (1, 2, 2.5), (0.1, 0.2, 0.3)))
+    model.add(Beam(rod, PLAIN.with_damping(0.05)))
+    model.add(RigidBody(disc, 1.0, (0.2, 0.2, 0.3)))
+    model.add(
+        RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0), drive=drive or SpinUp(3.0, 1.0)), name="motor"
+    )
+    model.add(SphericalJoint(crank, rod[0]))
+    model.add(RevoluteJoint(rod[-1], disc, (0, 1, 1)))
+    model.add(Force(disc, lambda t: (t, 2, 3)))
+    return model
