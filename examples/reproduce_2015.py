@@ -184,20 +184,21 @@ def begin(system, h, kind, rho=0.9):
 
 
 def march(system, state, h, count, method, project_at=None):
-    """States of ``count`` steps; the velocity is projected once, at the end of step number ``project_at``."""
-    states = [state]
+    """States of ``count`` steps and ``eta`` of each; the velocity is projected once, at the end of ``project_at``."""
+    states, eta = [state], []
     for n in range(1, count + 1):
-        state, _ = mbs.step(system, state, h, method)
+        state, report = mbs.step(system, state, h, method)
         if n == project_at:
             state = replace(state, v=state.v - constraint_correction(system, state, state.v))
         states.append(state)
-    return states
+        eta.append(report.unknown[2] / h if method.formulation == "index2" else np.zeros(system.m))
+    return states, np.array(eta)
 
 
 def multipliers(model, h, count, kind="shifted", rho=0.9):
     """Multiplier ``(count + 1,)`` of a model with one constraint."""
     system = mbs.System(model)
-    states = march(system, begin(system, h, kind, rho), h, count, method(rho=rho))
+    states, _ = march(system, begin(system, h, kind, rho), h, count, method(rho=rho))
     return np.array([state.multipliers[0] for state in states])
 
 
@@ -210,7 +211,7 @@ def run_top(group, h, t_end, formulation="index3", kind="consistent", project=Fa
     system = mbs.System(top(group))
     at = round(PROJECTION / h) if project else None
     kind = "shifted" if (formulation, kind) == ("index2", "perturbed") else kind
-    states = march(system, begin(system, h, kind), h, round(t_end / h), method(formulation), at)
+    states, eta = march(system, begin(system, h, kind), h, round(t_end / h), method(formulation), at)
     exact = top_exact(h, t_end)
     x, R, v, world = (
         np.array([state.x[1] for state in states]),
@@ -228,6 +229,7 @@ def run_top(group, h, t_end, formulation="index3", kind="consistent", project=Fa
         t=exact.t,
         force=force,
         world=world,
+        eta=np.vecmat(eta, R[:-1]),  # pushes at the start of the step
         phi=np.linalg.norm(x - R @ C, axis=-1),
         Bv=Bv,
         world_Bv=np.matvec(R, Bv),
@@ -294,6 +296,8 @@ def compare():
         numbers[f"{formulation} on {group}: |Phi|"] = run.phi.max(), 1e-10
         numbers[f"{formulation} on {group}: |B v|"] = np.linalg.norm(run.Bv, axis=-1).max(), level
     last = run_top("R3xSO3", 1e-3, 1.0, "index2")
+    amplitudes = [np.abs(run_top("R3xSO3", h, 1.0, "index2").eta).max() for h in (1e-3, 5e-4)]
+    numbers["index 2: ratio of eta"] = amplitudes[0] / amplitudes[1], 4.0
     numbers["index 2: error of lambda/h^2"] = last.multiplier.max() / 1e-6, 3.0e3
     coarse, fine = (run_top("R3xSO3", h, 1.0, kind="perturbed", project=True) for h in (1e-3, 5e-4))
     before = [np.abs(run.world_Bv[run.t < PROJECTION - 1e-9, 0]).max() for run in (coarse, fine)]
@@ -391,7 +395,7 @@ def draw_orders(panels):
 
 
 def draw_transients(panels):
-    """[A] Figs. 7, 12, 13, 16, 17, 18, 20 and [B] Fig. 2, left."""
+    """[A] Figs. 7, 12, 13, 14, 16, 17, 18, 20 and [B] Fig. 2, left."""
     for panel, h in zip(panels, (1e-3, 5e-4), strict=False):
         for kind, style in (("consistent", "-"), ("perturbed", "-")):
             run = run_top("R3xSO3", h, 0.1, "index3", kind)
@@ -423,6 +427,10 @@ def draw_transients(panels):
         run = run_top("R3xSO3", 1e-3, 1.0, kind="perturbed", project=project)
         panels[10].plot(run.t, run.world, lw=0.8, color="C0" if project else "k", alpha=1 if project else 0.5)
     panels[10].set(title=r"[B] Fig. 2: $\lambda$ (N), h = 1 ms," "\nprojected (blue) and not (grey)", xlim=(0.65, 0.8))
+    for h, style in ((1e-3, "-"), (5e-4, "--")):
+        run = run_top("R3xSO3", h, 1.0, "index2")
+        panels[11].plot(run.t[1:], run.eta, style, lw=0.5, color="C0" if h == 1e-3 else "C1")
+    panels[11].set(title=r"Fig. 14: $\eta$ (m/s), index2, h = 1 ms" "\nand 0.5 ms (dashed)")
     for panel in panels:
         panel.set_xlabel("t (s)")
 

@@ -98,7 +98,7 @@ class RelativeBatch(ConstraintBatch):
         dr[..., 3:6] = so3.skew(r)
         dr[..., 6:9] = S
         dr[..., 9:] = -S @ self.skew_c_b
-        normal = np.matvec(so3.skew(g_a), y)
+        normal = so3.cross(g_a, y)
         B = np.zeros((n, 6, 12))
         B[:, :3] = self.G @ dr
         B[:, 3:, 3:6] = normal
@@ -156,17 +156,17 @@ class RelativeBatch(ConstraintBatch):
         S, g_a, y = context.S, context.g_a, context.y
         V = motion.V[self.nodes]
         W_a, U_b, W_b = V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
-        point = U_b + np.cross(W_b, self.c_b)
+        point = U_b + so3.cross(W_b, self.c_b)
         d_rate = -so3.skew(W_a) @ context.dr
         d_rate[..., 3:6] += so3.skew(np.matvec(S, point))
         d_rate[..., 9:] -= S @ so3.skew(point)
-        spin = np.cross(W_b[:, None], self.g_b)
+        spin = so3.cross(W_b[:, None], self.g_b)
         speed = self._drive_rates(context.t)[0][:, None, None]
-        turning = speed * self._turning(g_a) + np.cross(W_a[:, None], g_a)
+        turning = speed * self._turning(g_a) + so3.cross(W_a[:, None], g_a)
         result = np.zeros((len(S), 6, 12))
         result[:, :3] = self.G @ d_rate
-        result[:, 3:, 3:6] = np.cross(turning, y) + np.cross(g_a, spin @ S.mT)
-        result[:, 3:, 9:] = np.cross(self.g_b, turning @ S) + np.cross(spin, g_a @ S)
+        result[:, 3:, 3:6] = so3.cross(turning, y) + so3.cross(g_a, spin @ S.mT)
+        result[:, 3:, 9:] = so3.cross(self.g_b, turning @ S) + so3.cross(spin, g_a @ S)
         return result.reshape(-1, 12)[self._rows]
 
     def curvature(self, context: Context, motion: Motion) -> Array:
@@ -175,10 +175,10 @@ class RelativeBatch(ConstraintBatch):
         V = motion.V[self.nodes]
         U_a, W_a, U_b, W_b = V[:, 0, :3], V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
         # r' = S (U_b + W_b x c_b) - U_a - W_a x r, S' = S W_b~ - W_a~ S
-        point = U_b + np.cross(W_b, self.c_b)
-        r1 = np.matvec(S, point) - U_a - np.cross(W_a, r)
+        point = U_b + so3.cross(W_b, self.c_b)
+        r1 = np.matvec(S, point) - U_a - so3.cross(W_a, r)
         S1 = S @ so3.skew(W_b) - so3.skew(W_a) @ S
-        r2 = np.matvec(S1, point) - np.cross(W_a, r1)
+        r2 = np.matvec(S1, point) - so3.cross(W_a, r1)
         S2 = S1 @ so3.skew(W_b) - so3.skew(W_a) @ S1
         y1, y2 = (self.g_b @ rate.mT for rate in (S1, S2))
         speed, acceleration = (rate[:, None, None] for rate in self._drive_rates(context.t))
@@ -191,7 +191,7 @@ class RelativeBatch(ConstraintBatch):
 
     def _turning(self, g: Array) -> Array:
         """Change of directions ``(n, 3, 3)`` that turn about the axes of the joints, per rad."""
-        return np.cross(self.axis[:, None], g)
+        return so3.cross(self.axis[:, None], g)
 
     def _drive_rates(self, t: float) -> tuple[Array, Array]:
         """Angular velocities and accelerations ``(n,)`` of the drives."""

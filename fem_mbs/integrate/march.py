@@ -29,9 +29,9 @@ Accepted = tuple[State, Report[Trial]]
 class March:
     """A run under way: its state, the step that led there and what was given up on the way."""
 
-    def __init__(self, system: System, method: GeneralizedAlpha, h: float) -> None:
+    def __init__(self, system: System, method: GeneralizedAlpha, h: float, initial: State | None = None) -> None:
         self.system, self.method, self.h = system, method, h
-        self._consistent = initial_state(system)
+        self._consistent = initial_state(system, initial)
         self.state = prepare(system, self._consistent, h, method)
         self.steps = self.failed = self.rejected = 0
         self._report: Report[Trial] | None = None

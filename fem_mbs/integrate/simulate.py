@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.integrate.events import EventFunction, Events
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
 from fem_mbs.integrate.march import LOG, Accepted, March, fixed_steps
+from fem_mbs.integrate.progress import progress_bar
 from fem_mbs.integrate.variable_step import VariableStep, variable_steps
 from fem_mbs.model import Model, instance, real, shown
 from fem_mbs.result import Outcome, Recorder, Solution
@@ -32,8 +32,9 @@ def simulate(
     callback: Callable[[State], object] | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     times: ArrayLike | None = None,
+    initial: State | None = None,
 ) -> Solution:
-    """Integrate a model from its initial state at t = 0.
+    """Integrate a model from its initial state at t = 0, or from another state.
 
     A fixed step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length
     returns with the next nominal step.
@@ -59,6 +60,10 @@ def simulate(
     times : array, optional
         Times in s at which the solution has states, interpolated along the group, in place of those after each step.
 
+    initial : State, optional
+        Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
+        another run.
+
     Raises
     ------
     ModelError, SingularSystemError
@@ -74,13 +79,22 @@ def simulate(
     method = GeneralizedAlpha() if method is None else instance(method, GeneralizedAlpha, "simulate: method")
     if callback is not None and not callable(callback):
         raise ModelError(f"simulate: callback must be a function of a State, received {shown(callback)}")
-    grid = None if isinstance(step, VariableStep) else _grid(t_end, _seconds(step, "step"))
-    first_step = step.limits(t_end)[1] if isinstance(step, VariableStep) else min(float(step), t_end)
-    output = None if times is None else _output(times, t_end)
-    show = _progress_bar(progress, t_end)
+    begin = 0.0 if initial is None else instance(initial, State, "simulate: initial").t
+    if t_end <= begin:
+        raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
+    grid = None if isinstance(step, VariableStep) else _grid(begin, t_end, _seconds(step, "step"))
+    span = t_end - begin
+    first_step = step.limits(span)[1] if isinstance(step, VariableStep) else min(float(step), span)
+    output = None if times is None else _output(times, begin, t_end)
+    show = progress_bar(progress, begin, t_end)
     begun = time.perf_counter()
     system = System(model)
-    march = March(system, method, first_step)
+    if initial is not None and initial.x.shape != system.x0.shape:
+        raise ModelError(
+            f"simulate: the initial state has {len(initial.x)} nodes, and the model {system.n}; take a state of the "
+            "same model"
+        )
+    march = March(system, method, first_step, initial)
     recorder = Recorder(system, march.state, output)
     watch = Events(events, system, march.state)
     recorder.events = watch.hits
@@ -141,43 +155,25 @@ def _seconds(value: object, name: str) -> float:
     return float(number)
 
 
-def _grid(t_end: float, step: float) -> list[float]:
+def _grid(begin: float, t_end: float, step: float) -> list[float]:
     """Times to reach; a rest of a millionth of a step is rounding and goes to the last one."""
-    count = max(1.0, math.ceil(t_end / step - 1e-6))
+    count = max(1.0, math.ceil((t_end - begin) / step - 1e-6))
     if count > MAX_STEPS:
         raise ModelError(
             f"simulate: t_end = {t_end:g} s in steps of {step:g} s are {count:.1e} steps, more than can be kept "
             f"({MAX_STEPS:.0e}); look at the units"
         )
-    return [*(k * step for k in range(1, int(count))), t_end]
+    return [*(begin + k * step for k in range(1, int(count))), t_end]
 
 
-def _output(times: ArrayLike, t_end: float) -> Array:
+def _output(times: ArrayLike, begin: float, t_end: float) -> Array:
     """Times of output, in order and within the run."""
     result = real(times)
     if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
         raise ModelError(f"simulate: times must be a list of times in s, received {shown(times)}")
-    if result[0] < 0.0 or result[-1] > t_end or (np.diff(result) <= 0.0).any():
+    if result[0] < begin or result[-1] > t_end or (np.diff(result) <= 0.0).any():
         raise ModelError(
-            f"simulate: times must increase from 0 at least to t_end = {t_end:g} s at most, received {shown(times)}"
+            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
+            f"received {shown(times)}"
         )
     return result
-
-
-def _progress_bar(wanted: bool, t_end: float) -> Callable[[State | None], None]:
-    """Function that shows a state of the run, or closes the bar."""
-    if not wanted:
-        return lambda state: None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ModelError("simulate: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
-    bar: Any = tqdm(desc="fem_mbs", total=t_end, unit="s", unit_scale=True)
-
-    def show(state: State | None) -> None:
-        if state is None:
-            bar.close()
-        else:
-            bar.update(state.t - bar.n)
-
-    return show

@@ -44,7 +44,8 @@ def step(
     NotConvergedError, MotionError, SingularSystemError
         If the step cannot be solved; a shorter one may.
     """
-    problem = PROBLEMS[method.formulation](system, state, h, method)
+    # without constraints the formulations are one
+    problem = PROBLEMS[method.formulation if system.m else "index3"](system, state, h, method)
     # a diverging iteration overflows before it is stopped
     with np.errstate(over="ignore", invalid="ignore"):
         kept = None if before is None else before.linearization

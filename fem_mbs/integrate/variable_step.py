@@ -59,29 +59,30 @@ class VariableStep:
         """Largest defect of a step."""
         return float(SHARE * self.tolerance**1.5)
 
-    def limits(self, t_end: float) -> tuple[float, float, float]:
-        """Smallest, first and largest step of a run."""
-        smallest = 1e-7 * t_end if self.smallest is None else self.smallest
-        largest = min(1e-2 * t_end if self.largest is None else self.largest, t_end)
-        first = min(1e-3 * t_end, largest) if self.first is None else self.first
+    def limits(self, time: float) -> tuple[float, float, float]:
+        """Smallest, first and largest step of a run that takes a time."""
+        smallest = 1e-7 * time if self.smallest is None else self.smallest
+        largest = min(1e-2 * time if self.largest is None else self.largest, time)
+        first = min(1e-3 * time, largest) if self.first is None else self.first
         if not smallest <= first <= largest:
             raise ModelError(
                 f"VariableStep: smallest <= first <= largest is expected, received {smallest:g}, {first:g} and "
-                f"{largest:g} s for a run of {t_end:g} s"
+                f"{largest:g} s for a run of {time:g} s"
             )
         return smallest, first, largest
 
 
 def variable_steps(march: March, t_end: float, control: VariableStep) -> Iterator[Accepted]:
     """Step to the end of the run; a step with too large a defect, or without a solution, is repeated."""
-    smallest, h, largest = control.limits(t_end)
+    time = t_end - march.state.t
+    smallest, h, largest = control.limits(time)
     weight = march.system.increment_weight
     # what Newton's method leaves after a correction of the allowed size is far smaller
     newton = march.method.newton
     newton = replace(newton, correction_tolerance=max(newton.correction_tolerance, control.allowed))
     march.method = replace(march.method, newton=newton)
     before, excess = 1.0, 0
-    while (rest := t_end - march.state.t) > 1e-9 * t_end:
+    while (rest := t_end - march.state.t) > 1e-9 * time:
         own = _cut(h, rest)
         shortest = own <= 1.001 * smallest
         try:

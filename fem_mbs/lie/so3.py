@@ -43,6 +43,12 @@ def axial(A: Array) -> Array:
     return 0.5 * np.stack([A[..., 2, 1] - A[..., 1, 2], A[..., 0, 2] - A[..., 2, 0], A[..., 1, 0] - A[..., 0, 1]], -1)
 
 
+def cross(a: Array, b: Array) -> Array:
+    """``a x b`` of broadcast vectors; on small batches several times faster than numpy's."""
+    result: Array = np.matvec(skew(a), b)
+    return result
+
+
 def exp(w: Array) -> Array:
     """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad (Rodrigues)."""
     a, b = EXPONENTIAL(np.vecdot(w, w))

@@ -5,6 +5,8 @@ The user gives the velocities; :func:`project_velocities` makes them agree with 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -23,8 +25,14 @@ DIFFERENCE_TIME = 1e-5
 """Time in s by which differences may misjudge the rate of a drive that accelerates."""
 
 
-def initial_state(system: System) -> State:
-    """State at t = 0 with consistent ``vdot`` and multipliers (Arnold, Cardona, Bruels 2015, eq. 19).
+def initial_state(system: System, given: State | None = None) -> State:
+    """State with consistent ``vdot`` and multipliers (Arnold, Cardona, Bruels 2015, eq. 19).
+
+    Parameters
+    ----------
+    given : State, optional
+        Time, configuration and velocities to start from; by default t = 0 and what the model says. The velocities of a
+        run obey the joints to its own accuracy, so these are projected.
 
     Raises
     ------
@@ -33,11 +41,14 @@ def initial_state(system: System) -> State:
     SingularSystemError
         If accelerations or multipliers are not unique; names the nodes or joints.
     """
-    v, motion, evaluation = _given(system)
+    v, motion, evaluation = _given(system, given)
+    if given is not None:
+        _regular_mass_matrix(system, evaluation)
+        v, motion, evaluation = _given(system, replace(given, v=v - velocity_defect(system, given)))
     _check_velocities(system, evaluation, motion)
     matrix = _regular_mass_matrix(system, evaluation)
     vdot, multipliers = _accelerations(system, motion, evaluation, matrix)
-    return State(0.0, system.x0, system.R0, v, vdot, vdot, multipliers)
+    return State(motion.t, motion.x, motion.R, v, vdot, vdot, multipliers)
 
 
 def project_velocities(model: Model) -> None:
@@ -69,19 +80,22 @@ def project_velocities(model: Model) -> None:
         node.angular_velocity = node.angular_velocity + w[3:]
 
 
-def _given(system: System) -> tuple[Array, Motion, Evaluation]:
+def _given(system: System, state: State | None = None) -> tuple[Array, Motion, Evaluation]:
     """The velocities ``v`` (n, 6) that the user gave, and the equations there for vanishing body accelerations."""
     if system.n_free == 0:
         raise ModelError(
             f"nothing can move: the model has {system.n} nodes, and all are held. Add nodes with model.add_node and "
             "give them bodies or beams"
         )
-    body = system.velocities.copy()
-    body[:, :3] = np.vecmat(body[:, :3], system.R0)
-    v = system.kinematics.from_body(system.R0, body)
-    motion, evaluation = _without_accelerations(system, 0.0, system.x0, system.R0, v)
+    if state is None:
+        body = system.velocities.copy()
+        body[:, :3] = np.vecmat(body[:, :3], system.R0)
+        t, x, R, v = 0.0, system.x0, system.R0, system.kinematics.from_body(system.R0, body)
+    else:
+        t, x, R, v = state.t, state.x, state.R, state.v
+    motion, evaluation = _without_accelerations(system, t, x, R, v)
     if worst := _worst(system, evaluation.constraint, GAP):
-        raise ModelError(f"{worst[0]} is open at t = 0: its frames do not meet ({worst[1]})")
+        raise ModelError(f"{worst[0]} is open at t = {t:g}: its frames do not meet ({worst[1]})")
     return v, motion, evaluation
 
 
@@ -141,7 +155,7 @@ def _check_velocities(system: System, evaluation: Evaluation, motion: Motion) ->
     V = np.abs(motion.V)
     speed = max(V[:, :3].max() / system.length, V[:, 3:].max())
     zero = np.zeros_like(motion.V)
-    rest = Motion(0.0, motion.x, motion.R, zero, zero, system.gravity)
+    rest = Motion(motion.t, motion.x, motion.R, zero, zero, system.gravity)
     driven = np.abs(system.constraint_acceleration(evaluation, rest) * system.constraint_weight).max(initial=0.0)
     limit = REST + SPEED * speed + DIFFERENCE_TIME * driven
     if worst := _worst(system, system.constraint_rate(evaluation, motion), limit):

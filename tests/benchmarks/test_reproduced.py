@@ -79,6 +79,7 @@ def test_transient_of_index_2() -> None:
 @pytest.mark.slow
 def test_error_of_index_2(numbers: dict[str, tuple[float, float]]) -> None:
     assert numbers["index 2: error of lambda/h^2"][0] == pytest.approx(3.0e3, rel=0.05)
+    assert numbers["index 2: ratio of eta"][0] == pytest.approx(4.0, abs=0.02)  # Fig. 14
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, RigidBody, SphericalJoint
+from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
 
 
 def falling(value: object = (0.0, 0.0, -1.0)) -> mbs.Model:
@@ -186,3 +186,36 @@ def test_hht_is_a_member_of_the_family() -> None:
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-14)
     alpha_m, alpha_f, beta, gamma = mbs.GeneralizedAlpha.hht(0.05).coefficients
     assert (alpha_m, alpha_f, beta, gamma) == (0.0, 0.05, 0.25 * 1.05**2, 0.55)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_a_run_can_go_on_from_a_state(group: str) -> None:
+    """Loads, drives and velocities go on; only the algorithmic accelerations begin anew, an error of second order."""
+
+    def driven() -> mbs.Model:
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        arm, bob = model.add_node((1, 0, 0)), model.add_node((2, 0, 0))
+        for node in (arm, bob):
+            model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.3)))
+        model.add(RevoluteJoint(model.ground, arm, (0, 0, 1), point=(0, 0, 0), drive=lambda t: t**2))
+        model.add(SphericalJoint(arm, bob, point=(1.5, 0, 0)))
+        model.add(Force(bob, lambda t: (0, 0, t)))
+        return model
+
+    differences = []
+    for h in (0.02, 0.01):
+        whole = mbs.simulate(driven(), 1.0, h)
+        half = mbs.simulate(driven(), 0.5, h)
+        rest = mbs.simulate(driven(), 1.0, h, initial=half.state(-1))
+        assert rest.t[0] == 0.5 and rest.t[-1] == 1.0
+        np.testing.assert_allclose(rest.t, whole.t[-len(rest.t) :], rtol=1e-12)
+        differences.append(np.abs(rest.x[-1] - whole.x[-1]).max())
+    assert differences[1] < 1e-3 and differences[1] < differences[0] / 3.0
+
+
+def test_a_state_of_another_model_is_refused() -> None:
+    state = mbs.simulate(falling(), 0.1, 0.1).state(-1)
+    with pytest.raises(mbs.ModelError, match="t_end = 0.1 s must come after the initial state at t = 0.1 s"):
+        mbs.simulate(falling(), 0.1, 0.1, initial=state)
+    with pytest.raises(mbs.ModelError, match="the initial state has 2 nodes, and the model 5"):
+        mbs.simulate(struck()[0], 1.0, 0.1, initial=state)

@@ -1,0 +1,28 @@
+"""The progress bar of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fem_mbs.errors import ModelError
+from fem_mbs.system import State
+
+
+def progress_bar(wanted: bool, begin: float, t_end: float) -> Callable[[State | None], None]:
+    """Function that shows a state of the run, or closes the bar."""
+    if not wanted:
+        return lambda state: None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ModelError("simulate: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
+    bar: Any = tqdm(desc="fem_mbs", initial=begin, total=t_end, unit="s", unit_scale=True)
+
+    def show(state: State | None) -> None:
+        if state is None:
+            bar.close()
+        else:
+            bar.update(state.t - bar.n)
+
+    return show
