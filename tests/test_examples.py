@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples import four_bar, heavy_top, modes, pendulum, reproduce_2015, right_angle_cantilever
+from examples import four_bar, heavy_top, modes, pendulum, reproduce_2012, reproduce_2015, right_angle_cantilever
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar, modes, reproduce_2015]
+SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar, modes, reproduce_2012, reproduce_2015]
 
 
 @pytest.fixture(autouse=True)
