@@ -1,0 +1,8 @@
+"""``python -m fem_mbs``, the same as the console script ``fem-mbs``."""
+
+import sys
+
+from fem_mbs.validation.command import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""``fem-mbs validate``: run the suite and say how it compares."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from fem_mbs.validation.case import Case, Quantity
+
+HEADER = f"{'quantity':44}{'ours':>16}{'reference':>16}{'deviation':>11}{'allowed':>10}  verdict  source"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry of the console script; the exit status is 1 if a verdict fails."""
+    parser = argparse.ArgumentParser("fem-mbs", description="Flexible multibody dynamics on Lie groups.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    validate = commands.add_parser("validate", help="compare with published benchmarks")
+    validate.add_argument("names", nargs="*", help="run the cases whose name or kind contains one of these")
+    validate.add_argument("--all", action="store_true", help="run the slow cases as well")
+    validate.add_argument("--list", action="store_true", help="list the cases and run none")
+    validate.add_argument("--json", metavar="FILE", help="write the results, to standard output for '-'")
+    options = parser.parse_args(arguments)
+
+    from fem_mbs.validation import CASES
+
+    chosen = _choose(CASES, options.names, options.all)
+    if not chosen:
+        names = ", ".join(case.name for case in CASES)
+        parser.error(f"no case has {' or '.join(map(repr, options.names))} in its name; there are: {names}")
+    if options.list:
+        for case in chosen:
+            print(f"{case.kind:10}{case.name:36}{case.summary}")
+        return 0
+    results = _run(chosen, quiet=options.json == "-")
+    if options.json:
+        _write(results, options.json)
+    return 0 if all(quantity.passed for result in results for quantity in result["quantities"]) else 1
+
+
+def _choose(cases: Sequence[Case], names: Sequence[str], slow: bool) -> list[Case]:
+    """Cases named on the command line, whether slow or not; otherwise the quick ones, or all."""
+    if names:
+        wanted = [name.lower() for name in names]
+        return [case for case in cases if any(name in f"{case.kind} {case.name}".lower() for name in wanted)]
+    return [case for case in cases if slow or not case.slow]
+
+
+def _run(cases: Sequence[Case], quiet: bool) -> list[dict[str, Any]]:
+    results = []
+    if not quiet:
+        print(HEADER)
+    for case in _progress(cases):
+        begun = time.perf_counter()
+        quantities = case.run()
+        seconds = time.perf_counter() - begun
+        results.append({"case": case, "seconds": seconds, "quantities": quantities})
+        if not quiet:
+            print(f"\n{case.name} ({case.kind}, {seconds:.1f} s): {case.summary}")
+            for quantity in quantities:
+                print(line(quantity))
+    if not quiet:
+        every = [quantity for result in results for quantity in result["quantities"]]
+        failed = [quantity for quantity in every if not quantity.passed]
+        print(f"\n{len(every) - len(failed)} of {len(every)} quantities of {len(results)} cases within their tolerance")
+    return results
+
+
+def line(quantity: Quantity) -> str:
+    """A row of the table."""
+    return (
+        f"  {quantity.name:42}{quantity.value:16.8g}{quantity.reference:16.8g}{quantity.deviation:11.1e}"
+        f"{quantity.tolerance:10.1e}  {'ok' if quantity.passed else 'FAILED':7}  {quantity.source}"
+    )
+
+
+def _progress(cases: Sequence[Case]) -> Iterable[Case]:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return cases
+    bar: Any = tqdm(cases, unit="case", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
+    return iter(bar)
+
+
+def _write(results: Sequence[dict[str, Any]], file: str) -> None:
+    data = [
+        {
+            "case": result["case"].name,
+            "kind": result["case"].kind,
+            "seconds": round(result["seconds"], 3),
+            "quantities": [
+                {**vars(quantity), "deviation": quantity.deviation, "passed": quantity.passed}
+                for quantity in result["quantities"]
+            ],
+        }
+        for result in results
+    ]
+    text = json.dumps(data, indent=1)
+    if file == "-":
+        print(text)
+    else:
+        Path(file).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,150 @@
+"""Benchmarks of natural frequencies."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import expm
+from scipy.optimize import brentq
+from scipy.spatial.transform import Rotation
+from scipy.special import roots_laguerre
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint
+from fem_mbs.modal import linearize, modes
+from fem_mbs.model import Model
+from fem_mbs.system import State, System
+from fem_mbs.validation.case import Quantity, case, compared, rate, refine
+
+EULER = {  # beta L of slender beams
+    "cantilever": (1.8751040687, 4.6940911330, 7.8547574382),
+    "free beam": (4.7300407449, 7.8532046241, 10.995607838),
+}
+
+
+def _euler(name: str) -> list[Quantity]:
+    section = BeamSection(EA=1e9, GA=1e10, GJ=100, EI=100, mass=1, inertia=(2e-9, 1e-9, 1e-9))
+
+    def run(elements: int) -> Array:
+        model = Model()
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements)
+        if name == "cantilever":
+            model.fix(beam.nodes[0])
+        found = modes(model, 12).angular
+        return found[found > 0.0][:6:2]  # each twice, in two planes
+
+    values, order = refine(run, (40, 80, 160))
+    references = 10 * np.square(EULER[name])
+    names = [f"frequency {k + 1} (rad/s)" for k in range(3)]
+    return [*compared(names, values, references, 1e-5, "Euler and Bernoulli"), rate(order)]
+
+
+@case("cantilever", "modes")
+def cantilever() -> list[Quantity]:
+    """Bending of a slender clamped beam."""
+    return _euler("cantilever")
+
+
+@case("free beam", "modes")
+def free_beam() -> list[Quantity]:
+    """Bending of a slender beam that floats freely, beside its six rigid motions."""
+    return _euler("free beam")
+
+
+def _timoshenko(EI: float, GA: float, mu: float, j: float, L: float, count: int) -> list[float]:
+    """Angular frequencies of a cantilever that shears, from the transfer matrix of ``(w, theta, Q, M)``."""
+
+    def determinant(omega: float) -> float:
+        A = np.array(
+            [[0, 1, 1 / GA, 0], [0, 0, 0, 1 / EI], [-mu * omega**2, 0, 0, 0], [0, -j * omega**2, -1, 0]], dtype=float
+        )
+        return float(np.linalg.det(expm(A * L)[2:, 2:]))
+
+    grid = np.linspace(1.0, 2000.0, 4000)
+    signs = [determinant(omega) for omega in grid]
+    spans = (span for span, s in zip(pairwise(grid), pairwise(signs), strict=True) if s[0] * s[1] < 0)
+    return [brentq(determinant, *span, xtol=1e-12, rtol=1e-14) for span, _ in zip(spans, range(count), strict=False)]
+
+
+@case("thick cantilever", "modes")
+def thick_cantilever() -> list[Quantity]:
+    """Bending of a clamped beam that shears and has rotary inertia."""
+    EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0
+
+    def run(elements: int) -> Array:
+        model = Model()
+        section = BeamSection(EA=1e9, GA=(1e9, GA), GJ=1e9, EI=(EI, 1e9), mass=mu, inertia=(1e-3, j, 1e-3))
+        beam = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements)
+        model.fix(beam.nodes[0])
+        return modes(model, 4).angular
+
+    values, order = refine(run, (20, 40, 80))
+    names = [f"frequency {k + 1} (rad/s)" for k in range(4)]
+    return [*compared(names, values, _timoshenko(EI, GA, mu, j, L, 4), 1e-5, "Timoshenko, exact"), rate(order)]
+
+
+@case("chain of ten links", "modes")
+def chain() -> list[Quantity]:
+    """Equal masses on massless links swing about the vertical: zeros of Laguerre's polynomial of degree ten."""
+    model = Model(gravity=(0, 0, -9.81))
+    last = model.ground
+    for k in range(10):
+        node = model.add_node((0, 0, -(k + 1) / 10))
+        model.add(PointMass(node, 1.0))
+        model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=(0, 0, -k / 10)))
+        last = node
+    references = np.sqrt(roots_laguerre(10)[0] * 98.1)
+    names = [f"frequency {k + 1} (rad/s)" for k in range(10)]
+    return compared(names, modes(model).angular, references, 1e-9, "exact")
+
+
+HODGES = {
+    0: (3.5160, 22.0345),
+    3: (4.7973, 23.3203),
+    6: (7.3604, 26.8091),
+    9: (10.2257, 31.7705),
+    12: (13.1702, 37.6031),
+}
+
+
+@case("turning blade", "modes")
+def turning_blade() -> list[Quantity]:
+    """A slender blade stiffens as it turns about its root: frequencies out of the plane of rotation."""
+    source = "Hodges and Rutkowski 1981"
+    quantities: list[Quantity] = []
+    for speed, references in HODGES.items():
+        values, _ = refine(partial(_flapping, speed), (10, 20, 40))
+        names = [f"frequency {k + 1} at speed {speed}" for k in range(2)]
+        quantities += compared(names, values, references, 2e-4, source)
+    return quantities
+
+
+def _flapping(speed: float, elements: int) -> Array:
+    """First two frequencies out of the plane over ``sqrt(EI/mu L^4)``; the speed likewise."""
+    model = Model("SE3")
+    # out of the plane the blade is soft, in it and along it stiff
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
+    model.fix(beam.nodes[0])
+    found = modes(model, 4, _steady(model, np.array([0.0, 0.0, speed])))
+    up = np.abs(found.displacement(beam.nodes[-1]))
+    across: Array = found.angular[up[:, 2] > 10 * up[:, 1]][:2]
+    return across
+
+
+def _steady(model: Model, omega: Array) -> State:
+    """Steady rotation, by Newton's method: where ``d' = d'' = 0`` in the turning frame, forces change by ``K d``."""
+    system = System(model)
+    x, R, still = system.x0, system.R0, np.zeros((system.n, 6))
+    turning = np.where(system.free[:, :3], omega, 0.0)
+    for _ in range(20):
+        v = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
+        state = State(0.0, x, R, v, still, still, np.zeros(system.m))
+        linear = linearize(model, state)
+        d = linear.node_motions(np.linalg.solve(linear.K.toarray(), -linear.force))
+        if np.abs(d).max() < 1e-12:
+            return state
+        x, R = x + d[:, :3], Rotation.from_rotvec(d[:, 3:]).as_matrix() @ R
+    raise RuntimeError("no steady rotation was found")

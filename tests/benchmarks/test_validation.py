@@ -1,0 +1,82 @@
+"""The suite of ``fem-mbs validate``: every verdict, and the command around it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fem_mbs.validation import CASES, Case, Quantity, command
+from fem_mbs.validation.case import refine
+
+QUICK = [case for case in CASES if not case.slow]
+SLOW = [case for case in CASES if case.slow]
+
+
+def check(case: Case) -> None:
+    quantities = case.run()
+    assert quantities
+    failed = [command.line(quantity) for quantity in quantities if not quantity.passed]
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("case", QUICK, ids=lambda case: case.name)
+def test_quick_case(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SLOW, ids=lambda case: case.name)
+def test_slow_case(case: Case) -> None:
+    check(case)
+
+
+def test_names_are_unique_and_every_case_says_what_it_is() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert all(case.summary.endswith(".") or ":" in case.summary for case in CASES)
+
+
+def test_verdicts() -> None:
+    assert Quantity("exact", 2.0, 2.0, 0.0, "").passed
+    assert not Quantity("far", 2.1, 2.0, 0.04, "").passed
+    assert Quantity("near", 2.1, 2.0, 0.06, "").passed
+    assert Quantity("zero", 1e-3, 0.0, 1e-2, "", scale=1.0).passed
+    assert not Quantity("nothing", np.nan, 1.0, 1e9, "").passed
+
+
+def test_extrapolation() -> None:
+    value, order = refine(lambda n: [3.0 + 2.0 / n**2, 1.0 - 1.0 / n**2], (4, 8, 16))
+    np.testing.assert_allclose(value, [3.0, 1.0], rtol=1e-14)
+    assert order == pytest.approx(2.0)
+
+
+def wrong() -> list[Quantity]:
+    """A case that fails."""
+    return [Quantity("wrong", 1.0, 2.0, 0.1, "nowhere")]
+
+
+def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filter, table, file and exit status."""
+    file = tmp_path / "results.json"
+    assert command.main(["validate", "chain of ten", "--json", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "chain of ten links" in shown and "10 of 10 quantities of 1 cases within their tolerance" in shown
+    data = json.loads(file.read_text())
+    assert [case["case"] for case in data] == ["chain of ten links"]
+    assert all(quantity["passed"] for quantity in data[0]["quantities"])
+    monkeypatch.setattr("fem_mbs.validation.CASES", [*CASES, Case("wrong case", "dynamics", False, wrong)])
+    assert command.main(["validate", "wrong case"]) == 1
+    assert "FAILED" in capsys.readouterr().out
+    assert command.main(["validate", "wrong case", "--json", "-"]) == 1
+    assert json.loads(capsys.readouterr().out)[0]["quantities"][0]["deviation"] == 0.5
+    assert command.main(["validate", "--list"]) == 0
+    assert "A case that fails." in capsys.readouterr().out
+
+
+def test_a_name_that_no_case_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leave:
+        command.main(["validate", "perpetuum"])
+    assert leave.value.code == 2
+    assert "no case has 'perpetuum' in its name; there are: heavy top" in capsys.readouterr().err
