@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import real, shown
+from fem_mbs.model import number, real, shown
 from fem_mbs.result import Solution, interpolate
 from fem_mbs.system import State, System
 
@@ -34,7 +34,7 @@ class Events:
     """
 
     def __init__(self, functions: EventFunction | Sequence[EventFunction] | None, system: System, first: State) -> None:
-        self.functions = [functions] if callable(functions) else list(functions or ())
+        self.functions = _listed(functions)
         self.system = system
         self.hits: list[list[State]] = [[] for _ in self.functions]
         self._labels = [f"simulate: event {getattr(g, '__name__', k)!r}" for k, g in enumerate(self.functions)]
@@ -60,9 +60,10 @@ class Events:
 
     def check(self, solution: Solution) -> None:
         """Refuse events that never changed their sign; the error carries the solution."""
-        for function, label, seen in zip(self.functions, self._labels, self._seen, strict=True):
-            if len(seen) == 1 and not getattr(function, "optional", False):
-                kept = {1.0: "positive", -1.0: "negative", 0.0: "zero"}[seen.pop()]
+        for k, (function, label) in enumerate(zip(self.functions, self._labels, strict=True)):
+            signs = self._seen[k] - {0.0}
+            if len(signs) < 2 and not self.hits[k] and not getattr(function, "optional", False):
+                kept = {1.0: "positive", -1.0: "negative"}[signs.pop()] if signs else "zero"
                 error = ModelError(
                     f"{label} never changed its sign: it was {kept} during the whole run. An event is where a function "
                     "of the state passes through zero; look at its sign and at the length of the run, or set its "
@@ -100,12 +101,22 @@ class Events:
         return float(result)
 
 
+def _listed(functions: object) -> list[EventFunction]:
+    if functions is None:
+        return []
+    if callable(functions):
+        return [functions]
+    if not isinstance(functions, Sequence) or isinstance(functions, str):
+        raise ModelError(
+            f"simulate: events must be a function of a State or a list of them, received {shown(functions)}"
+        )
+    return list(functions)
+
+
 def _check(function: object, label: str) -> None:
     if not callable(function):
         raise ModelError(f"{label} must be a function of a State, received {shown(function)}")
     terminal = getattr(function, "terminal", False)
-    if not isinstance(terminal, int) or terminal < 0:
+    if not isinstance(terminal, int | np.integer | np.bool_) or terminal < 0:
         raise ModelError(f"{label}: terminal must be True, False or a number of events, received {shown(terminal)}")
-    direction = getattr(function, "direction", 0)
-    if real(direction) is None:
-        raise ModelError(f"{label}: direction must be a number, received {shown(direction)}")
+    number(getattr(function, "direction", 0), f"{label}: direction")

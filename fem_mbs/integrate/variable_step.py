@@ -62,7 +62,7 @@ class VariableStep:
     def limits(self, time: float) -> tuple[float, float, float]:
         """Smallest, first and largest step of a run that takes a time."""
         smallest = 1e-7 * time if self.smallest is None else self.smallest
-        largest = min(1e-2 * time if self.largest is None else self.largest, time)
+        largest = min(max(1e-2 * time, self.first or 0.0) if self.largest is None else self.largest, time)
         first = min(1e-3 * time, largest) if self.first is None else self.first
         if not smallest <= first <= largest:
             raise ModelError(

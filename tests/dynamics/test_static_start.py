@@ -1,0 +1,54 @@
+"""A run that starts from an equilibrium stays there, and swings about it with the frequency of its modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint
+
+
+def loaded(group: str) -> tuple[mbs.Model, mbs.Node]:
+    """A ruler in a hinge that is held, bent by its weight and by a force, both ways."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(0.03, 0.002, 210e9, 0.3, 7850)
+    ruler = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 12)
+    model.add(RevoluteJoint(model.ground, ruler.nodes[0], (0, 1, 0), drive=lambda t: 0.0))
+    model.add(Force(ruler.nodes[-1], (0, 0.3, -0.5)))
+    return model, ruler.nodes[-1]
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("formulation", ["index3", "index2"])
+def test_an_equilibrium_stays(formulation: str, group: str) -> None:
+    """Bent by 0.17 m, the end moves by what Newton's tolerance leaves; multipliers are those of the equilibrium."""
+    model, tip = loaded(group)
+    still = mbs.statics(model)
+    assert still.displacement(tip)[-1, 2] < -0.15
+    solution = mbs.simulate(model, 2.0, 0.01, mbs.GeneralizedAlpha(formulation=formulation), initial=still.state(-1))
+    assert solution.t[0] == 1.0
+    assert np.abs(solution.x - solution.x[0]).max() < 1e-9
+    np.testing.assert_allclose(solution.multipliers_all[-1], still.multipliers_all[-1], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_it_swings_with_the_frequency_of_the_stressed_modes(group: str) -> None:
+    """A small push: the period of the free end is that of the first mode about the equilibrium."""
+    model, tip = loaded(group)
+    state = mbs.statics(model).state(-1)
+    modes = mbs.modes(model, 1, state)
+    free = np.where(mbs.System(model).free, 1.0, 0.0)
+    body = modes.shapes[0].copy()
+    for part in (slice(0, 3), slice(3, 6)):
+        body[:, part] = np.vecmat(body[:, part], state.R)
+    push = 1e-5 * free * body / np.abs(body).max()
+    if group == "R3xSO3":
+        push[:, :3] = np.matvec(state.R, push[:, :3])
+    state.v = push
+    solution = mbs.simulate(model, 2.0, 2e-3, mbs.GeneralizedAlpha(1.0), initial=state)
+    z = solution.position(tip)[:, 2] - solution.position(tip)[0, 2]
+    crossings = np.flatnonzero(z[1:-1] * z[2:] < 0)
+    t = solution.t[crossings + 1] - z[crossings + 1] * np.diff(solution.t)[0] / (z[crossings + 2] - z[crossings + 1])
+    assert len(t) >= 2
+    np.testing.assert_allclose(0.5 / np.diff(t), modes.frequencies[0], rtol=2e-3)

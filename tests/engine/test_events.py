@@ -1,0 +1,311 @@
+"""Events: where they are, which of them count, which end a run, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import RevoluteJoint, RigidBody
+
+GROUPS = ("R3xSO3", "SE3")
+G = 9.81
+STEPS: dict[str, float | mbs.VariableStep] = {"fixed": 0.03, "variable": mbs.VariableStep(1e-2)}
+Function = Callable[[mbs.State], Any]
+
+
+@pytest.fixture(params=GROUPS)
+def group(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=STEPS)
+def step(request: pytest.FixtureRequest) -> float | mbs.VariableStep:
+    return STEPS[request.param]
+
+
+def ball(group: str = "R3xSO3", height: float = 2.0, up: float = 0.0) -> mbs.Model:
+    """A body that is thrown and turns; Newmark's formulas and the cubic in between have no error here."""
+    model = mbs.Model(group, gravity=(0, 0, -G))
+    node = model.add_node((0, 0, height), velocity=(0.3, 0, up), angular_velocity=(0, 0, 2), name="ball")
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    return model
+
+
+def pendulum(group: str = "R3xSO3") -> mbs.Model:
+    """Let go from 60 degrees below the horizontal."""
+    model = mbs.Model(group, gravity=(0, 0, -G))
+    node = model.add_node((0.5, 0, -np.sqrt(0.75)), name="bob")
+    model.add(RigidBody(node, 1.0, (0.01, 0.01, 0.01)))
+    model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0)), name="hinge")
+    return model
+
+
+def event(function: Function, **attributes: Any) -> Function:
+    """A function with attributes."""
+
+    def own(state: mbs.State) -> Any:
+        return function(state)
+
+    vars(own).update(attributes)
+    return own
+
+
+def level(z: float, **attributes: Any) -> Function:
+    """The ball passes a height."""
+    return event(lambda state: state.x[1, 2] - z, **attributes)
+
+
+def rate(state: mbs.State) -> float:
+    """Of the pendulum."""
+    return float(state.v[1, 4])
+
+
+def fall(z: float, height: float = 2.0, up: float = 0.0) -> float:
+    """Instant at which the falling ball passes a height."""
+    return float((up + np.sqrt(up * up + 2 * G * (height - z))) / G)
+
+
+# Where events are
+
+
+def test_events_have_their_exact_instants(group: str, step: float | mbs.VariableStep) -> None:
+    solution = mbs.simulate(ball(group), 1.0, step, events=[level(1.0), level(0.3), lambda state: state.t - 0.7])
+    times = [times.item() for times in solution.event_times]
+    np.testing.assert_allclose(times, [fall(1.0), fall(0.3), 0.7], rtol=1e-10)
+    assert solution.success and solution.status is mbs.Outcome.FINISHED and solution.t[-1] == 1.0
+
+
+def test_states_at_events_are_on_them(group: str, step: float | mbs.VariableStep) -> None:
+    """The function is zero there, and the state is that of the solution."""
+    solution = mbs.simulate(pendulum(group), 4.0, step, events=rate)
+    (states,), (times,) = solution.event_states, solution.event_times
+    assert len(states) == 3
+    for state, t in zip(states, times, strict=True):
+        assert state.t == t
+        assert abs(rate(state)) < 1e-10  # of some 5 rad/s
+        for name in ("x", "R", "v", "vdot", "multipliers"):
+            np.testing.assert_allclose(getattr(state, name), getattr(solution(t), name), atol=1e-12)
+
+
+def test_turning_points_are_where_energy_says(group: str) -> None:
+    """As high as the start, on both sides, one half period apart; errors as the square of the step, (omega h)^2/12."""
+    left = event(rate, direction=-1)
+    right = event(rate, direction=1)
+    errors = []
+    for h in (0.02, 0.01):
+        solution = mbs.simulate(pendulum(group), 4.0, h, events=[rate, left, right])
+        every, one, other = solution.event_times
+        np.testing.assert_array_equal(np.sort([*one, *other]), every)
+        places = np.array([state.x[1] for state in solution.event_states[0]])
+        np.testing.assert_array_equal(np.sign(places[:, 0]), [(-1) ** (k + 1) for k in range(len(every))])
+        np.testing.assert_allclose(places[:, 2], -np.sqrt(0.75), atol=20 * h**2)
+        errors.append(np.abs(np.diff(every, prepend=0.0) / half_period() - 1).max())
+    assert errors[0] < 1e-2 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
+
+
+def half_period() -> float:
+    """Of the pendulum, by the arithmetic-geometric mean."""
+    a, b = 1.0, np.cos(np.radians(30) / 2)
+    for _ in range(6):
+        a, b = (a + b) / 2, np.sqrt(a * b)
+    return float(np.pi * np.sqrt(1.01 / G) / a)
+
+
+def test_events_within_one_step_come_in_the_order_of_time() -> None:
+    """Whatever the order of their functions; what lies behind the one that ends the run does not happen."""
+    heights = [0.5, 1.9, 1.2, 1.5, 0.1]
+    events = [level(z, terminal=(z == 0.5), optional=True) for z in heights]
+    solution = mbs.simulate(ball(), 1.0, 1.0, events=events)
+    expected = [[fall(z)] if z >= 0.5 else [] for z in heights]
+    for found, exact in zip(solution.event_times, expected, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-10)
+    np.testing.assert_allclose(solution.t, [0.0, fall(0.5)], rtol=1e-10)
+
+
+def test_output_times_do_not_move_events() -> None:
+    times = [0.25, 0.5, 0.75]
+    solution = mbs.simulate(ball(), 1.0, 0.03, events=level(1.0), times=times)
+    np.testing.assert_array_equal(solution.t, times)
+    np.testing.assert_allclose(solution.event_times[0], [fall(1.0)], rtol=1e-10)
+
+
+# Which of them count
+
+
+def test_direction_counts_one_way_only(step: float | mbs.VariableStep) -> None:
+    model = ball(height=0.0, up=5.0)
+    attributes: list[dict[str, Any]] = [{}, {"direction": 1}, {"direction": -1.0}, {"direction": 0}]
+    solution = mbs.simulate(model, 1.05, step, events=[level(1.0, **own) for own in attributes])
+    up, down = fall(1.0, 0.0, 5.0) - 2 * np.sqrt(25 - 2 * G) / G, fall(1.0, 0.0, 5.0)
+    for found, expected in zip(solution.event_times, ([up, down], [up], [down], [up, down]), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_zero_at_the_start_is_no_event(step: float | mbs.VariableStep) -> None:
+    """The ball leaves the ground; it comes back."""
+    solution = mbs.simulate(ball(height=0.0, up=5.0), 1.05, step, events=level(0.0))
+    np.testing.assert_allclose(solution.event_times[0], [10 / G], rtol=1e-10)
+
+
+def test_zero_at_the_end_of_a_step_is_one_event() -> None:
+    solution = mbs.simulate(ball(), 1.0, 0.125, events=lambda state: state.t - 0.5)
+    np.testing.assert_array_equal(solution.event_times[0], [0.5])
+
+
+def test_a_single_function_is_a_list_of_one() -> None:
+    one, many = (mbs.simulate(ball(), 1.0, 0.1, events=events) for events in (level(1.0), (level(1.0),)))
+    np.testing.assert_array_equal(one.event_times, many.event_times)
+    assert mbs.simulate(ball(), 1.0, 0.1).event_times == mbs.simulate(ball(), 1.0, 0.1, events=[]).event_times == []
+
+
+# The end of a run
+
+
+def test_a_terminal_event_ends_the_run(group: str, step: float | mbs.VariableStep) -> None:
+    seen: list[float] = []
+    ground = level(0.0, terminal=True)
+    solution = mbs.simulate(ball(group), 1.0, step, events=[ground], callback=lambda state: seen.append(state.t))
+    assert solution.success and solution.status is mbs.Outcome.EVENT and "event" in solution.message
+    assert solution.t[-1] == solution.event_times[0][0] == pytest.approx(fall(0.0), rel=1e-10) == seen[-1]
+    last, hit = solution.state(-1), solution.event_states[0][0]
+    for name in ("x", "R", "v", "vdot", "multipliers"):
+        np.testing.assert_array_equal(getattr(last, name), getattr(hit, name))
+    assert abs(last.x[1, 2]) < 1e-10
+    assert len(solution.stats.step_sizes) == len(solution.t) - 1
+    assert solution.stats.step_sizes.sum() == pytest.approx(fall(0.0))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_number_of_events_ends_the_run(count: int) -> None:
+    solution = mbs.simulate(pendulum(), 20.0, 0.02, events=[rate, event(rate, terminal=count, direction=-1)])
+    assert solution.status is mbs.Outcome.EVENT
+    assert [len(times) for times in solution.event_times] == [2 * count - 1, count]  # the first is one of them
+    assert solution.t[-1] == solution.event_times[1][-1]
+
+
+def test_output_ends_with_the_run() -> None:
+    solution = mbs.simulate(ball(), 1.0, 0.1, events=level(1.0, terminal=True), times=[0.1, 0.3, 0.9])
+    np.testing.assert_array_equal(solution.t, [0.1, 0.3])
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("missing", "sign"),
+    [
+        (level(-5.0), "positive"),
+        (level(5.0), "negative"),
+        (lambda state: 0, "zero"),
+        (lambda state: state.t, "positive"),  # after the zero at the start
+    ],
+)
+def test_an_event_that_never_happens_is_an_error_with_the_whole_run(
+    missing: Function, sign: str, step: float | mbs.VariableStep
+) -> None:
+    with pytest.raises(mbs.ModelError, match=f"never changed its sign: it was {sign} .*optional = True") as failure:
+        mbs.simulate(ball(), 0.7, step, events=[level(1.0), missing])
+    solution = failure.value.solution
+    assert solution is not None and solution.t[-1] == 0.7 and solution.status is mbs.Outcome.FINISHED
+    assert [len(times) for times in solution.event_times] == [1, 0]
+
+
+def test_events_may_be_optional() -> None:
+    solution = mbs.simulate(ball(), 0.5, 0.1, events=level(-5.0, optional=True))
+    assert solution.success and not len(solution.event_times[0])
+
+
+def test_a_run_that_ends_early_has_no_missing_events() -> None:
+    solution = mbs.simulate(ball(), 1.0, 0.1, events=[level(1.0, terminal=True), level(0.5)])
+    assert [len(times) for times in solution.event_times] == [1, 0]
+    stopped = mbs.simulate(ball(), 1.0, 0.1, events=level(0.5), callback=lambda state: state.t > 0.3)
+    assert stopped.status is mbs.Outcome.STOPPED
+
+
+@pytest.mark.parametrize("value", ["1", None, np.nan, np.inf, np.zeros(3), 1j])
+def test_an_event_that_is_no_number_is_named(value: object) -> None:
+    def height(state: mbs.State) -> Any:
+        return value
+
+    with pytest.raises(mbs.ModelError, match="event 'height' must return a number that changes its sign"):
+        mbs.simulate(ball(), 1.0, 0.1, events=height)
+
+
+def test_an_event_that_fails_is_named_and_keeps_the_steps() -> None:
+    def height(state: mbs.State) -> float:
+        return 1.0 if state.t < 0.45 else dict[str, float]()["z"]
+
+    with pytest.raises(mbs.FemMbsError, match="event 'height' failed at t = 0.5 s: KeyError") as failure:
+        mbs.simulate(ball(), 1.0, 0.1, events=height)
+    solution = failure.value.solution
+    assert solution is not None and solution.status is mbs.Outcome.FAILED
+    np.testing.assert_allclose(solution.t, 0.1 * np.arange(5))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"terminal": "yes"}, "terminal must be True, False or a number of events, received 'yes'"),
+        ({"terminal": -1}, "terminal must be True, False or a number of events, received -1"),
+        ({"terminal": 1.5}, "terminal must be True, False or a number of events, received 1.5"),
+        ({"direction": "up"}, "direction must be a number, received 'up'"),
+        ({"direction": None}, "direction must be a number, received None"),
+        ({"direction": [1, 2]}, "direction must be a number"),
+        ({"direction": np.nan}, "direction must be a finite number"),
+    ],
+)
+def test_bad_attributes_are_refused(attributes: dict[str, Any], message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=f"simulate: event 'own': {message}"):
+        mbs.simulate(ball(), 1.0, 0.1, events=level(1.0, **attributes))
+
+
+@pytest.mark.parametrize("events", ["height", [level(1.0), 3.0], [None], 3.0, {"height": level(1.0)}])
+def test_events_are_functions(events: Any) -> None:
+    with pytest.raises(mbs.ModelError, match="event.* function"):
+        mbs.simulate(ball(), 1.0, 0.1, events=events)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([0.3, 0.2], "times must increase"),
+        ([0.2, 0.2], "times must increase"),
+        ([-0.1, 0.2], "from 0 s at least"),
+        ([0.5, 1.1], "to t_end = 1 s at most"),
+        ([], "times must be a list of times"),
+        (0.5, "times must be a list of times"),
+        ("now", "times must be a list of times"),
+        (["a", "b"], "times must be a list of times"),
+        ([0.1, np.nan], "times must be a list of times"),
+        ([[0.1, 0.2]], "times must be a list of times"),
+    ],
+)
+def test_bad_output_times_are_refused(times: Any, message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=f"simulate: .*{message}"):
+        mbs.simulate(ball(), 1.0, 0.1, times=times)
+
+
+@pytest.mark.parametrize("name", ["tolerance", "first", "largest", "smallest"])
+@pytest.mark.parametrize("value", [0, 0.0, -1e-3, np.nan, np.inf, "1e-3", True, [1e-3]])
+def test_steps_have_positive_tolerances_and_limits(name: str, value: Any) -> None:
+    with pytest.raises(mbs.ModelError, match=f"VariableStep: {name} must be a (positive )?number"):
+        mbs.VariableStep(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"first": 0.2, "largest": 0.1},
+        {"first": 1e-4, "smallest": 1e-3},
+        {"smallest": 0.1, "largest": 0.05},
+        {"smallest": 2.0},
+        {"first": 2.0},
+    ],
+)
+def test_limits_of_steps_are_in_order(limits: dict[str, float]) -> None:
+    with pytest.raises(mbs.ModelError, match="VariableStep: smallest <= first <= largest is expected, received"):
+        mbs.simulate(ball(), 1.0, mbs.VariableStep(1e-2, **limits))
