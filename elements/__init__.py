@@ -1,6 +1,8 @@
 """The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
 
 from fem_mbs.elements.beam import Beam
+from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
+from fem_mbs.elements.distributed_load import DistributedLoad
 from fem_mbs.elements.joints import FixedJoint, RevoluteJoint, SphericalJoint
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
@@ -9,7 +11,9 @@ from fem_mbs.elements.section import BeamSection
 
 __all__ = [
     "Beam",
+    "BeamMesh",
     "BeamSection",
+    "DistributedLoad",
     "FixedJoint",
     "Force",
     "Moment",
@@ -18,4 +22,5 @@ __all__ = [
     "RigidBody",
     "SphericalJoint",
     "SpinUp",
+    "beams_from_mesh",
 ]

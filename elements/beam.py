@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import BeamBatch, relative_motion
-from fem_mbs.elements.beam_geometry import NO_LENGTH, section_frames
+from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, section_frames
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.errors import ModelError
@@ -22,7 +22,6 @@ from fem_mbs.model import (
     Node,
     Numbering,
     check_node,
-    direction,
     instance,
     make_node,
     number,
@@ -41,12 +40,17 @@ class Beam(Element):
         degrees at a node it has a corner.
     section : BeamSection
         Its cross-section.
-    y_axis : (3,), optional
-        World direction of the section's y axis (its part across the beam). By default y is horizontal and z points up
-        at the start, the world's y for a vertical start, and turns as little as possible along the chain.
+    y_axis : (3,), (n, 3) or function, optional
+        World direction of the section's y axis (its part across the beam): one, one for each of the ``n`` nodes, or a
+        function of the position (3,). Directions that turn about the chain make a twisted beam. By default y is
+        horizontal and z points up at the start, the world's y for a vertical start, and turns as little as possible
+        along the chain.
     interpolation : {"SE3", "R3xSO3"}
         Constant strain in se(3), or linear centre line with one-point quadrature; independent of the group of the
         nodes.
+    start, end : (3,), optional
+        Where the beam starts and ends, world frame at t = 0, if not at its first and last node. These points are
+        rigidly connected to the nodes.
 
     Attributes
     ----------
@@ -70,8 +74,10 @@ class Beam(Element):
         self,
         nodes: Sequence[Node],
         section: BeamSection,
-        y_axis: ArrayLike | None = None,
+        y_axis: YAxis | None = None,
         interpolation: str = "SE3",
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
@@ -82,12 +88,17 @@ class Beam(Element):
             )
         self.section = section
         self.interpolation = interpolation
-        y = None if y_axis is None else direction(y_axis, f"{label}: y_axis")
-        world = section_frames(self.nodes, y, label)
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
-        self.frames = np.swapaxes(pairs(R), -1, -2) @ world
+        points = x.copy()
+        for k, name, place in ((0, "start", start), (-1, "end", end)):
+            if place is not None:
+                points[k] = vector(place, f"{label}: {name}")
+        world = section_frames(points, y_axis, self.nodes, label)
+        self.frames = pairs(R).mT @ world
         """Section frames ``(k, 2, 3, 3)`` of both ends of each element in the frames of their nodes."""
-        self.d0 = relative_motion(pairs(x), world, [self] * len(world))
+        self.offsets = np.vecmat(pairs(points - x), pairs(R))
+        """Where the ends ``(k, 2, 3)`` of each element are in the frames of their nodes."""
+        self.d0 = relative_motion(pairs(points), world, [self] * len(world))
         """Relative motion ``(k, 6)`` of the ends as built."""
         self.length = np.linalg.norm(self.d0[:, :3], axis=1)
 
@@ -101,13 +112,15 @@ class Beam(Element):
         elements: int = 10,
         start_node: Node | None = None,
         end_node: Node | None = None,
-        y_axis: ArrayLike | None = None,
+        y_axis: YAxis | None = None,
         interpolation: str = "SE3",
         name: str | None = None,
+        rigid_ends: bool = False,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
-        ``start_node`` and ``end_node`` are used as the ends where given; they must be at ``start`` and ``end``.
+        ``start_node`` and ``end_node`` are used as the ends where given. They must be at ``start`` and ``end``, unless
+        ``rigid_ends=True``, which connects them rigidly with the ends of the beam wherever they are.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         instance(model, Model, f"{label}: model")
@@ -121,18 +134,22 @@ class Beam(Element):
         for what, node, place in (("start", start_node, first), ("end", end_node, last)):
             if node is not None:
                 position = check_node(node, f"{label}: {what}_node").position
-                if np.linalg.norm(position - place) > 1e-9 * span:
-                    raise ModelError(f"{label}: {node} is at {position}, not at the {what} of the beam {place}")
+                if not rigid_ends and np.linalg.norm(position - place) > 1e-9 * span:
+                    raise ModelError(
+                        f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
+                        "connects them rigidly"
+                    )
+        places = first + (last - first) * (np.arange(count + 1) / count)[:, None]
         # bad arguments are refused on a trial, before the model gets nodes
-        names = ("start", "end") if name is None else (f"{name}[0]", f"{name}[{count}]")
-        trial = [make_node(label, model.group, p) for label, p in zip(names, (first, last), strict=True)]
+        trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
         cls(trial, section, y_axis, interpolation)
-        nodes = []
-        for k in range(count + 1):
-            given = start_node if k == 0 else end_node if k == count else None
-            label_k = None if name is None else f"{name}[{k}]"
-            nodes.append(given or model.add_node(first + (last - first) * (k / count), name=label_k))
-        return model.add(cls(nodes, section, y_axis, interpolation), name=name)
+        given = {0: start_node, count: end_node}
+        nodes = [
+            given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
+            for k, place in enumerate(places)
+        ]
+        ends = (place if rigid_ends and node else None for place, node in ((first, start_node), (last, end_node)))
+        return model.add(cls(nodes, section, y_axis, interpolation, *ends), name=name)
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces of each element in its section frame.
@@ -147,7 +164,7 @@ class Beam(Element):
         (..., elements, 6)
             Axial force, shear y, shear z, torsion, bending moments y, z; positive on the face that looks to the end.
         """
-        d = relative_motion(pairs(x, -2), pairs(R, -3) @ self.frames, [self] * len(self.length))
+        d = relative_motion(*self._ends(x, R), [self] * len(self.length))
         s = strain(self.interpolation, d) - strain(self.interpolation, self.d0)
         forces: Array = (s / self.length[:, None]) @ self.section.stiffness.T
         return forces
@@ -162,7 +179,7 @@ class Beam(Element):
         stations : int
             Points per element, both ends included.
         """
-        ends, frames = pairs(x, -2), pairs(R, -3) @ self.frames
+        ends, frames = self._ends(x, R)
         d = relative_motion(ends, frames, [self] * len(self.length))[..., None, :]
         s = np.linspace(0.0, 1.0, stations)[:, None]
         Q, y = se3.exp(s * d)
@@ -170,6 +187,11 @@ class Beam(Element):
         if self.interpolation == "R3xSO3":
             points = ends[..., :1, :] * (1 - s) + ends[..., 1:, :] * s
         return points, frames[..., :1, :, :] @ Q
+
+    def _ends(self, x: Array, R: Array) -> tuple[Array, Array]:
+        """Both ends of each element ``(..., k, 2, 3)`` and their section frames."""
+        R = pairs(R, -3)
+        return pairs(x, -2) + np.matvec(R, self.offsets), R @ self.frames
 
     def batch_key(self) -> Hashable:
         """Beams with one interpolation share a batch, damped ones apart."""

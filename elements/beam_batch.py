@@ -52,8 +52,15 @@ class BeamBatch(ElementBatch):
         # the strain is measured in the frame of the first node, to which the second is turned where it was not parallel
         first = _twice(frames[:, 0])
         turn = frames[:, 1] @ np.swapaxes(frames[:, 0], -1, -2)
+        offsets = np.concatenate([beam.offsets for beam in beams])
         self.turn = None if np.allclose(turn, so3.IDENTITY, rtol=0.0, atol=PARALLEL) else turn
-        self._to_second = None if self.turn is None else _twice(turn.mT)
+        self.offsets = offsets if offsets.any() else None
+        # body increments of the measured frames from those of the nodes; None for the identity
+        self._to_first = self._to_second = None
+        if self.offsets is not None:
+            self._to_first = se3.adjoint(np.broadcast_to(so3.IDENTITY, turn.shape), -offsets[:, 0])
+        if self.turn is not None or self.offsets is not None:
+            self._to_second = se3.adjoint(turn.mT, -np.vecmat(offsets[:, 1], turn))
         d0 = np.matvec(first, np.concatenate([beam.d0 for beam in beams]))
         self.s0 = strain(self.interpolation, d0)
         # per unit of d, so that the wrench is (stiffness / L) (s - s0)
@@ -62,14 +69,14 @@ class BeamBatch(ElementBatch):
         self.stiffness = to_wrench @ np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) @ back
         damping = to_wrench @ np.repeat([beam.section.damping for beam in beams], counts, axis=0) @ back
         self.damping = damping if damping.any() else None
-        self._inertia = self._make_inertia(beams, counts, frames)
+        self._inertia = self._make_inertia(beams, counts, frames, offsets)
 
-    def _make_inertia(self, beams: Sequence[Beam], counts: list[int], frames: Array) -> Inertia:
+    def _make_inertia(self, beams: Sequence[Beam], counts: list[int], frames: Array, offsets: Array) -> Inertia:
         mass, center, J = (
             np.repeat([getattr(beam.section, name) for beam in beams], counts, axis=0)
             for name in ("mass", "center", "inertia")
         )
-        center = np.matvec(frames, center[:, None])
+        center = offsets + np.matvec(frames, center[:, None])
         J = frames @ (0.5 * self.length[:, None, None] * J)[:, None] @ frames.mT
         return Inertia(self.nodes, (mass * self.length)[:, None, None] * CONSISTENT_MASS, center, J)
 
@@ -80,7 +87,8 @@ class BeamBatch(ElementBatch):
         check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
         second = forward if self._to_second is None else forward @ self._to_second
-        Q = np.concatenate([operator.A - forward, second], axis=-1)
+        first = operator.A - forward if self._to_first is None else (operator.A - forward) @ self._to_first
+        Q = np.concatenate([first, second], axis=-1)
         measure = MidpointStrain(operator.d) if self.interpolation == "R3xSO3" else None
         s = operator.d if measure is None else measure.value()
         wrench = stress = np.matvec(self.stiffness, s - self.s0)
@@ -103,8 +111,10 @@ class BeamBatch(ElementBatch):
             material = material + self.damping @ self._rate_derivative(operator, V)
         d_operator = operator.transposed_derivative(wrench)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
+        first = se3.dual(wrench) - d_operator
+        first = first if self._to_first is None else self._to_first.mT @ first
         second = d_operator if self._to_second is None else self._to_second.mT @ d_operator
-        geometric = np.concatenate([se3.dual(wrench) - d_operator, second], axis=-2)
+        geometric = np.concatenate([first, second], axis=-2)
         Qt = Q.mT
         total: Array = (Qt @ material + geometric) @ Q
         if self.damping is not None:
@@ -117,7 +127,8 @@ class BeamBatch(ElementBatch):
         change = np.matvec(context.Q, d)
         if context.measure is not None:
             change = np.matvec(context.measure.gradient(), change)
-        return context.stress + np.matvec(self.stiffness, change)
+        ahead: Array = context.stress + np.matvec(self.stiffness, change)
+        return ahead
 
     def with_stress(self, context: Context, stress: Array) -> Context:
         """The context with other section forces."""
@@ -125,7 +136,9 @@ class BeamBatch(ElementBatch):
         return context._replace(stress=stress, wrench=wrench)
 
     def _relative_frame(self, x: Array, R: Array) -> tuple[Array, Array]:
-        """``H_A^-1 H_B`` of the frames of the first nodes and those that were parallel to them as built."""
+        """``H_A^-1 H_B`` at the ends, of frames parallel to the first nodes and those that were parallel to them."""
+        if self.offsets is not None:
+            x = x + np.matvec(R, self.offsets)
         if self.turn is not None:
             R = np.stack([R[:, 0], R[:, 1] @ self.turn], axis=1)
         return relative_frame(x, R)
@@ -133,6 +146,8 @@ class BeamBatch(ElementBatch):
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""
         V_A, V_B = V[:, 0], V[:, 1]
+        if self._to_first is not None:
+            V_A = np.matvec(self._to_first, V_A)
         if self._to_second is not None:
             V_B = np.matvec(self._to_second, V_B)
         return operator.derivative(V_B - V_A) - se3.bracket(V_A)

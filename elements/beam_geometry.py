@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Node
+from fem_mbs.model import Node, direction, real, shown
 
-CORNER = np.radians(30.0)
+YAxis: TypeAlias = "ArrayLike | Callable[[Array], ArrayLike]"
+"""A world direction, one at each node, or a function that gives one for a position."""
+
+CORNER = np.radians(30.0) * (1 + 1e-9)
 PARALLEL = 1e-6
 NO_LENGTH = 1e-12
 """Distances below this share of the coordinates are rounding."""
 
 
-def section_frames(nodes: Sequence[Node], y_axis: Array | None, label: str) -> Array:
-    """Section frames ``(k, 2, 3, 3)`` at both ends of the ``k`` elements of a chain, section to world.
+def section_frames(x: Array, y_axis: YAxis | None, nodes: Sequence[Node], label: str) -> Array:
+    """Section frames ``(k, 2, 3, 3)`` at both ends of the ``k`` elements of a chain through ``x`` (k + 1, 3).
 
-    Their x axes are tangent to the circle through three successive nodes, which is exact on a straight line and on an
-    arc; where the chain turns by more than 30 degrees at a node it has a corner and each side keeps its own direction.
+    They map section to world. Their x axes are tangent to the circle through three successive points, which is exact on
+    a straight line and on an arc; where the chain turns by more than 30 degrees at a point it has a corner and each
+    side keeps its own direction. Their y axes are the part of ``y_axis`` across the beam.
     """
-    x = np.array([node.position for node in nodes])
     chords = np.diff(x, axis=0)
     lengths = np.linalg.norm(chords, axis=1)
     for k in map(int, np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max())):
         raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
     tangents = _tangents(chords / lengths[:, None], lengths)
-    return _frames(tangents, y_axis, label)
+    return _frames(tangents, _directions(y_axis, x, label), label)
+
+
+def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:
+    """Unit directions at the points of a chain ``(k + 1, 3)``; None if they are left to the beam."""
+    if y_axis is None:
+        return None
+    if callable(y_axis):
+        return np.array([direction(_call(y_axis, place, label), f"{label}: y_axis at {place}") for place in x])
+    values = real(y_axis)
+    if values is not None and values.ndim == 2:
+        if values.shape != x.shape:
+            raise ModelError(
+                f"{label}: y_axis must be three numbers, or three for each of the {len(x)} nodes, received "
+                f"{shown(y_axis)} of shape {values.shape}"
+            )
+        return np.array([direction(value, f"{label}: y_axis[{k}]") for k, value in enumerate(values)])
+    return np.tile(direction(y_axis, f"{label}: y_axis"), (len(x), 1))
+
+
+def _call(function: Callable[[Array], ArrayLike], place: Array, label: str) -> ArrayLike:
+    try:
+        return function(place.copy())
+    except Exception as error:
+        raise ModelError(f"{label}: y_axis failed as a function of the position {place}: {error!r}") from error
 
 
 def _tangents(directions: Array, lengths: Array) -> Array:
@@ -50,20 +79,21 @@ def _tangents(directions: Array, lengths: Array) -> Array:
     return tangents
 
 
-def _frames(tangents: Array, y_axis: Array | None, label: str) -> Array:
-    """Frames from tangents: their y axes are the part of ``y_axis`` across the beam, or are carried along it."""
-    y = _carried(tangents) if y_axis is None else y_axis
+def _frames(tangents: Array, directions: Array | None, label: str) -> Array:
+    """Frames from tangents: their y axes are the part of the directions across the beam, or are carried along it."""
+    y = _carried(tangents) if directions is None else np.stack([directions[:-1], directions[1:]], axis=1)
     across = y - np.vecdot(y, tangents)[..., None] * tangents
     size = np.linalg.norm(across, axis=-1, keepdims=True)
-    for k in np.flatnonzero((size < PARALLEL).any(axis=(1, 2))):
+    for k, end in np.argwhere(size[..., 0] < PARALLEL):
         raise ModelError(
-            f"{label}: y_axis {y_axis} is parallel to the beam in element {k + 1}; give a world direction across it"
+            f"{label}: y_axis {y[k, end]} is parallel to the beam in element {k + 1}; give a world direction across it"
         )
     e2 = across / size
     for k in np.flatnonzero(np.vecdot(e2[:, 0], e2[:, 1]) < 0.0):
         raise ModelError(
-            f"{label}: the section would turn over within element {k + 1}, because y_axis {y_axis} becomes parallel to "
-            "the beam there; give a world direction across it"
+            f"{label}: the section would turn over within element {k + 1}, because y_axis {y[k, 0]} becomes parallel "
+            "to the beam there, or because the directions at its ends differ by more than 90 degrees; give a world "
+            "direction across the beam, or more elements"
         )
     return np.stack([tangents, e2, np.cross(tangents, e2)], axis=-1)
 

@@ -71,18 +71,21 @@ def derivatives(law: Callable[[float], float], t: float, owner: object = "law") 
     return first, second
 
 
-def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None) -> Array:
+def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None, rows: int | None = None) -> Array:
     """Value of a user's function of time; an error names the object that owns it.
 
-    ``size`` is the expected number of components, None for a single number.
+    ``size`` is the expected number of components, None for a single number. With ``rows``, as many such values are
+    welcome too.
     """
     try:
         given = law(t)
     except Exception as error:
         raise LawError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
     value = real(given)
-    if value is None or value.shape != (() if size is None else (size,)) or not np.isfinite(value).all():
+    expected = ((),) if size is None else ((size,), (rows, size))
+    if value is None or value.shape not in expected or not np.isfinite(value).all():
         wanted = "one finite number" if size is None else f"{size} finite numbers"
+        wanted += "" if rows is None else f", or {rows} times as many"
         received = shown(given) if value is None else value
         raise LawError(f"{owner}: its function of time must return {wanted}, received {received} at t = {t:.6g} s")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3, so3
 from fem_mbs.model import is_symmetric, number, real, shown
 
 CIRCLE_POINTS = 24
@@ -32,6 +34,10 @@ class BeamSection:
         Rotational inertia per length in kg m: torsional, about y, about z.
     outline : (k, 2), optional
         Contour of the section in its y-z plane, for drawing only; by default a rectangle of about the right size.
+    shear_center : (2,)
+        Place (y, z) of the shear centre, about which the section twists and to which ``GA`` and ``GJ`` belong. The rest
+        belongs to the centroid, which is at (0, 0), the line of the beam's nodes; for other lines and axes see
+        :meth:`shifted` and :meth:`turned`.
 
     Attributes
     ----------
@@ -68,6 +74,7 @@ class BeamSection:
         mass: float,
         inertia: ArrayLike,
         outline: ArrayLike | None = None,
+        shear_center: ArrayLike = (0.0, 0.0),
     ) -> None:
         stiffness = np.array(
             [
@@ -85,7 +92,10 @@ class BeamSection:
                 f"received {shown(inertia)}"
             )
         shape = _equivalent_rectangle(stiffness, density, j) if outline is None else _contour(outline)
-        self._set(np.diag(stiffness), density, np.diag(j), np.zeros(3), shape)
+        about = _strains_at(_place(shear_center, "BeamSection: shear_center"))
+        shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+        coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
+        self._set(coupled, density, np.diag(j), np.zeros(3), shape)
 
     def __repr__(self) -> str:
         EA, GA_y, GA_z, GJ, EI_y, EI_z = np.diag(self.stiffness)
@@ -177,10 +187,53 @@ class BeamSection:
             D = _matrix(damping, "damping")
         if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
             raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
-        section = type(self).__new__(type(self))
-        section._set(self.stiffness, self.mass, self.inertia, self.center, self.outline)
-        object.__setattr__(section, "damping", D)
+        return self._changed(damping=D)
+
+    def shifted(self, y: float, z: float) -> BeamSection:
+        """A copy that stands off the line of the beam's nodes: what was on the line is now at ``(y, z)``.
+
+        Stiffness, damping and mass become those about the line; a force along it then also bends the beam. Lengths are
+        those of the line, also in a curved beam.
+        """
+        offset = np.array([0.0, number(y, "BeamSection.shifted: y"), number(z, "BeamSection.shifted: z")])
+        about = _strains_at(offset)
+        return self._changed(
+            stiffness=about.T @ self.stiffness @ about,
+            damping=about.T @ self.damping @ about,
+            center=self.center + offset,
+            outline=self.outline + offset[1:],
+        )
+
+    def turned(self, angle: float) -> BeamSection:
+        """A copy turned about the line of the beam's nodes by an angle in rad, from y towards z."""
+        R = so3.exp(np.array([number(angle, "BeamSection.turned: angle"), 0.0, 0.0]))
+        both = np.kron(np.eye(2), R)
+        return self._changed(
+            stiffness=both @ self.stiffness @ both.T,
+            damping=both @ self.damping @ both.T,
+            inertia=R @ self.inertia @ R.T,
+            center=R @ self.center,
+            outline=self.outline @ R[1:, 1:].T,
+        )
+
+    def _changed(self, **values: Array) -> BeamSection:
+        section = copy(self)
+        for name, value in values.items():
+            object.__setattr__(section, name, value)
         return section
+
+
+def _strains_at(offset: Array) -> Array:
+    """Strains of a parallel line at ``offset`` (3,), in terms of those of the line of the nodes, ``(6, 6)``."""
+    return se3.adjoint(so3.IDENTITY, -offset)
+
+
+def _place(value: ArrayLike, label: str) -> Array:
+    """A place (y, z) in the section, as a vector (3,)."""
+    place = real(value)
+    if place is None or place.shape != (2,) or not np.isfinite(place).all():
+        raise ModelError(f"{label} must be a place (y, z), two numbers, received {shown(value)}")
+    return np.array([0.0, *place])
 
 
 def _pair(value: ArrayLike, label: str) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    DistributedLoad,
     FixedJoint,
     Force,
     Moment,
@@ -97,11 +98,14 @@ def _coupled() -> BeamSection:
 
 
 COUPLED = _coupled()
-SHAPES = ("straight", "curved")
+SHAPES = ("straight", "curved", "twisted with offsets")
 INTERPOLATIONS = ("SE3", "R3xSO3")
 
 
 def _beam(shape: str, section: BeamSection, interpolation: str, n: Nodes) -> Beam:
+    if shape == "twisted with offsets":
+        axes = [n.vector(y) for y in ((0, 1, 2), (0, 2, 1), (0, 2, -1))]
+        return Beam(n.line, section, axes, interpolation, n.point((0.1, -0.3, 0.2)), n.point((1.4, 0.5, -0.9)))
     return Beam(n.line if shape == "straight" else n.arc, section, n.vector((0, 1, 2)), interpolation)
 
 
@@ -131,7 +135,23 @@ LOADS: dict[str, Callable[[Nodes], Element]] = {
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
 }
-"""Elements that bring energy from outside."""
+"""Elements that bring energy from outside, at a node."""
+
+DISTRIBUTED: dict[str, Callable[[Nodes], Element]] = {
+    "dead distributed load": lambda n: DistributedLoad(
+        _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), lambda t: n.vector((t, 0.5, 2.0))
+    ),
+    "distributed load that follows": lambda n: DistributedLoad(
+        _beam("curved", PLAIN, "R3xSO3", n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
+    ),
+    "distributed load that follows, linear, with offsets": lambda n: DistributedLoad(
+        _beam("twisted with offsets", PLAIN, "SE3", n), [(2.0, 1, -3), (0, 2, 1), (1, 1, 1)], (0.4, -0.3, 2.0), "body"
+    ),
+    "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
+        _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
+    ),
+}
+"""Elements that bring energy from outside, along a beam."""
 
 JOINTS: dict[str, Callable[[Nodes], Constraint]] = {
     "spherical": lambda n: SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2))),
@@ -146,4 +166,4 @@ JOINTS: dict[str, Callable[[Nodes], Constraint]] = {
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
 }
 
-EVERYTHING = {**ELEMENTS, **DAMPED, **LOADS, **JOINTS}
+EVERYTHING = {**ELEMENTS, **DAMPED, **LOADS, **DISTRIBUTED, **JOINTS}

@@ -48,9 +48,9 @@ class Index2Problem(Index3Problem):
         system, motion, evaluation = self.system, trial.motion, trial.evaluation
         kinematics, h = system.kinematics, self.h
         index3, T = self.entries(unknown, trial)
-        dV = kinematics.derivatives(motion.V, motion.A, *self._derivatives(unknown)[1:])[0]
+        dV = kinematics.derivatives(motion.V, motion.A, *self._derivatives(unknown, trial)[1:])[0]
         # against the Newmark increment alone
-        moved = self.chart.rate_derivatives(unknown[0], *self.rates(unknown), self.gamma, self.beta)
+        moved = self.chart.rate_derivatives(unknown[0], *trial.rates, self.gamma, self.beta)
         none = np.zeros_like(T)
         with_rates, without = (kinematics.derivatives(motion.V, motion.A, *d) for d in (moved, (none, none)))
         dV_w, dA_w = (own - held for own, held in zip(with_rates, without, strict=True))

@@ -21,7 +21,8 @@ from fem_mbs.system import Evaluation, Solve, State, System
 class Trial(NamedTuple):
     """A trial of the new state and the equations there."""
 
-    state: tuple[Array, Array, Array, Array]
+    rates: tuple[Array, Array]
+    """First and second time derivative of the increment at the end of the step."""
     motion: Motion
     evaluation: Evaluation
     hidden: Array = np.empty(0)
@@ -53,6 +54,7 @@ class Index3Problem:
         self.a_share = (1.0 - alpha_f) / (1.0 - alpha_m)
         self.a = (alpha_f * state.vdot - alpha_m * state.a) / (1.0 - alpha_m)
         self.v = state.v + h * ((1.0 - gamma) * state.a + gamma * self.a)
+        self.plain_guess = h * state.v + (0.5 * h * h) * state.a, state.multipliers
         self.expected = np.zeros_like(state.v)
         self.D = h * state.v + h * h * ((0.5 - beta) * state.a + beta * self.a)
 
@@ -62,16 +64,15 @@ class Index3Problem:
         With the report of the step before, its error is expected again, if that would have been right in the step
         before: it grows with ``h^3`` for the increment, and with ``h`` for the multipliers.
         """
-        state, h = self.state, self.h
-        D, multipliers = h * state.v + (0.5 * h * h) * state.a, state.multipliers
         if before is None:
-            return D, multipliers
+            return self.plain_guess
         last: Index3Problem = before.problem
-        ratio = h / last.h
-        error, change = (new - old for new, old in zip(before.unknown[:2], last.guess()[:2], strict=True))
+        ratio = self.h / last.h
+        error, change = (new - old for new, old in zip(before.unknown[:2], last.plain_guess, strict=True))
         self.expected = ratio**3 * error
         if np.linalg.norm(last.expected - error) > np.linalg.norm(error):
-            return D, multipliers
+            return self.plain_guess
+        D, multipliers = self.plain_guess
         return D + self.expected, multipliers + ratio * change
 
     def newmark_increment(self, unknown: Unknown) -> Array:
@@ -83,21 +84,22 @@ class Index3Problem:
         step = self.newmark_increment(unknown) - self.D
         return self.v + self.gamma * step, self.beta * step
 
-    def state_at(self, unknown: Unknown) -> tuple[Array, Array, Array, Array]:
+    def state_at(self, unknown: Unknown, rates: tuple[Array, Array]) -> tuple[Array, Array, Array, Array]:
         """Positions, rotations, velocities and their derivatives at the end of the step."""
         x, R = self.chart.retract(self.state.x, self.state.R, unknown[0])
-        return x, R, *self.chart.lift(unknown[0], *self.rates(unknown))
+        return x, R, *self.chart.lift(unknown[0], *rates)
 
-    def algorithmic_acceleration(self, unknown: Unknown) -> Array:
-        """``a`` at the end of the step."""
+    def result(self, unknown: Unknown) -> State:
+        """The state at the end of the step."""
         dD, ddD = self.rates(unknown)
-        return self.chart.lift(unknown[0], dD, self.a + self.a_share * ddD)[1]
+        a = self.chart.lift(unknown[0], dD, self.a + self.a_share * ddD)[1]
+        return State(self.t, *self.state_at(unknown, (dD, ddD)), a, unknown[1])
 
     def evaluate(self, unknown: Unknown) -> Trial:
         """Equations at the end of the step."""
-        state = self.state_at(unknown)
-        motion = self.system.motion(self.t, *state)
-        return Trial(state, motion, self.system.evaluate(motion, unknown[1], self.prescribed))
+        rates = self.rates(unknown)
+        motion = self.system.motion(self.t, *self.state_at(unknown, rates))
+        return Trial(rates, motion, self.system.evaluate(motion, unknown[1], self.prescribed))
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals."""
@@ -111,17 +113,17 @@ class Index3Problem:
     def entries(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
         """Entries of the matrix, and the derivative of the increment against the configuration."""
         system, V, A = self.system, trial.motion.V, trial.motion.A
-        T, dv, dvdot = self._derivatives(unknown)
+        T, dv, dvdot = self._derivatives(unknown, trial)
         if self.matrix == "simplified":
             return system.inertia_entries(trial.evaluation, dvdot, self.h**2), T
         dV, dA = system.kinematics.derivatives(V, A, dv, dvdot)
         return system.entries(trial.evaluation, dV, dA, self.h**2), T
 
-    def _derivatives(self, unknown: Unknown) -> Derivatives:
+    def _derivatives(self, unknown: Unknown, trial: Trial) -> Derivatives:
         if self.matrix == "without_tangent_operator":
             unit = np.tile(np.eye(6), (self.system.n, 1, 1))
             return Derivatives(unit, self.gamma * unit, self.beta * unit)
-        return self.chart.derivatives(unknown[0], *self.rates(unknown), self.gamma, self.beta)
+        return self.chart.derivatives(unknown[0], *trial.rates, self.gamma, self.beta)
 
     def correct(
         self, unknown: Unknown, trial: Trial, linearization: Linearization, share: float

@@ -50,5 +50,4 @@ def step(
     with np.errstate(over="ignore", invalid="ignore"):
         kept = None if before is None else before.linearization
         unknown, report = newton_solve(problem, problem.guess(before), method.newton, kept)
-    x, R, v, vdot = report.value.state if report.complete else problem.state_at(unknown)
-    return State(problem.t, x, R, v, vdot, problem.algorithmic_acceleration(unknown), unknown[1]), report
+    return problem.result(unknown), report

@@ -1,4 +1,4 @@
-"""One ``.vtu`` file, with VTK's own cell names: the only place that knows meshio."""
+"""One ``.vtu`` file, with VTK's own cell names; meshes that are read are the business of the elements."""
 
 from __future__ import annotations
 

@@ -99,6 +99,8 @@ class Report(Generic[Value]):
     """How an iteration went."""
 
     value: Value
+    complete: bool = True
+    """Whether ``value`` is at the solution, not at what was corrected once more."""
     iterations: int = 0
     evaluations: int = 0
     factorizations: int = 0
@@ -108,8 +110,6 @@ class Report(Generic[Value]):
     """The solution."""
     linearization: Any = None
     """The last factorised matrix, which the modified method goes on with; None if the first guess was the solution."""
-    complete: bool = True
-    """Whether ``value`` is at the solution, not at what was corrected once more."""
 
 
 class NotConvergedError(FemMbsError):

@@ -40,7 +40,9 @@ def still(model: Model, x: Array | None = None, R: Array | None = None, v: Array
         zero,
         multipliers,
     )
-    return mbs.Solution(system, [state], mbs.Outcome.FINISHED, Stats(np.empty(0, np.intp), 0, 0, 0, 0.0))
+    return mbs.Solution(
+        system, [state], mbs.Outcome.FINISHED, Stats(np.empty(0, np.intp), 0, 0, 0, 0, np.empty(0), 0.0)
+    )
 
 
 def read(collection: Path) -> tuple[list[float], list[pyvista.UnstructuredGrid]]:

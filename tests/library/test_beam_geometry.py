@@ -9,10 +9,11 @@ from catalogue import PLAIN
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam
+from fem_mbs.elements.beam_geometry import YAxis
 from fem_mbs.lie import so3
 
 
-def world_frames(points: Array, y_axis: tuple[float, float, float] | None = None) -> tuple[Beam, Array]:
+def world_frames(points: Array, y_axis: YAxis | None = None) -> tuple[Beam, Array]:
     """A beam on randomly turned nodes and its section frames ``(k, 2, 3, 3)`` in the world."""
     model = mbs.Model()
     turns = so3.exp(np.random.default_rng(0).normal(size=(len(points), 3)))
@@ -92,6 +93,69 @@ def test_frames_are_rotations_on_any_curve() -> None:
         np.swapaxes(frames, -1, -2) @ frames, np.broadcast_to(np.eye(3), frames.shape), atol=1e-14
     )
     np.testing.assert_allclose(np.linalg.det(frames), 1.0, atol=1e-14)
+
+
+def test_directions_of_nodes_turn_the_section_along_the_beam() -> None:
+    """One for each node, or a function of the position: both ends of an element have those of their nodes."""
+    points = np.outer([0.0, 0.5, 1.2], [1.0, 0.0, 0.0])
+    axes = np.array([[0.0, 1, 0], [0.3, 1, 1], [0, 0, 2.0]])
+    expected = np.array([[0.0, 1, 0], [0, np.sqrt(0.5), np.sqrt(0.5)], [0, 0, 1]])
+    by_place = {tuple(point): axis for point, axis in zip(points, axes, strict=True)}
+    for y_axis in (axes, lambda place: by_place[tuple(place)]):
+        _, frames = world_frames(points, y_axis)
+        np.testing.assert_allclose(frames[:, 0, :, 1], expected[:-1], atol=1e-15)
+        np.testing.assert_allclose(frames[:, 1, :, 1], expected[1:], atol=1e-15)
+        np.testing.assert_allclose(frames[..., 0], np.broadcast_to([1.0, 0, 0], (2, 2, 3)), atol=1e-15)
+
+
+def test_line_twists_by_a_function_of_the_position() -> None:
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (2, 0, 0), PLAIN, 4, y_axis=lambda x: (0, np.cos(x[0]), np.sin(x[0])))
+    np.testing.assert_allclose(beam.d0, np.broadcast_to([0.5, 0, 0, 0.5, 0, 0], (4, 6)), atol=1e-14)
+
+
+def test_beam_starts_and_ends_off_its_nodes() -> None:
+    """Frames and lengths are those of the line between the given points; offsets are in the node frames."""
+    model = mbs.Model()
+    turns = so3.exp(np.random.default_rng(1).normal(size=(3, 3)))
+    points = np.array([[0.0, 1, 0], [2, 0, 0], [3, 0, -1]])
+    nodes = [model.add_node(p, R) for p, R in zip(points, turns, strict=True)]
+    beam = Beam(nodes, PLAIN, start=(1, 0, 0), end=(4, 0, 0))
+    np.testing.assert_allclose(beam.length, [1.0, 2.0])
+    np.testing.assert_allclose((turns[:2] @ beam.frames[:, 0])[..., 0], [[1.0, 0, 0]] * 2, atol=1e-15)
+    np.testing.assert_allclose(turns[0] @ beam.offsets[0, 0], [1, -1, 0], atol=1e-15)
+    np.testing.assert_allclose(turns[2] @ beam.offsets[1, 1], [1, 0, 1], atol=1e-15)
+    assert not beam.offsets[0, 1].any() and not beam.offsets[1, 0].any()
+    drawn, _ = beam.centerline(points, turns, 2)
+    np.testing.assert_allclose(drawn[[0, 1], [0, 1]], [[1.0, 0, 0], [4, 0, 0]], atol=1e-15)
+
+
+def test_line_connects_its_ends_rigidly_with_nodes_that_are_elsewhere() -> None:
+    model = mbs.Model()
+    hub = model.add_node((0, 0, 0.5), name="hub")
+    with pytest.raises(mbs.ModelError, match="node 'hub' is at .* rigid_ends=True connects them rigidly"):
+        Beam.line(model, (1, 0, 0), (4, 0, 0), PLAIN, 3, start_node=hub)
+    beam = Beam.line(model, (1, 0, 0), (4, 0, 0), PLAIN, 3, start_node=hub, rigid_ends=True)
+    np.testing.assert_allclose(beam.length, 1.0)
+    np.testing.assert_allclose(beam.offsets[0, 0], [1, 0, -0.5])
+    assert not beam.offsets[1:].any() and len(model.nodes) == 5
+
+
+@pytest.mark.parametrize(
+    ("y_axis", "message"),
+    [
+        ([(0, 1, 0)] * 2, r"three numbers, or three for each of the 3 nodes, received .* of shape \(2, 3\)"),
+        ([(0, 1, 0), (0, 0, 0), (0, 1, 0)], r"y_axis\[1\] must have a length"),
+        ([(0, 1, 0), (0, np.nan, 0), (0, 1, 0)], r"y_axis\[1\] must be finite"),
+        ([(0, 1, 0), (0, 1, 0), (1, 0, 0)], r"y_axis \[1. 0. 0.\] is parallel to the beam in element 2"),
+        ([(0, 1, 0), (0, 1, 0), (0, -1, 1)], "turn over within element 2, .* differ by more than 90 degrees"),
+        (lambda place: 1 / 0, "y_axis failed as a function of the position .*ZeroDivisionError"),
+        (lambda place: 1.0, r"y_axis at \[0. 0. 0.\] must be three numbers, received 1.0"),
+    ],
+)
+def test_bad_directions_are_refused_by_name(y_axis: YAxis, message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=message):
+        world_frames(np.outer([0.0, 1.0, 2.0], [1.0, 0, 0]), y_axis)
 
 
 def test_bad_beams_are_refused_by_name() -> None:

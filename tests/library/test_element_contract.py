@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from catalogue import AWAY, DAMPED, ELEMENTS, LOADS, build
+from catalogue import AWAY, DAMPED, DISTRIBUTED, ELEMENTS, LOADS, build
 from motions import (
     assert_columns_close,
     at_rest,
@@ -25,7 +25,7 @@ from fem_mbs import System
 from fem_mbs.arrays import Array
 from fem_mbs.model import Motion
 
-ALL = {**ELEMENTS, **DAMPED, **LOADS}
+ALL = {**ELEMENTS, **DAMPED, **LOADS, **DISTRIBUTED}
 
 
 def make(name: str, seed: int = 0) -> tuple[System, Motion]:

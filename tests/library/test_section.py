@@ -88,6 +88,46 @@ def test_damping_is_a_time_or_a_matrix() -> None:
     assert not section.damping.any()
 
 
+def test_shift_moves_stiffness_and_mass() -> None:
+    """Steiner's rule for both, and forces along the line of nodes that bend."""
+    section = BeamSection.rectangle(0.03, 0.05, E, NU, RHO).with_damping(0.1)
+    EA, GA, _, GJ, EI_y, EI_z = np.diag(section.stiffness)
+    y, z = 0.01, -0.02
+    shifted = section.shifted(y, z)
+    expected = np.diag([EA, GA, GA, GJ + GA * (y**2 + z**2), EI_y + EA * z**2, EI_z + EA * y**2])
+    expected[0, 4], expected[0, 5], expected[4, 5] = EA * z, -EA * y, -EA * y * z
+    expected[1, 3], expected[2, 3] = -GA * z, GA * y
+    expected += np.triu(expected, 1).T
+    np.testing.assert_allclose(shifted.stiffness, expected, rtol=1e-12)
+    np.testing.assert_allclose(shifted.damping, 0.1 * expected, rtol=1e-12)
+    np.testing.assert_array_equal(shifted.center, [0, y, z])
+    np.testing.assert_array_equal(shifted.inertia, section.inertia)
+    np.testing.assert_allclose(shifted.outline.mean(axis=0), [y, z])
+    back = shifted.shifted(-y, -z)
+    np.testing.assert_allclose(back.stiffness, section.stiffness, rtol=1e-12, atol=1e-12 * EA)
+    assert not section.center.any(), "the section itself stays"
+
+
+def test_turn_by_a_right_angle_exchanges_width_and_height() -> None:
+    """From y towards z: what was on the y axis is on the z axis."""
+    wide, high = (BeamSection.rectangle(*sides, E, NU, RHO) for sides in ((0.05, 0.03), (0.03, 0.05)))
+    turned = wide.shifted(0.01, 0.0).turned(np.pi / 2)
+    other = high.shifted(0.0, 0.01)
+    for name in ("stiffness", "damping", "inertia", "center"):
+        size = np.abs(getattr(other, name)).max()
+        np.testing.assert_allclose(getattr(turned, name), getattr(other, name), rtol=1e-12, atol=1e-12 * size)
+    np.testing.assert_allclose(np.ptp(turned.outline, axis=0), np.ptp(other.outline, axis=0))
+
+
+def test_shear_centre_belongs_to_shear_and_torsion_alone() -> None:
+    section = BeamSection(1.0, (2.0, 3.0), 4.0, (5.0, 6.0), 7.0, (8.0, 9.0, 10.0), shear_center=(0.2, -0.1))
+    expected = np.diag([1.0, 2, 3, 4 + 2 * 0.1**2 + 3 * 0.2**2, 5, 6])
+    expected[1, 3] = expected[3, 1] = 2 * 0.1
+    expected[2, 3] = expected[3, 2] = 3 * 0.2
+    np.testing.assert_allclose(section.stiffness, expected, rtol=1e-14)
+    assert not section.center.any()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -96,6 +136,9 @@ def test_damping_is_a_time_or_a_matrix() -> None:
         (lambda: BeamSection(1.0, (1, 2, 3), 1, 1, 1, (1, 1, 1)), "GA must be one number or a pair"),
         (lambda: BeamSection(1.0, 1, 1, 1, 0.0, (1, 1, 1)), "mass must be a positive number, received 0"),
         (lambda: BeamSection(1.0, 1, 1, 1, 1, (1, 0, 1)), "inertia must be 3 positive numbers"),
+        (lambda: BeamSection(1.0, 1, 1, 1, 1, (1, 1, 1), shear_center=0.1), "shear_center must be a place"),
+        (lambda: BeamSection.circle(0.1, E, NU, RHO).shifted(0.1, np.inf), "shifted: z must be a finite number"),
+        (lambda: BeamSection.circle(0.1, E, NU, RHO).turned("up"), "turned: angle must be a number"),
         (lambda: BeamSection.rectangle(0.0, 1, E, NU, RHO), "width must be a positive number"),
         (lambda: BeamSection.circle(0.1, E, 0.6, RHO), "nu must be above -1 and at most 0.5, received 0.6"),
         (lambda: BeamSection.tube(0.1, 0.2, E, NU, RHO), "inner_radius 0.2 must be less than outer_radius 0.1"),
