@@ -59,7 +59,7 @@ class Newton:
     def __post_init__(self) -> None:
         for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
             number(getattr(self, name), f"Newton: {name}", positive=True)
-        if not isinstance(self.max_iterations, int) or self.max_iterations < 1:
+        if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, int) or self.max_iterations < 1:
             raise ModelError(
                 f"Newton: max_iterations must be a whole number of at least 1, received {shown(self.max_iterations)}"
             )
@@ -156,7 +156,8 @@ def solve(
         last = _below(predicted, tolerances)
         fast = _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
         keep = last or (options.modified and (fast or report.iterations == 0))
-        if report.linearization is None or not keep:
+        fresh = report.linearization is None or not keep
+        if fresh:
             report.linearization = problem.linearize(unknown, value)
             report.factorizations += 1
         corrected, correction = problem.correct(unknown, value, report.linearization, 1.0)
@@ -165,7 +166,16 @@ def solve(
             unknown, report.complete = corrected, False
             break
         if options.line_search:
-            unknown, value = _search(problem, unknown, value, corrected, correction, report, options)
+            found = _search(problem, unknown, value, corrected, correction, report, options, SHORTEST if fresh else 1.0)
+            if found is None and not fresh:
+                # a kept matrix may lead away
+                report.linearization = None
+                continue
+            if found is None:
+                raise NotConvergedError(
+                    f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer", report
+                )
+            unknown, value = found
         else:
             unknown = corrected
             value = problem.evaluate(unknown)
@@ -183,10 +193,11 @@ def _search(
     correction: float,
     report: Report[Value],
     options: Newton,
-) -> tuple[Unknown, Value]:
+    shortest: float,
+) -> tuple[Unknown, Value] | None:
     """The longest of halved corrections after which the next one is shorter, and the equations there."""
     share = 1.0
-    while share >= SHORTEST:
+    while share >= shortest:
         try:
             trial = problem.evaluate(corrected)
             report.evaluations += 1
@@ -197,7 +208,7 @@ def _search(
             pass
         share *= 0.5
         corrected, _ = problem.correct(unknown, value, report.linearization, share)
-    raise NotConvergedError(f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer", report)
+    return None
 
 
 def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:

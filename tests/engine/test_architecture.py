@@ -19,6 +19,7 @@ LAYERS = {
     "io": BASE | {"fem_mbs.io", "fem_mbs.result", "fem_mbs.system", "fem_mbs.model", "fem_mbs.lie"},
     "integrate": BASE | {f"fem_mbs.{layer}" for layer in ("integrate", "result", "solve", "system", "model", "lie")},
     "modal": BASE | {f"fem_mbs.{layer}" for layer in ("modal", "result", "solve", "system", "model", "lie")},
+    "static": BASE | {f"fem_mbs.{layer}" for layer in ("static", "modal", "result", "solve", "system", "model", "lie")},
     "validation": {"fem_mbs"},
     "analysis": BASE | {f"fem_mbs.{layer}" for layer in ("analysis", "integrate", "result", "system", "model", "lie")},
 }

@@ -253,3 +253,11 @@ def test_matrices_differ_by_terms_that_vanish_with_the_step(variant: str, group:
     differences = [np.abs(matrix(h, variant) - matrix(h, "exact")).max() for h in steps]
     order = 2 if variant == "without_tangent_operator" and name != "Lie group" else 1
     assert fitted_order(steps, differences) == pytest.approx(order, abs=0.1)
+
+
+def test_line_search_gives_up_a_kept_matrix_that_leads_away() -> None:
+    """The matrix, not the problem, is what has to go."""
+    root = Root()
+    x, _ = newton_solve(root, 3.0, Newton(modified=True, line_search=True), kept=-1.0)
+    assert x == pytest.approx(np.sqrt(2.0), abs=1e-8)
+    assert root.linearized[0] == 3.0

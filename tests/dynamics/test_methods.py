@@ -1,0 +1,81 @@
+"""What every method of time integration keeps on every group: order, constraint levels, and one limit for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from catalogue import GROUPS
+from models import FORMULATIONS, METHODS, machine
+from motions import fitted_order
+
+import fem_mbs as mbs
+
+STEPS = np.array([0.015, 0.0075])
+T_END = 0.3
+BASE = ("Lie group", "index3")
+CASES = list(product(METHODS, FORMULATIONS))
+cases = pytest.mark.parametrize(("name", "formulation"), CASES)
+groups = pytest.mark.parametrize("group", GROUPS)
+
+
+def model(group: str) -> mbs.Model:
+    """In motion from the start: the whole machine turns with the crank, and the disc spins about its hinge."""
+    made = machine(group, drive=lambda t: 5.0 * t + 3.0 * t * t)
+    for node in made.nodes[1:]:
+        node.velocity, node.angular_velocity = np.cross((0, 0, 5), node.position), (0, 0, 5)
+    disc = made.nodes[-1]
+    disc.angular_velocity = disc.angular_velocity + (0, 4, 4)
+    return made
+
+
+def method(name: str, formulation: str) -> mbs.GeneralizedAlpha:
+    return replace(METHODS[name], formulation=formulation, start="perturbed")
+
+
+@cache
+def run(name: str, formulation: str, group: str, h: float) -> mbs.Solution:
+    return mbs.simulate(model(group), T_END, h, method(name, formulation))
+
+
+@groups
+@cases
+def test_order_is_two_and_the_limit_is_the_same(name: str, formulation: str, group: str) -> None:
+    """Positions, rotations, velocities and multipliers over the whole run, against one reference for all, whose own
+    error is about 1 percent of the smallest."""
+    reference = run(*BASE, "R3xSO3", STEPS[-1] / 10)
+    study = mbs.convergence_study(lambda: model(group), method(name, formulation), STEPS, reference)
+    assert len(study.orders) == 4
+    np.testing.assert_allclose(list(study.orders.values()), 2.0, atol=0.1)
+
+
+@groups
+@pytest.mark.parametrize(("name", "formulation"), [case for case in CASES if case != BASE])
+def test_methods_differ_by_the_second_order(name: str, formulation: str, group: str) -> None:
+    """From the Lie group method of index 3 at the same step: halving it divides the difference by about four."""
+    distances = []
+    for h in STEPS:
+        own, base = run(name, formulation, group, h), run(*BASE, group, h)
+        assert own.stats.failed_steps == 0
+        distances.append([np.abs(getattr(own, a) - getattr(base, a)).max() for a in ("x", "R", "v", "multipliers_all")])
+    for distance in np.transpose(distances):
+        assert fitted_order(STEPS, distance) == pytest.approx(2.0, abs=0.3)
+
+
+@groups
+@cases
+def test_constraints_hold(name: str, formulation: str, group: str) -> None:
+    """``Phi``, and with index 2 ``h (B v + Phi_t)``, to the tolerance of Newton's method and rounding; index 3 leaves a
+    velocity residual of second order."""
+    runs = [run(name, formulation, group, h) for h in STEPS]
+    tolerance = mbs.Newton().constraint_tolerance * runs[0].system.length + 1e-14
+    residuals = [solution.constraint_residual for solution in runs]
+    assert max(residual.position.max() for residual in residuals) <= tolerance
+    velocity = np.array([residual.velocity.max() for residual in residuals])
+    if formulation == "index2":
+        assert (STEPS * velocity <= tolerance).all()
+    else:
+        assert fitted_order(STEPS, velocity) == pytest.approx(2.0, abs=0.1)
