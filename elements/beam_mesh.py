@@ -90,7 +90,7 @@ def beams_from_mesh(
     found = lines_of(mesh)
     if not ignore_loose:
         check_loose(mesh, len(found.points))
-    group = np.zeros(len(found.number), dtype=np.intp)
+    group: IntArray = np.zeros(len(found.number), dtype=np.intp)
     if isinstance(section, Mapping):
         group = line_groups(mesh, found, list(sections), by)
     kept = np.array([own is not None for own in sections.values()])[group]

@@ -180,7 +180,8 @@ def _near(points: Array, used: IntArray, distance: float) -> IntArray:
     from scipy.spatial import cKDTree  # takes long
 
     pairs: IntArray = used[np.sort(cKDTree(points[used]).query_pairs(distance, output_type="ndarray"))]
-    return pairs[np.lexsort(pairs.T[::-1])]
+    ordered: IntArray = pairs[np.lexsort(pairs.T[::-1])]
+    return ordered
 
 
 def _first(pairs: IntArray, count: int) -> IntArray:

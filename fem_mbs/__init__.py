@@ -11,11 +11,13 @@ from fem_mbs.modal import LinearModel, Modes, linearize, modes
 from fem_mbs.model import Model, Node
 from fem_mbs.result import Outcome, Solution
 from fem_mbs.solve import Newton, project_velocities
+from fem_mbs.static import Buckling, StaticSolution, buckling, statics
 from fem_mbs.system import State, System
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Buckling",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
@@ -32,14 +34,17 @@ __all__ = [
     "SingularSystemError",
     "Solution",
     "State",
+    "StaticSolution",
     "System",
     "UpdatedLagrangian",
     "VariableStep",
+    "buckling",
     "convergence_study",
     "linearize",
     "modes",
     "project_velocities",
     "simulate",
     "start",
+    "statics",
     "step",
 ]

@@ -9,10 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from examples import four_bar, heavy_top, modes, pendulum, reproduce_2012, reproduce_2015, right_angle_cantilever
+from examples import (
+    four_bar,
+    heavy_top,
+    modes,
+    pendulum,
+    reproduce_2012,
+    reproduce_2015,
+    right_angle_cantilever,
+    statics,
+    work_precision,
+)
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = [pendulum, heavy_top, right_angle_cantilever, four_bar, modes, reproduce_2012, reproduce_2015]
+SCRIPTS = [
+    pendulum,
+    heavy_top,
+    right_angle_cantilever,
+    four_bar,
+    modes,
+    statics,
+    work_precision,
+    reproduce_2012,
+    reproduce_2015,
+]
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +87,28 @@ def test_modes():
     assert {file.name for file in Path("out").glob("*.p*")} == {"modes.png", *(f"modes_0{k}.pvd" for k in range(1, 7))}
 
 
+def test_work_precision():
+    numbers = work_precision.main([])
+    for name in work_precision.CASES:
+        coarse, fine = (numbers[name, tolerance] for tolerance in work_precision.TOLERANCES)
+        assert fine.steps / coarse.steps == pytest.approx(10**0.5, rel=0.15)
+        # proportional to the tolerance within a factor of 3
+        assert 10 / 3 < coarse.errors["variable"] / fine.errors["variable"] < 30
+        for run in (coarse, fine):
+            assert run.rejected < 0.15 * run.steps
+            assert run.errors["variable"] < 1.2 * run.errors["equal"]
+            assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1)
+
+
+def test_statics():
+    numbers = statics.main(["--plot", "--paraview"])
+    assert numbers.pop("frame: linear buckling (N)")[0] == pytest.approx(1.088, rel=5e-3)  # spread of the sources
+    for name, (computed, exact) in numbers.items():  # at a limit, the load is flat over the displacements
+        assert computed == pytest.approx(exact, rel=1e-4 if "limit" in name else 2e-5, abs=1e-5), name
+    written = {file.name for file in Path("out").glob("*.p*")}
+    assert written == {"statics.png", "lee.pvd", "helix.pvd", "frame_01.pvd", "frame_02.pvd"}
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)
 def test_script_runs_alone(script):
     """From any folder, and as the first thing on the command line."""
@@ -90,3 +132,10 @@ def test_command_of_the_readme():
         for kind in ("png", "pvd"):
             assert Path(f"out/{name}.{kind}").exists()
             assert f"{name}.{kind}" in printed
+
+
+@pytest.mark.slow
+def test_figures_of_variable_steps():
+    work_precision.main(["--plot", "--paraview"])
+    names = {"work_precision", "work_precision.png", "work_precision.pvd", "variable_steps.png"}
+    assert {file.name for file in Path("out").iterdir()} == names

@@ -10,7 +10,7 @@ from fem_mbs.solve.initial import (
 )
 from fem_mbs.solve.newton import Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
-from fem_mbs.solve.singular import describe_mechanism, explain_singular
+from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular
 
 __all__ = [
     "Newton",
@@ -19,6 +19,7 @@ __all__ = [
     "accelerations",
     "constraint_correction",
     "describe_mechanism",
+    "describe_singular",
     "explain_failure",
     "explain_singular",
     "initial_state",

@@ -154,8 +154,7 @@ def solve(
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report)
         predicted = [SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)]
         last = _below(predicted, tolerances)
-        fast = _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
-        keep = last or (options.modified and (fast or report.iterations == 0))
+        keep = last or (options.modified and (report.iterations == 0 or _fast(size, before, tolerances)))
         fresh = report.linearization is None or not keep
         if fresh:
             report.linearization = problem.linearize(unknown, value)
@@ -209,6 +208,11 @@ def _search(
         share *= 0.5
         corrected, _ = problem.correct(unknown, value, report.linearization, share)
     return None
+
+
+def _fast(size: Sequence[float], before: Sequence[float], tolerances: Sequence[float]) -> bool:
+    """Whether the last correction took enough of the residual away."""
+    return _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
 
 
 def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:

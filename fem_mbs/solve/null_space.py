@@ -22,6 +22,10 @@ MASSLESS = 1e-12
 """A motion has no mass below this share of the mass that moves with it."""
 SLACK = 1e-14
 """A motion has no stiffness below this share of that which its nodes feel: rounding makes up to 2e-15 of it."""
+SMALL_PART = 1e-6
+"""Part of a null vector, against the whole, that is rounding."""
+BARE = 1e-13
+"""Masses, stiffnesses and entries of equations below this share of the largest are rounding."""
 REPEATED = 1e-10
 """Equations repeat each other if their combination vanishes to this relative size."""
 COUNTS = (8, 64, 512)
@@ -39,15 +43,18 @@ class NullSpaces(NamedTuple):
     """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
 
 
-def null_spaces(M: csc_array, B: csc_array, tolerance: float = MASSLESS) -> NullSpaces:
-    """Motions without mass and repeated equations; with a stiffness for ``M``, motions without resistance.
+def null_spaces(M: csc_array, B: csc_array, definite: bool = True) -> NullSpaces:
+    """Motions without mass and repeated equations.
+
+    With ``definite=False`` ``M`` is a stiffness, in comparable units, and need not be positive: under stress, motions
+    may have no resistance because joints take it, ``M v + B^T l = 0``.
 
     They come from inverse iteration on the whole matrix, made dimensionless and shifted to be quasi-definite, followed
     by a singular value decomposition on the small subspaces, which does not square small numbers. At most
     ``COUNTS[-1]`` vectors are found.
     """
     n, m = M.shape[0], B.shape[0]
-    unknowns, equations = _scales(M, B)
+    unknowns, equations = _scales(M, B, 0.0 if definite else BARE * abs(M).max())
     M = diags_array(unknowns) @ M @ diags_array(unknowns)
     B = diags_array(equations) @ B @ diags_array(unknowns)
     shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
@@ -59,25 +66,30 @@ def null_spaces(M: csc_array, B: csc_array, tolerance: float = MASSLESS) -> Null
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
             vectors, _ = np.linalg.qr(solve(vectors))
-        motions = _null_vectors(vstack([M, B]), vectors[:n], tolerance)
+        if definite:
+            motions = _null_vectors(vstack([M, B]), vectors[:n], MASSLESS)
+        else:
+            whole = block_array([[M, B.T], [B, None]]) if m else M
+            motions = _span(_null_vectors(whole, vectors, SLACK)[:n])
         repeated = _null_vectors(B.T, vectors[n:], REPEATED)
         if motions.shape[1] + repeated.shape[1] < count:
             break
     return NullSpaces(unknowns, motions, repeated)
 
 
-def _scales(M: csc_array, B: csc_array) -> tuple[Array, Array]:
+def _scales(M: csc_array, B: csc_array, floor: float) -> tuple[Array, Array]:
     """Units of the unknowns, which make the mass of each 1, and of the equations, which make the norm of each 1.
 
-    Unknowns without mass get their unit from the equations they stand in.
+    Unknowns without mass, at most ``floor``, get their unit from the equations they stand in.
     """
     mass = M.diagonal()
-    heavy = mass > 0.0
+    heavy = mass > floor
     unknowns = np.zeros(len(mass))
     unknowns[heavy] = 1.0 / np.sqrt(mass[heavy])
     plain = norm(B, axis=1)
     moved = norm(B @ diags_array(unknowns), axis=1)
-    equations = 1.0 / np.where(moved > 0.0, moved, np.where(plain > 0.0, plain, 1.0))
+    acting = moved > BARE * plain * unknowns.max(initial=0.0)
+    equations = 1.0 / np.where(acting, moved, np.where(plain > 0.0, plain, 1.0))
     felt = norm(diags_array(equations) @ B, axis=0)
     unknowns[~heavy] = 1.0 / np.where(felt > 0.0, felt, 1.0)[~heavy]
     size = norm(B @ diags_array(unknowns), axis=1)
@@ -92,3 +104,9 @@ def _null_vectors(matrix: csc_array, candidates: Array, tolerance: float) -> Arr
     _, sizes, combinations = np.linalg.svd(np.linalg.qr(matrix @ basis, mode="r"))
     null = np.pad(sizes, (0, len(combinations) - len(sizes))) < tolerance
     return np.asarray(basis @ combinations[null].T)
+
+
+def _span(vectors: Array) -> Array:
+    """Orthonormal basis of the span of vectors."""
+    basis, sizes, _ = np.linalg.svd(vectors, full_matrices=False)
+    return np.asarray(basis[:, sizes > SMALL_PART])

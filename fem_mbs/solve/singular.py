@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import norm
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.solve.null_space import COUNTS, MASSLESS, SLACK, null_spaces
+from fem_mbs.solve.null_space import COUNTS, null_spaces
 from fem_mbs.system import System
 
 SMALL = 1e-6
@@ -28,7 +29,7 @@ def explain_singular(system: System, values: Array, when: str) -> None:
 
 def describe_singular(system: System, values: Array, when: str) -> str:
     """What makes ``[[M, B^T], [B, 0]]`` with these stored values singular; empty if it is regular."""
-    found = _causes(system, values, MASSLESS)
+    found = _causes(system, values)
     return "\n".join(filter(None, (_move_without_mass(system, found.motions, when), *_joints(system, found, when))))
 
 
@@ -37,7 +38,7 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
 
     ``K`` may be scaled, but not the equations of one node against each other.
     """
-    found = _causes(system, values, SLACK)
+    found = _causes(system, values, definite=False)
     moving = _move_without_resistance(system, found.motions, R, when)
     return "\n".join(filter(None, (moving, *_joints(system, found, when))))
 
@@ -55,17 +56,19 @@ class _Causes(NamedTuple):
     """Basis of the combinations of these that vanish."""
 
 
-def _causes(system: System, values: Array, tolerance: float) -> _Causes:
+def _causes(system: System, values: Array, definite: bool = True) -> _Causes:
     matrix, n = system.solver.matrix(values), system.n_free
-    M, B = matrix[:n, :n], matrix[n:, :n]
+    scale = np.ones(n) if definite else 1.0 / np.tile(system.increment_weight, (system.n, 1))[system.free]
+    M = csc_array(diags_array(scale) @ matrix[:n, :n] @ diags_array(scale))
+    B = csc_array(matrix[n:, :n] @ diags_array(scale))
     # unknowns in no equation and equations without unknowns are told apart, however many there are
     idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
     void = norm(B, axis=1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], tolerance)
+    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite)
     free = np.flatnonzero(system.equation >= 0)
-    blocks = _blocks(system.n, free[idle], free[busy], np.where(np.abs(motions) > SMALL, units[:, None] * motions, 0.0))
-    return _Causes(blocks, np.flatnonzero(void), acting, repeated)
+    own = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
+    return _Causes(_blocks(system.n, free[idle], free[busy], own), np.flatnonzero(void), acting, repeated)
 
 
 def _joints(system: System, found: _Causes, when: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,13 @@ def line(quantity: Quantity) -> str:
     )
 
 
-def _progress(cases: Sequence[Case]) -> Iterable[Case]:
+def _progress(cases: Sequence[Case]) -> Any:
+    """The cases, behind a progress bar where there is one and someone to see it."""
     try:
         from tqdm import tqdm
     except ImportError:
         return cases
-    bar: Any = tqdm(cases, unit="case", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-    return iter(bar)
+    return tqdm(cases, unit="case", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
 
 
 def _write(results: Sequence[dict[str, Any]], file: str) -> None:

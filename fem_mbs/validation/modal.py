@@ -12,9 +12,10 @@ from scipy.spatial.transform import Rotation
 from scipy.special import roots_laguerre
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint
+from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint
 from fem_mbs.modal import linearize, modes
 from fem_mbs.model import Model
+from fem_mbs.static import statics
 from fem_mbs.system import State, System
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 
@@ -148,3 +149,24 @@ def _steady(model: Model, omega: Array) -> State:
             return state
         x, R = x + d[:, :3], Rotation.from_rotvec(d[:, 3:]).as_matrix() @ R
     raise RuntimeError("no steady rotation was found")
+
+
+@case("string", "modes")
+def string() -> list[Quantity]:
+    """A thin wire under tension, hinged at one end and free across at the other: quarter waves of a string."""
+    N, EA, mu, L = 100.0, 1e5, 3.0, 2.0
+
+    def run(elements: int) -> Array:
+        model = Model()
+        # soft in one plane
+        section = BeamSection(EA, 1e6, 1e4, (1e4, 1e-5), mu, (1e-4, 1e-6, 1e-6))
+        wire = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements, y_axis=(0, 1, 0))
+        model.add(RevoluteJoint(model.ground, wire.nodes[0], (0, 0, 1)))
+        model.add(Force(wire.nodes[-1], (N, 0, 0)))
+        return modes(model, 3, statics(model, ramp=False).state(-1)).angular
+
+    values, order = refine(run, (50, 100, 200))
+    # the mass per length is that of the wire as built; the pull stretches it by N/EA
+    references = (np.arange(3) + 0.5) * np.pi / L * np.sqrt(N / mu / (1 + N / EA))
+    names = [f"frequency {k + 1} (rad/s)" for k in range(3)]
+    return [*compared(names, values, references, 1e-4, "wave equation"), rate(order)]

@@ -1,0 +1,169 @@
+"""Loads at which an equilibrium branches: linear buckling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eig
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.modal import Modes, linearize
+from fem_mbs.model import Model, Node, instance, shown
+from fem_mbs.result import Solution
+from fem_mbs.solve import Newton
+from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
+from fem_mbs.static.start import start
+from fem_mbs.system import State, System
+
+DENSE_SIZE = 200
+"""Unknowns up to which everything is dense."""
+PROBE, SHARE = 1e-3, 0.1
+"""Load step of the first difference, by the largest motion in it, and of the second, by the lowest factor."""
+NOISE = 1e-8
+"""Factors further away than the nearest by the inverse of this are rounding."""
+REAL = 1e-6
+"""Imaginary part, against its size, up to which a factor is real."""
+SPARE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Buckling:
+    """Loads at which a model buckles, nearest first, and its shapes; ``print`` shows a table.
+
+    Attributes
+    ----------
+    factors : (count,)
+        Load factors, above that of the state.
+    shapes : (count, n, 6)
+        Displacement and rotation vector of every node, in the world frame, against the state; the largest displacement
+        over the extent of the model, or the largest angle in rad, is 1.
+    """
+
+    factors: Array
+    shapes: Array
+    _modes: Modes
+
+    def displacement(self, node: Node) -> Array:
+        """Displacement ``(count, 3)`` of a node, world frame."""
+        return self._modes.displacement(node)
+
+    def rotation_vector(self, node: Node) -> Array:
+        """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
+        return self._modes.rotation_vector(node)
+
+    def animation(self, mode: int, amplitude: float | None = None, frames: int = 24) -> Solution:
+        """A shape (counted from 0) that swings once in 1 s; see :meth:`Modes.animation`."""
+        return self._modes.animation(mode, amplitude, frames)
+
+    def to_paraview(
+        self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
+    ) -> list[Path]:
+        """Write one animation a shape: ``path_01.pvd``, ``path_02.pvd`` and so on; see :meth:`Modes.to_paraview`."""
+        return self._modes.to_paraview(path, amplitude, frames, **options)
+
+    def __str__(self) -> str:
+        return "\n".join(["mode   load factor", *(f"{k + 1:4d}{f:14.6g}" for k, f in enumerate(self.factors))])
+
+
+def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
+    """Load factors at which a model buckles, from its stiffness at one state and the rate at which the load changes it.
+
+    Parameters
+    ----------
+    model : Model
+        With the loads whose factors are sought: as in :func:`statics`, constant loads and gravity are multiplied by
+        the load factor, functions of time are taken at the load factor.
+    count : int
+        How many factors; fewer are returned if there are fewer.
+    initial : State, optional
+        Equilibrium from which to look, such as a state of :func:`statics`; by default the model as built. The nearer
+        it is to buckling, the better the factor, where the model deforms much before.
+    ramp : bool
+        False: constant loads and gravity act in full at any load factor, as in :func:`statics`.
+
+    Raises
+    ------
+    ModelError
+        If an argument is not valid, or no load in this sense makes the model buckle.
+    SingularSystemError
+        If the model can move without resistance; names the motion.
+
+    Notes
+    -----
+    ``(A_0 + (lambda - lambda_0) A_1) z = 0`` with ``A = [[K, B^T], [B, 0]]``, where ``A_1`` has what stresses,
+    multipliers and loads add to the stiffness when the load grows, at the configuration of the state.
+    """
+    instance(model, Model, "buckling: model")
+    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+        raise ModelError(f"buckling: count must be a whole number of at least 1, received {shown(count)}")
+    system = System(model)
+    first = 0.0 if initial is None else instance(initial, State, "buckling: initial").t
+    equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
+    point = start(equations, initial, ramp, Newton(), "buckling")
+    stiffness = _Stiffness(equations, point)
+    nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
+    distances, z = stiffness.singular(count, SHARE * nearest[0])
+    linear = linearize(model, point.state())
+    shapes = linear.node_motions(z[: system.n_free].T)
+    shapes /= np.abs(shapes * system.increment_weight).max(axis=(1, 2), keepdims=True)
+    return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, linear))
+
+
+class _Stiffness:
+    """``[[K, B^T], [B, 0]]`` at an equilibrium, and what the load makes of it."""
+
+    def __init__(self, equations: Equations, point: Point) -> None:
+        self.equations, self.point = equations, point
+        self.solve = equations.factor(equations.evaluate(point))
+        self.d, self.multipliers = equations.response(self.solve, equations.load_derivative(point))
+        self.motion = float(np.abs(self.d * equations.system.increment_weight).max())
+        if self.motion == 0.0:
+            raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
+
+    def singular(self, count: int, h: float) -> tuple[Array, Array]:
+        """Distances in load to where it is singular, and null vectors ``(size, count)``; ``h`` is of the difference."""
+        rate = self._rate(h)
+        n = rate.shape[0]
+        if n <= DENSE_SIZE or count + SPARE >= n - 1:
+            theta, z = eig(-self.solve(rate.toarray()))
+        else:
+            theta, z = _largest(LinearOperator((n, n), lambda x: -self.solve(rate @ x), dtype=float), count + SPARE)
+        keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > NOISE * np.abs(theta).max())
+        if not keep.any():
+            raise ModelError(
+                "buckling: these loads do not make the model buckle; turn them round if they should. Loads that follow "
+                "may make it flutter, which mbs.modes at states of mbs.statics shows"
+            )
+        theta, z = theta[keep].real, z[:, keep].real
+        order = np.argsort(-theta)[:count]
+        return 1.0 / theta[order], z[:, order]
+
+    def _rate(self, h: float) -> csc_array:
+        """Derivative against the load at one configuration: stresses, multipliers and loads stand in it linearly."""
+        values = [self._values(change) for change in (0.0, h)]
+        return self.equations.system.solver.matrix((values[1] - values[0]) / h)
+
+    def _values(self, change: float) -> Array:
+        """Stored values where the load has changed, but not yet the configuration."""
+        equations, point = self.equations, self.point
+        multipliers = point.multipliers + change * self.multipliers
+        evaluation = equations.evaluate(point._replace(multipliers=multipliers, load=point.load + change))
+        stressed = equations.with_stresses(evaluation, equations.stresses_ahead(evaluation, change * self.d))
+        return equations.system.assemble(equations.entries(stressed, equations.force_factor))
+
+
+def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:
+    """Eigenvalues with the largest real parts."""
+    first = np.random.default_rng(1).normal(size=operator.shape[0])
+    for subspace in (None, 4 * count + 40):
+        try:
+            return eigs(operator, count, which="LR", v0=first, ncv=subspace)  # type: ignore[no-any-return]
+        except ArpackError:
+            continue
+    raise ConvergenceError(f"buckling: {count - SPARE} factors did not converge; ask for a few more or fewer")

@@ -1,0 +1,191 @@
+"""A path of equilibria: steps that are tried, given up and repeated, of lengths that follow from how they went.
+
+Lengths have no unit: changes of the load factor are divided by its range. With arc length, rotations in rad and
+displacements over the extent of the model, in the mean over all nodes, are added by squares.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import LawError, MotionError, SingularSystemError
+from fem_mbs.solve import Newton, NotConvergedError, Report, newton_solve
+from fem_mbs.static.equations import Equations, Point
+from fem_mbs.static.stability import unstable_motions
+from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, Trial
+from fem_mbs.system import Evaluation
+
+LOG = logging.getLogger("fem_mbs")
+FAILURES = (NotConvergedError, MotionError, SingularSystemError)
+FIRST = 0.1
+"""Length of the first step."""
+TARGET = 6
+"""Newton iterations of a step of the right length."""
+GROWTH, CUT = 2.0, 0.5
+"""Most by which a step may grow, and what is left of one that failed."""
+SMALLEST = 1e-6
+"""Shortest step."""
+DEVIATION = 0.5
+"""Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
+NOTHING = 1e-7
+"""Motions, against the extent of the model and in rad, that may deviate."""
+CAREFUL = 1e-2
+"""Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
+ROUNDING = 1e-10
+"""Load factors that differ by less of their range are the same."""
+AIMED, TURN = 2.0, 3.0
+"""Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
+
+
+class Step(NamedTuple):
+    """An equilibrium found from the last one, and how."""
+
+    point: Point
+    evaluation: Evaluation
+    way: Direction
+    """What led there."""
+    report: Report[Trial]
+
+
+class Place(NamedTuple):
+    """A place on the path: an equilibrium and what it is like there."""
+
+    point: Point
+    evaluation: Evaluation
+    tangent: Direction
+    """Where the path goes on, in the sense in which it came."""
+    unstable: int
+    """Number of unstable motions, -1 if unknown."""
+
+
+class Path:
+    """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
+
+    Parameters
+    ----------
+    equations : Equations
+        Of the model and its loading.
+    point : Point
+        The first equilibrium.
+    newton : Newton
+        How each next one is solved for.
+    arc_length : bool
+        Measure steps by the motion and the load factor; else by the load factor alone.
+    step : float, optional
+        Length of all steps, but of those that fail; by default each is chosen by the iterations of the last one.
+    """
+
+    def __init__(
+        self, equations: Equations, point: Point, newton: Newton, arc_length: bool, step: float | None
+    ) -> None:
+        self.equations, self.newton, self.step = equations, newton, step
+        system, self.range = equations.system, equations.range
+        weight = np.where(system.free, system.increment_weight**2, 0.0) / system.n
+        self.distance = Metric(weight, 0.0)
+        self.arc_length = arc_length
+        self.metric = Metric(weight if arc_length else np.zeros_like(weight), 1.0 / self.range**2)
+        ahead = Direction(np.zeros_like(weight), np.empty(0), equations.loading.end - equations.loading.start)
+        self.here = self._place(point, equations.evaluate(point), ahead)
+        self.length = FIRST if step is None else step
+        self.failed = 0
+        self.shortest = self.length
+        self.first_softness = self.softness()
+
+    def softness(self) -> float:
+        """How far the model moves for a change of the load factor."""
+        tangent = self.here.tangent
+        return float(np.sqrt(self.distance.product(tangent, tangent))) / abs(tangent.load)
+
+    def advance(self, stops: Array) -> Step:
+        """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
+        planned = length = self._bearable(self.length)
+        if not self.arc_length and (stop := self._stop(stops, self.here.tangent.load * length)) is not None:
+            length = abs(stop - self.here.point.load) / self.range
+        tried = length
+        while True:
+            self.shortest = length
+            try:
+                step, place, iterations = self._attempt(length, stops)
+                break
+            except FAILURES as failure:
+                self.failed += 1
+                LOG.info("step of length %g from load factor %g failed: %s", length, self.here.point.load, failure)
+                if isinstance(failure, LawError) or length * CUT < SMALLEST:
+                    raise
+                length *= CUT
+        growth = min(GROWTH, max(CUT, np.sqrt(TARGET / max(iterations, 1))))
+        untried = length < planned and (tried == length or place.unstable != self.here.unstable)
+        self.length = self.step or max(float(growth) * length, planned if untried else 0.0)
+        self.here = place
+        return step
+
+    def _attempt(self, length: float, stops: Array) -> tuple[Step, Place, int]:
+        """The equilibrium a length ahead or at a stop before, what it is like, and the iterations it took."""
+        ahead = self.here.tangent.times(length)
+        step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
+        iterations = step.report.iterations
+        missed = step.way._replace(D=step.way.D - ahead.D)
+        far, made = (np.sqrt(self.distance.product(way, way)) for way in (missed, step.way))
+        if (self.arc_length or self.step is None) and far > DEVIATION * made + NOTHING:
+            raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report)
+        if (stop := self._stop(stops, step.way.load)) is not None:
+            step = self._at(step, stop)
+        place = self._place(step.point, step.evaluation, step.way)
+        if self.step is None and length > CAREFUL and self._branches(place):
+            raise NotConvergedError("the path may branch on the way", step.report)
+        return step, place, iterations
+
+    def _branches(self, place: Place) -> bool:
+        """Whether the stability changes on the way to a place while the load goes on in the same sense."""
+        known = min(place.unstable, self.here.unstable) >= 0
+        return known and place.unstable != self.here.unstable and place.tangent.load * self.here.tangent.load > 0.0
+
+    def _bearable(self, length: float) -> float:
+        """The length, or a shorter one in which no node turns too far."""
+        return min(length, AIMED / max(_turn(self.here.tangent), AIMED / length))
+
+    def _stop(self, stops: Array, change: float) -> float | None:
+        """The first of the load factors that a change of it reaches."""
+        ahead = (stops - self.here.point.load) * np.sign(change)
+        reached = stops[(ahead > ROUNDING * self.range) & (ahead <= abs(change) + ROUNDING * self.range)]
+        return float(reached[np.abs(reached - self.here.point.load).argmin()]) if len(reached) else None
+
+    def _at(self, step: Step, load: float) -> Step:
+        """The equilibrium at a load factor on the way of a step."""
+        share = (load - self.here.point.load) / step.way.load
+        if abs(share - 1.0) > ROUNDING:
+            step = self._solve(step.way.times(share), None)
+        return step._replace(point=step.point._replace(load=load))
+
+    def _solve(self, ahead: Direction, arc: Arc | None) -> Step:
+        """The equilibrium near a way ahead, at its load factor or at the length of an arc."""
+        problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
+        # a diverging iteration overflows before it is stopped
+        with np.errstate(over="ignore", invalid="ignore"):
+            unknown, report = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
+            trial = report.value if report.complete else problem.evaluate(unknown)
+        point = trial.point
+        way = Direction(
+            unknown.way.D, point.multipliers - self.here.point.multipliers, point.load - self.here.point.load
+        )
+        if (turn := _turn(way)) > TURN:
+            raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", report)
+        return Step(point, trial.evaluation, way, report)
+
+    def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
+        """A place on the path to which ``came`` led."""
+        equations = self.equations
+        rate = equations.response(equations.factor(evaluation), equations.load_derivative(point))
+        tangent = self.metric.unit(Direction(*rate, 1.0))
+        if self.metric.product(tangent, came) < 0.0:
+            tangent = tangent.times(-1.0)
+        return Place(point, evaluation, tangent, unstable_motions(equations, point))
+
+
+def _turn(way: Direction) -> float:
+    """Largest rotation of a node."""
+    return float(np.linalg.norm(way.D[:, 3:], axis=1).max())

@@ -1,0 +1,142 @@
+"""One step along a path of equilibria, solved by Newton's method.
+
+The unknowns are the increment ``D`` from the last equilibrium, ``q = q_0 exp(D)``, the multipliers, the load factor and
+the stresses. Stresses are unknowns of their own, as multipliers are, with ``sigma = C epsilon(q)`` as their equation;
+they are eliminated, so that only the stiffness knows of them: its geometric part has the stresses that the last
+correction extrapolates linearly, not those of the trial, which in slender beams stretch far too much on the way
+(Magisano, Leonetti, Garcea, *Computer Methods in Applied Mechanics and Engineering* 313, 2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import se3
+from fem_mbs.static.equations import Equations, Point
+from fem_mbs.system import Evaluation, Solve
+
+
+class Direction(NamedTuple):
+    """A direction of increments, multipliers and load factor."""
+
+    D: Array
+    multipliers: Array
+    load: float
+
+    def times(self, factor: float) -> Direction:
+        """The direction times a number."""
+        return Direction(factor * self.D, factor * self.multipliers, factor * self.load)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """Length of a direction, of which the square is ``sum(weight D^2) + load_weight load^2``."""
+
+    weight: Array
+    """``(n, 6)`` weights of increments, or zeros: then the length is the change of the load factor."""
+    load_weight: float
+
+    def product(self, a: Direction, b: Direction) -> float:
+        """Scalar product."""
+        return float((self.weight * a.D * b.D).sum() + self.load_weight * a.load * b.load)
+
+    def unit(self, a: Direction) -> Direction:
+        """The direction of length one."""
+        return a.times(1.0 / np.sqrt(self.product(a, a)))
+
+
+class Unknown(NamedTuple):
+    """A trial step."""
+
+    way: Direction
+    """Increments from the last equilibrium; multipliers and load factor themselves."""
+    stresses: list[Any]
+
+
+class Trial(NamedTuple):
+    """Where a step leads, and the equations there."""
+
+    point: Point
+    evaluation: Evaluation
+
+
+class Linearization(NamedTuple):
+    """The factorised stiffness, tangent operators and the response to the load factor, if that is unknown."""
+
+    solve: Solve
+    T: Array
+    per_load: tuple[Array, Array] | None
+
+
+class Arc(NamedTuple):
+    """How far to go: a length along a tangent of length one."""
+
+    metric: Metric
+    tangent: Direction
+    length: float
+
+
+class StepProblem:
+    """The equations of rest near the equilibrium ``base``: at a given load factor, or at a given length of the ``arc``.
+
+    With ``mixed``, stresses are unknowns of their own; without, the stiffness is the derivative of the equations, as
+    the line search needs it.
+    """
+
+    def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
+        self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
+
+    def guess(self, evaluation: Evaluation, ahead: Direction) -> Unknown:
+        """A first guess a way ahead of the base, where the equations are ``evaluation``."""
+        way = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
+        return Unknown(way, self.equations.stresses_ahead(evaluation, way.D))
+
+    def evaluate(self, unknown: Unknown) -> Trial:
+        """The equations of rest."""
+        point = self.base.moved(*unknown.way)
+        return Trial(point, self.equations.evaluate(point))
+
+    def size(self, trial: Trial) -> tuple[float, float]:
+        """Relative residuals."""
+        return self.equations.system.relative_residual(trial.evaluation)
+
+    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+        """Stiffness in body increments, and the response to the load factor."""
+        evaluation, per_load = trial.evaluation, None
+        if self.mixed:
+            evaluation = self.equations.with_stresses(evaluation, unknown.stresses)
+        solve = self.equations.factor(evaluation)
+        if self.arc is not None:
+            per_load = self.equations.response(solve, self.equations.load_derivative(trial.point))
+        return Linearization(solve, se3.inverse_tangent_operator(unknown.way.D), per_load)
+
+    def correct(
+        self, unknown: Unknown, trial: Trial, linearization: Linearization, share: float
+    ) -> tuple[Unknown, float]:
+        """One correction."""
+        way, load_change = unknown.way, 0.0
+        d, multipliers = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
+        if self.arc is not None and linearization.per_load is not None:
+            load_change = self._load_change(self.arc, way, linearization, d)
+            d = d + load_change * linearization.per_load[0]
+            multipliers = multipliers + load_change * linearization.per_load[1]
+        corrected = Direction(
+            way.D + share * np.matvec(linearization.T, d),
+            way.multipliers + share * multipliers,
+            way.load + share * load_change,
+        )
+        correction = float(np.abs(d * self.equations.system.increment_weight).max())
+        return Unknown(corrected, self.equations.stresses_ahead(trial.evaluation, share * d)), correction
+
+    def _load_change(self, arc: Arc, way: Direction, linearization: Linearization, d: Array) -> float:
+        """Change of the load factor with which the corrected step has its length: that equation is eliminated."""
+        assert linearization.per_load is not None
+        T = linearization.T
+        rate = way._replace(D=np.matvec(T, linearization.per_load[0]), load=1.0)
+        reached = way._replace(D=way.D + np.matvec(T, d), load=way.load - self.base.load)
+        missing = arc.length - arc.metric.product(arc.tangent, reached)
+        return missing / arc.metric.product(arc.tangent, rate)

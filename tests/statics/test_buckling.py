@@ -1,0 +1,222 @@
+"""Linear buckling against closed forms: columns, beams that tip over, shafts, weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import jv
+
+import fem_mbs as mbs
+from examples.statics import bend, frame
+from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, Moment
+from fem_mbs.elements.joints.relative import RelativeJoint
+
+TAN = brentq(lambda x: np.tan(x) - x, 4.4, 4.6)
+"""4.4934, of the column clamped and hinged, and of the shaft between clamps."""
+
+
+class Guide(RelativeJoint):
+    """Closes some translations and rotations along and about the world's axes."""
+
+    def __init__(self, node: mbs.Node, ground: mbs.Node, along: str = "", about: str = "") -> None:
+        self.positions = tuple("xyz".index(axis) for axis in along)
+        self.cosines = tuple({"x": (1, 2), "y": (0, 2), "z": (0, 1)}[axis] for axis in about)
+        super().__init__(ground, node, None, np.eye(3))
+
+
+def column(ends: str, elements: int, slenderness: float, interpolation: str) -> mbs.Model:
+    """Along z, length 1, EI = 1 about the world's x and 1.7 about y, with a force of 1 down."""
+    model = mbs.Model()
+    section = BeamSection(slenderness**2, slenderness**2 / 2.6, 1, (1.0, 1.7), mass=1, inertia=(1, 1, 1))
+    beam = Beam.line(model, (0, 0, 0), (0, 0, 1), section, elements, y_axis=(1, 0, 0), interpolation=interpolation)
+    foot, head = beam.nodes[0], beam.nodes[-1]
+    model.add(Force(head, (0, 0, -1)))
+    if ends == "hinged":
+        model.add(Guide(foot, model.ground, "xyz", "z"))
+    else:
+        model.fix(foot)
+    if ends != "clamped and free":
+        model.add(Guide(head, model.ground, "xy", "xyz" if ends == "clamped" else ""))
+    return model
+
+
+COLUMNS = {
+    "clamped and free": (np.pi / 2) ** 2,
+    "hinged": np.pi**2,
+    "clamped and hinged": TAN**2,
+    "clamped": (2 * np.pi) ** 2,
+}
+
+
+@pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
+@pytest.mark.parametrize("ends", COLUMNS)
+def test_columns_of_euler(ends: str, interpolation: str) -> None:
+    """Both planes; of second order in the mesh."""
+    factors = [mbs.buckling(column(ends, n, 1e4, interpolation), 2).factors for n in (20, 40, 80)]
+    errors = np.array(factors) / COLUMNS[ends] / (1.0, 1.7) - 1
+    np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2, atol=0.1)
+    extrapolated = factors[2] + (factors[2] - factors[1]) / 3
+    np.testing.assert_allclose(extrapolated, COLUMNS[ends] * np.array([1.0, 1.7]), rtol=2e-5)
+
+
+@pytest.mark.parametrize("ends", ["clamped and free", "hinged"])
+def test_shear_weakens_a_stout_column(ends: str) -> None:
+    """Haringx: ``(sqrt(1 + 4 P_E/GA) - 1) GA/2``, what the equations of Reissner's beam give without its shortening."""
+    GA, euler = 100 / 2.6, COLUMNS[ends]
+    haringx = (np.sqrt(1 + 4 * euler / GA) - 1) * GA / 2
+    factors = [mbs.buckling(column(ends, n, 10.0, "SE3")).factors[0] for n in (20, 40)]
+    assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(haringx, rel=1e-5)
+    assert haringx < 0.95 * euler
+
+
+def test_own_weight() -> None:
+    """Greenhill: a column stands up to ``q L^3/EI = 7.8373``; gravity is a load that the factor multiplies."""
+    factors = []
+    for elements in (20, 40):
+        model = mbs.Model(gravity=(0, 0, -1))
+        section = BeamSection(1e8, 1e8, 1, 1, mass=1, inertia=(1, 1, 1))
+        mast = Beam.line(model, (0, 0, 0), (0, 0, 1), section, elements)
+        model.fix(mast.nodes[0])
+        factors.append(mbs.buckling(model).factors[0])
+    exact = 9 / 4 * brentq(lambda x: jv(-1 / 3, x), 1.5, 2.2) ** 2
+    assert exact == pytest.approx(7.8373, abs=1e-4)
+    assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(exact, rel=1e-4)
+
+
+def narrow(elements: int, EI_y: float = 1e6) -> tuple[mbs.Model, Beam]:
+    """Along x, weak about z: EI_z = 1, GJ = 0.7."""
+    model = mbs.Model()
+    section = BeamSection(1e8, 1e8, 0.7, (EI_y, 1.0), mass=1, inertia=(1, 1, 1))
+    return model, Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
+
+
+def test_cantilever_that_tips_over() -> None:
+    """Prandtl: ``P L^2/sqrt(EI GJ) = 4.0126`` and ``10.246``, zeros of ``J_-1/4(x/2)``; the load may act up or down."""
+    exact = [brentq(lambda x: jv(-0.25, x / 2), low, high) for low, high in ((3, 5), (9, 11))]
+    assert exact[0] == pytest.approx(4.0126, abs=1e-4)
+    for sign in (1, -1):
+        factors = []
+        for elements in (20, 40):
+            model, beam = narrow(elements)
+            model.fix(beam.nodes[0])
+            model.add(Force(beam.nodes[-1], (0, 0, sign)))
+            factors.append(mbs.buckling(model, 2).factors / np.sqrt(0.7))
+        np.testing.assert_allclose(factors[1] + (factors[1] - factors[0]) / 3, exact, rtol=1e-4)
+
+
+def test_beam_between_forks_under_end_moments_tips_over() -> None:
+    """``pi sqrt(EI GJ)/L``, of which a beam that is bent a little before knows no more in linear buckling."""
+    for EI_y in (1e6, 20.0):
+        factors = []
+        for elements in (20, 40):
+            model, beam = narrow(elements, EI_y)
+            for node, along, moment in ((beam.nodes[0], "xyz", 1), (beam.nodes[-1], "yz", -1)):
+                model.add(Guide(node, model.ground, along, "x"))
+                model.add(Moment(node, (0, moment, 0)))
+            factors.append(mbs.buckling(model).factors[0])
+        assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(np.pi * np.sqrt(0.7), rel=1e-4)
+
+
+def test_shaft_that_is_twisted_coils_up() -> None:
+    """Greenhill's shaft between clamps, one of which slides and turns: ``2 EI x/L`` with ``tan x = x``, twice."""
+    factors = []
+    for elements in (40, 80):
+        model = mbs.Model()
+        shaft = Beam.line(
+            model, (0, 0, 0), (240, 0, 0), BeamSection(712400, 271900, 58730, 5934.3, 1, (1, 1, 1)), elements
+        )
+        model.fix(shaft.nodes[0])
+        model.add(Guide(shaft.nodes[-1], model.ground, "yz", "yz"))
+        model.add(Moment(shaft.nodes[-1], (1, 0, 0)))
+        factors.append(mbs.buckling(model, 2).factors / (2 * 5934.3 * TAN / 240))
+    np.testing.assert_allclose(factors[1] + (factors[1] - factors[0]) / 3, 1, rtol=2e-4)
+
+
+def test_shapes_of_the_column() -> None:
+    """``1 - cos(pi z/2)``, of size one: its displacement is the extent of the model."""
+    buckling = mbs.buckling(column("clamped and free", 40, 1e4, "SE3"))
+    model = column("clamped and free", 40, 1e4, "SE3")
+    buckling = mbs.buckling(model)
+    z = np.linspace(0, 1, 41)
+    shape = np.array([buckling.displacement(node)[0] for node in model.nodes[1:]])
+    across = shape[:, 1] * np.sign(shape[-1, 1])
+    turn = np.array([buckling.rotation_vector(node)[0, 0] for node in model.nodes[1:]])
+    np.testing.assert_allclose(across / across[-1], 1 - np.cos(np.pi * z / 2), atol=1e-3)
+    np.testing.assert_allclose(np.abs(turn), np.pi / 2 * np.sin(np.pi * z / 2) * across[-1], atol=2e-3)
+    assert np.abs(buckling.shapes).max() == pytest.approx(1)
+    np.testing.assert_allclose(shape[:, [0, 2]], 0, atol=1e-6)
+
+
+def test_many_factors_of_a_long_structure() -> None:
+    """A circular column of 300 elements: factors of the odd multiples of a quarter wave, each twice."""
+    model = mbs.Model()
+    section = BeamSection.circle(0.01, 2e11, 0.3, 7800)
+    mast = Beam.line(model, (0, 0, 0), (0, 0, 2), section, 300)
+    model.fix(mast.nodes[0])
+    model.add(Force(mast.nodes[-1], (0, 0, -1)))
+    factors = mbs.buckling(model, 6).factors / (np.pi**2 / 16 * section.stiffness[4, 4])
+    np.testing.assert_allclose(factors, [1, 1, 9, 9, 25, 25], rtol=2e-3)
+
+
+def test_factor_from_a_state_near_buckling_is_that_of_the_path() -> None:
+    """Bent before it buckles, the frame is a little stiffer than linear buckling says; there it is unstable."""
+    model, _ = frame()
+    linear = mbs.buckling(model).factors[0]
+    near = mbs.statics(model, load_end=0.99 * linear)
+    better = mbs.buckling(model, initial=near.state(-1)).factors[0]
+    assert better == pytest.approx(linear, rel=1e-3) and better > linear
+    below, above = (mbs.statics(model, load_end=better + d).unstable[-1] for d in (-1e-4, 1e-4))
+    assert (below, above) == (0, 1)
+
+
+def test_dead_weight_beside_a_growing_force() -> None:
+    """Without ramp only functions of time grow; a weight of half its critical size leaves about half for the force."""
+
+    def mast(force: Callable[[float], tuple[float, float, float]] | tuple[float, float, float]) -> mbs.Model:
+        model = column("clamped and free", 20, 1e4, "SE3")
+        model.elements.pop()
+        model.add(Force(model.nodes[-1], (0, 0, -1.0)))
+        model.add(Force(model.nodes[-1], force))
+        return model
+
+    both = mbs.buckling(mast(lambda t: (0, 0, -t)), ramp=False).factors[0]
+    assert both == pytest.approx(mbs.buckling(column("clamped and free", 20, 1e4, "SE3")).factors[0] - 1, rel=1e-6)
+
+
+def test_joints_hold_as_clamps_do() -> None:
+    factors = []
+    for clamp in (True, False):
+        model, beam = narrow(20)
+        model.fix(beam.nodes[0]) if clamp else model.add(FixedJoint(model.ground, beam.nodes[0]))
+        model.add(Force(beam.nodes[-1], (-1, 0, 0)))
+        factors.append(mbs.buckling(model, 2).factors)
+    np.testing.assert_allclose(factors[0], factors[1], rtol=1e-8)
+
+
+def test_animation_and_files(tmp_path) -> None:
+    model, arm = frame()
+    buckling = mbs.buckling(model, 2)
+    swing = buckling.animation(0, amplitude=0.05, frames=4)
+    expected = 0.05 * buckling.displacement(arm.nodes[-1])[0]
+    np.testing.assert_allclose(swing.displacement(arm.nodes[-1])[1], expected, atol=1e-12)
+    assert [file.name for file in buckling.to_paraview(tmp_path / "b")] == ["b_01.pvd", "b_02.pvd"]
+    assert str(buckling).splitlines()[1].split() == ["1", f"{buckling.factors[0]:.6g}"]
+
+
+def test_loads_that_cannot_buckle_a_model_are_refused() -> None:
+    model, beam = narrow(4)
+    model.fix(beam.nodes[0])
+    with pytest.raises(mbs.ModelError, match="the loads do not deform the model"):
+        mbs.buckling(model)
+    model.add(Moment(beam.nodes[-1], (1, 0, 0), frame="body"))
+    for count in (0, 1.5, True):
+        with pytest.raises(mbs.ModelError, match="count must be a whole number of at least 1"):
+            mbs.buckling(model, count)
+    with pytest.raises(mbs.SingularSystemError, match="without resistance"):
+        free = bend(4)[0]
+        for node in free.nodes[1:]:
+            node.fixed_translation = node.fixed_rotation = False
+        mbs.buckling(free)

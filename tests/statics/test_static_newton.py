@@ -1,0 +1,136 @@
+"""Newton's method along a path: the correction is that of the exact derivative, and it converges quadratically."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from catalogue import COUPLED, ELEMENTS, GROUPS, PLAIN, build
+from motions import assert_columns_close, at_rest, derivative, neighbour, random_motion
+
+import fem_mbs as mbs
+from examples.statics import bend, following, frame, lee
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Beam, DistributedLoad, FixedJoint, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.static.equations import Equations, Loading, Point, proportional
+from fem_mbs.static.path import Path
+from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, Unknown
+
+
+def structure(group: str) -> mbs.Model:
+    """Two clamped beams with a driven hinge, a ball joint and a body between them, under loads of every kind."""
+    model = mbs.Model("R3xSO3" if group == "mixed" else group, gravity=(0.3, 0.2, -9.0))
+    other = "SE3" if group == "mixed" else None
+    places = ((0, 0, 0), (0.5, 0, 0.1), (1, 0.2, 0), (1, 0.2, 0), (1.5, 0.4, 0), (2, 0, 0.3), (2, 0, 0.3), (3, 0, 0))
+    nodes = [model.add_node(place, group=other if k % 2 else None) for k, place in enumerate(places)]
+    beam = model.add(Beam(nodes[:3], COUPLED))
+    model.add(Beam(nodes[3:6], PLAIN.with_damping(0.1), interpolation="R3xSO3"))
+    model.add(RigidBody(nodes[6], 2.0, (1, 2, 2.5), (0.1, 0.2, 0.3)))
+    model.add(Beam(nodes[6:], PLAIN))
+    model.fix(nodes[0])
+    model.fix(nodes[7], translation=False)
+    model.add(RevoluteJoint(nodes[2], nodes[3], (1, 0, 2), drive=lambda t: 0.6 * t))
+    model.add(FixedJoint(nodes[5], nodes[6]))
+    model.add(SphericalJoint(model.ground, nodes[7]))
+    model.add(Force(nodes[1], (1, 2, 3), frame="body", point=(0.1, 0.2, 0.3)))
+    model.add(Force(nodes[4], lambda t: (t, 2 * t, -1)))
+    model.add(Moment(nodes[5], (1, -2, 3)))
+    model.add(DistributedLoad(beam, (0, 1, -2), frame="body"))
+    return model
+
+
+def random_step(model: mbs.Model, arc: bool) -> tuple[StepProblem, Unknown]:
+    """A step from a random configuration in a random direction, and a trial far from it."""
+    rng = np.random.default_rng(1)
+    system = mbs.System(model)
+    equations = Equations(system, Loading(proportional, 0.0, 2.0))
+    shape = system.n, 6
+    built = Point(system.x0, system.R0, np.zeros(system.m), 0.0)
+    base = built.moved(np.where(system.free, 0.15 * rng.normal(size=shape), 0.0), rng.normal(size=system.m), 0.7)
+    metric = Metric(np.where(system.free, rng.uniform(0.5, 2.0, shape), 0.0), 1.3)
+    tangent = metric.unit(Direction(rng.normal(size=shape), np.empty(0), 0.4))
+    problem = StepProblem(equations, base, Arc(metric, tangent, 0.3) if arc else None, mixed=False)
+    D = np.where(system.free, 0.15 * rng.normal(size=shape), 0.0)
+    return problem, problem.guess(equations.evaluate(base), Direction(D, rng.normal(size=system.m), 0.2))
+
+
+def equations_of(problem: StepProblem, unknown: Unknown) -> Array:
+    """All equations of a step: rest, constraints, and the length if it is given."""
+    values = problem.equations.residual(problem.evaluate(unknown).evaluation)
+    if problem.arc is None:
+        return values
+    way = unknown.way._replace(load=unknown.way.load - problem.base.load)
+    return np.append(values, problem.arc.metric.product(problem.arc.tangent, way) - problem.arc.length)
+
+
+@pytest.mark.parametrize("arc", [False, True], ids=["load", "arc length"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_correction_is_that_of_the_exact_derivative(group: str, arc: bool) -> None:
+    """``d/ds F(u + s du) = -F(u)``, stiffness of loads, drives and multipliers and the change of the load included.
+
+    The rate at which the drive turns its joint is a difference over h = 0.002, right to ``(0.6 h)^2/6``.
+    """
+    problem, unknown = random_step(structure(group), arc)
+    linearization = problem.linearize(unknown, problem.evaluate(unknown))
+    trial = problem.evaluate(unknown)
+    first = equations_of(problem, unknown)
+    change = derivative(lambda s: equations_of(problem, problem.correct(unknown, trial, linearization, s)[0]))
+    assert np.abs(change + first).max() <= 1e-6 * np.abs(first).max()
+
+
+@pytest.mark.parametrize("name", [name for name in ELEMENTS if "beam" in name])
+def test_stress_ahead_is_linear_extrapolation(name: str) -> None:
+    """Its derivative is that of the stress, and its own stress changes no tangent."""
+    system = mbs.System(build(ELEMENTS[name])[0])
+    motion = at_rest(random_motion(system, 1))
+    (batch,), none = system.batches, np.zeros((system.n, 6, 6))
+    _, context = batch.force(motion, batch.at(0.0))
+    way = np.random.default_rng(3).normal(size=(system.n, 6))
+    d = way[batch.nodes].reshape(len(batch.nodes), -1)
+    true = derivative(lambda s: batch.force(neighbour(motion, s * way), batch.at(0.0))[1].stress)
+    assert_columns_close(derivative(lambda s: batch.stress_ahead(context, s * d)), true, 1e-8)
+    np.testing.assert_array_equal(batch.stress_ahead(context, 0.0 * d), context.stress)
+    same = batch.tangent(batch.with_stress(context, context.stress), none, none)
+    np.testing.assert_allclose(same, batch.tangent(context, none, none), rtol=0, atol=1e-12)
+
+
+def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: float) -> list[float]:
+    """Distances of the iterates of the first step, from the tangent on, from where they converge to."""
+    system = mbs.System(model)
+    equations = Equations(system, Loading(proportional, 0.0, load_end))
+    built = Point(system.x0, system.R0, np.zeros(system.m), 0.0)
+    path = Path(equations, built, mbs.Newton(), arc, length)
+    tangent = path.here.tangent
+    problem = StepProblem(equations, built, Arc(path.metric, tangent, length) if arc else None, mixed=True)
+    unknown = problem.guess(path.here.evaluation, tangent.times(length))
+    iterates = []
+    for _ in range(9):
+        iterates.append(np.append(unknown.way.D, unknown.way.load / load_end))
+        trial = problem.evaluate(unknown)
+        unknown, _ = problem.correct(unknown, trial, problem.linearize(unknown, trial), 1.0)
+    return [float(np.linalg.norm(iterate - iterates[-1])) for iterate in iterates[:-1]]
+
+
+CASES = {
+    "bend": (bend, 1),
+    "force that follows": (lambda: following(10), 20),
+    "Lee's frame": (lambda: lee(10), 20),
+    "frame": (lambda: frame(0.1), 1),
+}
+ROUNDING = 1e-12
+
+
+@pytest.mark.parametrize("arc", [False, True], ids=["load", "arc length"])
+@pytest.mark.parametrize("name", CASES)
+def test_errors_fall_quadratically(name: str, arc: bool) -> None:
+    """``e_next <= 0.05 e^2`` from the first guess on, until rounding, with independent stresses.
+
+    One per cent of an inexact stiffness would leave ``e_next = 0.01 e``, at least twice the bound.
+    """
+    case, load_end = CASES[name]
+    errors = errors_of_iterates(case()[0], load_end, arc, 0.03)
+    checked = [(e, after) for e, after in pairwise(errors) if after > ROUNDING]
+    assert checked
+    for e, after in checked:
+        assert after <= 0.05 * e * e

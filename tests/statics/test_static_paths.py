@@ -1,0 +1,214 @@
+"""How a path is followed: steps, stops, directions, limits, branches and continuation."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from examples.statics import LIMITS, bend, following, frame, helix, lee
+from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
+
+SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
+
+
+def cantilever(*loads: object, elements: int = 8) -> tuple[mbs.Model, mbs.Node]:
+    """Clamped at the origin, along x, length 1; each load is the value of a force on the tip."""
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, elements)
+    model.fix(beam.nodes[0])
+    for load in loads:
+        model.add(Force(beam.nodes[-1], load))
+    return model, beam.nodes[-1]
+
+
+def test_steps_grow_where_they_succeed() -> None:
+    model, _ = bend(8)
+    solution = mbs.statics(model)
+    steps = solution.stats.step_sizes
+    assert steps[0] == pytest.approx(0.1)
+    assert steps.sum() == pytest.approx(1)
+    assert (np.diff(steps)[:-1] > 0).all() and len(steps) <= 6
+    assert solution.stats.newton_iterations.sum() <= 18
+
+
+def test_steps_are_cut_where_they_fail() -> None:
+    """Equal steps go on from where the cut ones met them."""
+    model, _ = helix(40)
+    solution = mbs.statics(model, load_end=0.2, step=0.1)
+    assert solution.stats.failed_steps > 0
+    assert {0.0, 0.1, 0.2} <= set(solution.t)
+    finer = mbs.statics(model, load_end=0.2, step=0.01)
+    np.testing.assert_allclose(solution.x[-1], finer.x[-1], rtol=0, atol=1e-6)
+
+
+def test_no_node_turns_by_more_than_half_a_turn_in_a_step() -> None:
+    """So that states in between, and the turns of a joint, are unique."""
+    model, tip = cantilever()
+    model.add(Moment(tip, (0, 0, 20)))
+    solution = mbs.statics(model, step=1)
+    turned = np.diff(np.unwrap(solution.rotation_vector(tip)[:, 2]))
+    assert turned.sum() == pytest.approx(20) and np.abs(turned).max() < np.pi
+
+
+def test_equal_steps() -> None:
+    model, tip = cantilever((0, 3, 0))
+    solution = mbs.statics(model, step=0.3)
+    np.testing.assert_allclose(solution.t, [0, 0.3, 0.6, 0.9, 1], atol=1e-14)
+    np.testing.assert_allclose(solution.position(tip)[-1], mbs.statics(model).position(tip)[-1], atol=1e-9)
+
+
+def test_states_at_the_loads_asked_for_are_equilibria() -> None:
+    loads = [0.0, 0.37, 0.2, 1.0]
+    model, tip = cantilever((0, 3, 0))
+    solution = mbs.statics(model, loads=loads)
+    np.testing.assert_array_equal(solution.t, sorted(loads))
+    for load, position in zip(solution.t[1:], solution.position(tip)[1:], strict=True):
+        alone = mbs.statics(cantilever((0, 3 * load, 0))[0])
+        np.testing.assert_allclose(position, alone.x[-1, alone.system.row(alone.system.nodes[-1])], atol=1e-9)
+
+
+def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:
+    """The upper limit of Lee's frame is 18.55: 15 is passed on the way up, down and up again."""
+    model, _ = lee(5)
+    solution = mbs.statics(model, load_end=19.5, loads=[15.0, 5.0, -5.0], arc_length=True)
+    np.testing.assert_array_equal(solution.t, [5, 15, 15, 5, -5, -5, 5, 15])
+    assert len({x.tobytes() for x in solution.x}) == 8
+
+
+def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
+    for case, load_end in ((bend, 1.0), (following, 50.0), (lambda: helix(40), 0.2)):
+        one, two = (mbs.statics(case()[0], load_end, arc_length=arc) for arc in (False, True))
+        np.testing.assert_allclose(one.x[-1], two.x[-1], rtol=0, atol=1e-6 * one.system.length)
+
+
+def test_arc_length_goes_through_limits_of_load_and_displacement() -> None:
+    """The load rises to its first limit, falls below zero to the second, and rises; the displacement turns twice."""
+    model, beams = lee(10)
+    solution = mbs.statics(model, load_end=20, arc_length=True, step=0.05)
+    down = -solution.displacement(beams[1].nodes[-1])[:, 1]
+    for curve, turns in ((solution.t, (LIMITS[0][0], LIMITS[1][0])), (down, (61.0110, 50.7395))):
+        where = np.flatnonzero(np.diff(np.sign(np.diff(curve)))) + 1
+        np.testing.assert_allclose(curve[where], turns, rtol=0.05)  # of ten elements and this step
+    assert (solution.unstable[[0, -1]] == 0).all() and solution.unstable.max() == 1
+
+
+def test_path_ends_where_it_reaches_its_load_for_the_first_time() -> None:
+    model, _ = lee(5)
+    solution = mbs.statics(model, load_end=18, arc_length=True)
+    assert solution.t[-1] == 18 and (np.diff(solution.t) > 0).all()
+
+
+def test_load_may_act_the_other_way() -> None:
+    (model, tip), (turned, same) = cantilever((0, 3, 0)), cantilever((0, -3, 0))
+    one, two = mbs.statics(model, load_end=-1), mbs.statics(turned)
+    np.testing.assert_allclose(one.position(tip), two.position(same), atol=1e-9)
+    np.testing.assert_allclose(one.t, -two.t)
+
+
+def test_path_goes_on_from_a_state() -> None:
+    model, tip = cantilever((0, 3, 0))
+    half = mbs.statics(model, load_end=0.5)
+    rest = mbs.statics(model, initial=half.state(-1))
+    assert rest.t[0] == 0.5
+    np.testing.assert_allclose(rest.position(tip)[0], half.position(tip)[-1], atol=1e-12)
+    np.testing.assert_allclose(rest.position(tip)[-1], mbs.statics(model).position(tip)[-1], atol=1e-9)
+    back = mbs.statics(model, load_end=0, initial=rest.state(-1))
+    np.testing.assert_allclose(back.x[-1], back.system.x0, atol=1e-9)
+
+
+def test_functions_of_time_are_taken_as_they_are() -> None:
+    (model, tip), (other, same) = cantilever((0, 3, 0)), cantilever(lambda t: (0, 3 * t, 0))
+    one, two = mbs.statics(model, step=0.25), mbs.statics(other, step=0.25)
+    np.testing.assert_allclose(one.position(tip), two.position(same), atol=1e-10)
+    other, same = cantilever(lambda t: (0, 3 * t**3, 0))
+    cubic = mbs.statics(other, loads=[0.5, 1])
+    np.testing.assert_allclose(cubic.position(same)[1], one.position(tip)[-1], atol=1e-9)
+    np.testing.assert_allclose(cubic.position(same)[0], mbs.statics(model, 0.125).position(tip)[-1], atol=1e-9)
+
+
+LOADS = {
+    "force": lambda beam, value, frame: Force(beam.nodes[-1], value, frame, point=(0, 0.1, 0.2)),
+    "moment": lambda beam, value, frame: Moment(beam.nodes[-1], value, frame),
+    "distributed": lambda beam, value, frame: DistributedLoad(beam, value, frame=frame),
+}
+
+
+@pytest.mark.parametrize("frame", ["world", "body"])
+@pytest.mark.parametrize("name", LOADS)
+def test_constant_loads_grow_with_the_load_factor(name: str, frame: str) -> None:
+    """As the function of time that is the load factor times the constant, whatever else acts."""
+    tips = []
+    for value in ((0.5, 1.0, -2.0), lambda t: (0.5 * t, 1.0 * t, -2.0 * t)):
+        model = mbs.Model()
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 6)
+        model.fix(beam.nodes[0])
+        model.add(LOADS[name](beam, value, frame))
+        model.add(Force(beam.nodes[3], lambda t: (0, t**2, 0)))
+        tips.append(mbs.statics(model, loads=[0.4, 1.0]).position(beam.nodes[-1]))
+    np.testing.assert_allclose(tips[0], tips[1], rtol=0, atol=1e-9)
+    assert np.abs(tips[0][1] - tips[0][0]).max() > 0.05
+
+
+def test_constant_loads_act_in_full_without_ramp() -> None:
+    """Gravity at once, then a force that grows: the end is that of both together."""
+    (model, tip), (both, same) = cantilever(lambda t: (0, 2 * t, 0)), cantilever((0, 2, 0))
+    for one in (model, both):
+        one.gravity = (0, 0, -4)
+    solution = mbs.statics(model, ramp=False)
+    np.testing.assert_allclose(solution.position(tip)[-1], mbs.statics(both).position(same)[-1], atol=1e-8)
+    weight, _ = cantilever()
+    weight.gravity = (0, 0, -4)
+    np.testing.assert_allclose(solution.x[0], mbs.statics(weight).x[-1], atol=1e-8)
+
+
+def test_callback_sees_every_step_and_may_end_the_run() -> None:
+    model, _ = lee(5)
+    seen: list[mbs.State] = []
+
+    def falls(state: mbs.State) -> bool:
+        seen.append(state)
+        return len(seen) > 1 and state.t < seen[-2].t
+
+    solution = mbs.statics(model, load_end=20, arc_length=True, callback=falls)
+    assert solution.success and solution.message == "The callback ended the run."
+    np.testing.assert_array_equal(solution.t[1:], [state.t for state in seen])
+    assert solution.t[-1] < solution.t[-2]
+
+
+@pytest.mark.parametrize("arc_length", [False, True])
+@pytest.mark.parametrize("imperfection", [1e-3, 1e-5, 1e-7])
+def test_branch_of_a_small_imperfection_is_not_missed(imperfection: float, arc_length: bool) -> None:
+    """The frame tips over at 1.09; the unstable path straight on is only the imperfection away from the stable one."""
+    model, arm = frame(imperfection)
+    solution = mbs.statics(model, load_end=1.3, arc_length=arc_length)
+    assert solution.unstable[-1] == 0
+    assert solution.displacement(arm.nodes[-1])[-1, 1] == pytest.approx(0.055, rel=0.02)
+
+
+def test_path_without_imperfection_goes_straight_on_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    model, arm = frame(0.0)
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        solution = mbs.statics(model, load_end=1.3)
+    assert np.abs(solution.displacement(arm.nodes[-1])[:, 1]).max() < 1e-12
+    first = solution.t[np.flatnonzero(solution.unstable)[0]]
+    critical = mbs.buckling(model).factors[0]
+    assert critical < first < critical + 0.02
+    assert f"the equilibria from load factor {first:g} on are unstable" in caplog.text
+
+
+def test_driven_hinge_turns_a_beam_through_its_load() -> None:
+    """Half a turn in the plane of a dead force: the beam ends mirrored, and the drive takes the moment of the force."""
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 8)
+    hinge = model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1), drive=lambda t: np.pi * t))
+    model.add(Force(beam.nodes[-1], lambda t: (0, -2, 0)))
+    solution = mbs.statics(model)
+    tip = solution.position(beam.nodes[-1])
+    np.testing.assert_allclose(tip[-1], tip[0] * (-1, 1, 1), atol=1e-9)
+    np.testing.assert_allclose(solution.angle(hinge)[[0, -1]], [0, np.pi], atol=1e-9)
+    force, moment = solution.reaction(hinge)
+    np.testing.assert_allclose(force, np.tile([0, 2, 0], (len(force), 1)), atol=1e-7)
+    np.testing.assert_allclose(moment[:, 2], 2 * tip[:, 0], atol=1e-7)

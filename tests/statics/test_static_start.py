@@ -1,0 +1,147 @@
+"""Where paths begin and end: hanging models, states of dynamic runs and back."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from examples.statics import bend
+from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
+
+G = 9.81
+SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1e-4, 1e-4, 1e-4))
+
+
+def equilibrium(model: mbs.Model) -> mbs.StaticSolution:
+    """The equilibrium under the full loads, as built apart from that."""
+    return mbs.statics(model, load_end=0, ramp=False)
+
+
+def chain(links: int, angle: float) -> mbs.Model:
+    """Rigid links of length 1 and mass 1 on hinges, straight at an angle over the horizontal."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    way, last = np.array([np.cos(angle), 0, np.sin(angle)]), model.ground
+    for k in range(links):
+        node = model.add_node((k + 0.5) * way)
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        model.add(RevoluteJoint(last, node, (0, 1, 0), point=k * way))
+        last = node
+    return model
+
+
+@pytest.mark.parametrize("angle", [-1.5, 0.0, 1.4])
+@pytest.mark.parametrize("links", [1, 5])
+def test_chain_sinks_to_where_it_hangs(links: int, angle: float) -> None:
+    """From any side, and not up to where it would stand; the top hinge carries the weight."""
+    model = chain(links, angle)
+    solution = equilibrium(model)
+    expected = [(0, 0, -(k + 0.5)) for k in range(links)]
+    np.testing.assert_allclose(solution.x[-1, 1:], expected, rtol=0, atol=1e-7)
+    force, _ = solution.reaction(model.constraints[0])
+    np.testing.assert_allclose(force[-1], (0, 0, links * G), rtol=0, atol=1e-6)
+    assert solution.unstable[-1] == 0 and solution.t.tolist() == [0.0]
+
+
+def test_beam_on_a_hinge_sinks_and_stretches() -> None:
+    """Half its weight for half its length: ``rho g L^2/2 EA``, exact for two-node elements."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 10)
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0)))
+    solution = equilibrium(model)
+    np.testing.assert_allclose(solution.position(beam.nodes[-1])[-1], (0, 0, -1 - G / 2e4), rtol=0, atol=1e-9)
+
+
+def test_sinking_and_growing_gravity_end_alike() -> None:
+    model = mbs.Model(gravity=(0, 0, -G))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 10)
+    model.fix(beam.nodes[0])
+    np.testing.assert_allclose(equilibrium(model).x[-1], mbs.statics(model).x[-1], rtol=0, atol=1e-8)
+
+
+def test_force_turns_a_stiff_rod_about_its_hinge() -> None:
+    """What is left of the moments along the rod is rounding, and no reason to go on."""
+    model = mbs.Model()
+    rod = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection.circle(0.01, 2e11, 0.3, 7800), 5)
+    model.add(RevoluteJoint(model.ground, rod.nodes[0], (0, 1, 0)))
+    model.add(Force(rod.nodes[-1], (0, 0, 1)))
+    np.testing.assert_allclose(equilibrium(model).position(rod.nodes[-1])[-1], (0, 0, 1), rtol=0, atol=1e-7)
+
+
+def test_neutral_motion_of_an_equilibrium_is_told_and_no_obstacle(caplog: pytest.LogCaptureFixture) -> None:
+    """A pendulum on a ball joint may spin about the vertical."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    bob = model.add_node((1, 0, 0), name="bob")
+    model.add(RigidBody(bob, 2.0, (0.1, 0.1, 0.1)))
+    model.add(SphericalJoint(model.ground, bob, point=(0, 0, 0)))
+    with caplog.at_level(logging.WARNING, logger="fem_mbs"):
+        solution = equilibrium(model)
+    np.testing.assert_allclose(solution.position(bob)[-1], (0, 0, -1), rtol=0, atol=1e-7)
+    assert "node 'bob' can turn about (0, 0, 1) without resistance" in caplog.text
+
+
+def test_path_goes_on_from_where_a_model_hangs() -> None:
+    """A pendulum drawn aside by F hangs at atan(F/mg); as built it would have no stiffness."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    bob = model.add_node((1, 0, 0))
+    model.add(RigidBody(bob, 2.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    model.add(Force(bob, lambda t: (2 * G * t, 0, 0)))
+    solution = mbs.statics(model, ramp=False, load_end=3, loads=[0, 1, 3])
+    angle = np.arctan(solution.t)
+    expected = np.stack([np.sin(angle), 0 * angle, -np.cos(angle)], axis=1)
+    np.testing.assert_allclose(solution.position(bob), expected, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("formulation", ["index3", "index2"])
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_dynamic_run_from_an_equilibrium_stays_there(group: str, formulation: str) -> None:
+    """Stress, weight and joint forces are in balance to the tolerance of Newton's method, 1e-8."""
+    model = mbs.Model(group, gravity=(0, 0, -G))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 8)
+    end = Beam.line(model, (1, 0, 0), (1, 0.5, 0), SECTION, 4)
+    model.fix(beam.nodes[0])
+    model.add(RevoluteJoint(beam.nodes[-1], end.nodes[0], (1, 0, 0)))
+    model.add(SphericalJoint(model.ground, end.nodes[-1]))
+    state = mbs.statics(model).state(-1)
+    assert not state.v.any() and not state.vdot.any()
+    run = mbs.simulate(model, 3.0, 0.02, mbs.GeneralizedAlpha(0.9, formulation=formulation), initial=state)
+    assert run.t[0] == 1.0
+    assert np.abs(run.x - state.x).max() < 1e-7 and np.abs(run.v).max() < 1e-6
+    np.testing.assert_allclose(run.multipliers_all, np.tile(state.multipliers, (len(run.t), 1)), rtol=0, atol=1e-5)
+
+
+def test_released_spring_has_the_energy_of_its_static_state() -> None:
+    """Drawn aside by a force, let go at t = 0: the strain energy of the start is the energy of the run."""
+    model = mbs.Model()
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 8)
+    model.fix(beam.nodes[0])
+    model.add(Force(beam.nodes[-1], lambda t: (0, 2 * t if t <= 1 else 0, 0)))
+    drawn = mbs.statics(model)
+    run = mbs.simulate(model, 1.5, 0.001, mbs.GeneralizedAlpha(1.0), initial=drawn.state(-1))
+    assert drawn.energy.strain[-1] > 0.3
+    np.testing.assert_allclose(run.energy.total, drawn.energy.strain[-1], rtol=2e-3)
+    assert run.energy.kinetic.max() > 0.2 * drawn.energy.strain[-1]
+
+
+def test_modes_about_a_static_state_are_those_of_the_stressed_model() -> None:
+    """A string under tension N, free at one end, swings at ``pi/2L sqrt(N/mu)``; bending adds ``sqrt(EI/N)/L``."""
+    N = 100.0
+    model = mbs.Model()
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e-4, EI=1e-4, mass=1, inertia=(1e-6, 1e-6, 1e-6))
+    string = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 60)
+    model.fix(string.nodes[0])
+    model.add(Force(string.nodes[-1], (N, 0, 0)))
+    modes = mbs.modes(model, 2, mbs.statics(model).state(-1))
+    np.testing.assert_allclose(modes.angular, np.pi / 2 * np.sqrt(N), rtol=5e-3)
+
+
+def test_state_may_be_moved_in_time() -> None:
+    model, beam = bend(8)
+    state = replace(mbs.statics(model).state(-1), t=0.0)
+    run = mbs.simulate(model, 0.5, 0.1, initial=state)
+    assert run.t[0] == 0.0
+    np.testing.assert_allclose(run.position(beam.nodes[-1]), np.tile(run.x[0, -1], (6, 1)), rtol=0, atol=1e-6)
