@@ -50,22 +50,24 @@ class SpinUp:
         return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
 
 
-def derivatives(law: Callable[[float], float], t: float, owner: object = "law") -> tuple[float, float]:
+def derivatives(
+    law: Callable[[float], Any], t: float, owner: object = "law", size: int | None = None
+) -> tuple[Array, Array]:
     """First and second derivative of a law at ``t``; an error names the object that owns it.
 
     From its methods ``velocity`` and ``acceleration`` if it has them, else from fourth-order differences over 4 ms
     (forward ones near t = 0, where a law need not exist before the start).
     """
     if hasattr(law, "velocity") and hasattr(law, "acceleration"):
-        return float(evaluate(law.velocity, t, owner, None)), float(evaluate(law.acceleration, t, owner, None))
+        return evaluate(law.velocity, t, owner, size), evaluate(law.acceleration, t, owner, size)
     h = DIFFERENCE_STEP
     if t >= 2 * h:
-        f = [float(evaluate(law, t + k * h, owner, None)) for k in range(-2, 3)]
+        f = [evaluate(law, t + k * h, owner, size) for k in range(-2, 3)]
         return (
             (f[0] - 8 * f[1] + 8 * f[3] - f[4]) / (12 * h),
             (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h),
         )
-    f = [float(evaluate(law, t + k * h, owner, None)) for k in range(6)]
+    f = [evaluate(law, t + k * h, owner, size) for k in range(6)]
     first = (-137 * f[0] + 300 * f[1] - 300 * f[2] + 200 * f[3] - 75 * f[4] + 12 * f[5]) / (60 * h)
     second = (45 * f[0] - 154 * f[1] + 214 * f[2] - 156 * f[3] + 61 * f[4] - 10 * f[5]) / (12 * h * h)
     return first, second

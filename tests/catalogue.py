@@ -164,6 +164,12 @@ JOINTS: dict[str, Callable[[Nodes], Constraint]] = {
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.6 * t + 0.2 * np.sin(t)
     ),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
+    "ball moved by a function": lambda n: SphericalJoint(
+        n.line[1],
+        n.arc[0],
+        n.point((0.4, 0.1, -0.2)),
+        lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
+    ),
 }
 
 EVERYTHING = {**ELEMENTS, **DAMPED, **LOADS, **DISTRIBUTED, **JOINTS}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.joints.relative import RelativeJoint
+from fem_mbs.elements.joints.relative import Displacement, RelativeJoint
 from fem_mbs.model import Node
 
 
@@ -18,9 +18,14 @@ class FixedJoint(RelativeJoint):
         Any two nodes.
     point : (3,), optional
         Where reactions are given, world frame at t = 0; by default the position of node b.
+    displacement : function of t, optional
+        How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a; 0 at the
+        start. Derivatives as for a drive, see :class:`RevoluteJoint`.
     """
 
     cosines = ((0, 2), (1, 2), (1, 0))
 
-    def __init__(self, a: Node, b: Node, point: ArrayLike | None = None) -> None:
-        super().__init__(a, b, point, np.eye(3))
+    def __init__(
+        self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None
+    ) -> None:
+        super().__init__(a, b, point, np.eye(3), displacement)

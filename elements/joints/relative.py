@@ -2,7 +2,8 @@
 
 A joint attaches a point and three axes to each of its nodes a and b; points and axes coincide as built. It closes
 components of the relative position, measured along axes of node a, and direction cosines between axes of a and b, which
-stay regular however far a hinge turns. A drive turns the axes of a about the third one by its angle.
+stay regular however far a hinge turns. A drive turns the axes of a about the third one by its angle; a displacement
+moves the point of a.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model import Constraint, ConstraintBatch, Node, Numbering, check_node, vector
 
 Drive = Callable[[float], float]
+Displacement = Callable[[float], ArrayLike]
 
 
 class RelativeJoint(Constraint):
@@ -35,7 +37,14 @@ class RelativeJoint(Constraint):
     cosines: tuple[tuple[int, int], ...] = ()
     drive: Drive | None = None
 
-    def __init__(self, a: Node, b: Node, point: ArrayLike | None, axes: Array | None = None) -> None:
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        point: ArrayLike | None,
+        axes: Array | None = None,
+        displacement: Displacement | None = None,
+    ) -> None:
         kind = type(self).__name__
         self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
         if a is b:
@@ -45,6 +54,11 @@ class RelativeJoint(Constraint):
         self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ axes for node in self.nodes)
         self.offset = self.offsets[1]
+        if displacement is not None and not callable(displacement):
+            raise ModelError(f"{kind} on {a}, {b}: displacement must be a function of time, received {displacement!r}")
+        self.displacement = displacement
+        self.directions = a.rotation.T
+        """World directions at t = 0, which the displacement is given in, in the frame of node a."""
 
     @property
     def equations(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -20,9 +20,10 @@ DRIVE_TOLERANCE = 1e-8
 
 
 class Prescribed(NamedTuple):
-    """What the drives prescribe: directions ``g_a`` and, of the driven joints, the first axis of a, turned."""
+    """What drives prescribe: points of a, directions ``g_a`` and, of the driven joints, the first axis of a, turned."""
 
     t: float
+    c_a: Array
     g_a: Array
     front: Array
 
@@ -61,6 +62,8 @@ class RelativeBatch(ConstraintBatch):
         self.length = within < 3
         self._driven = np.flatnonzero([joint.drive is not None for joint in joints])
         self._drives = [(joint, joint.drive) for joint in joints if joint.drive is not None]
+        self._moved = np.flatnonzero([joint.displacement is not None for joint in joints])
+        self._moves = [(joint, joint.displacement) for joint in joints if joint.displacement is not None]
         self.axis = axes_a[:, 2]
         self._across = self._turning(self.g_a)
         for owner, drive in self._drives:
@@ -70,18 +73,29 @@ class RelativeBatch(ConstraintBatch):
                     f"{angle:.6g} rad; subtract its first value"
                 )
 
+        for owner, move in self._moves:
+            if np.abs(first := evaluate(move, 0.0, owner, 3)).max() > DRIVE_TOLERANCE:
+                raise ModelError(
+                    f"{owner}: its displacement must be 0 at t = 0, where the joint stands as it was built, received "
+                    f"{first}; subtract its first value"
+                )
+
     def at(self, t: float) -> Prescribed:
-        """Directions ``g_a``, which are across the axis, at the angles of the drives."""
+        """Points of a as displaced, and directions ``g_a``, which are across the axis, at the angles of the drives."""
+        c_a = self.c_a
+        if self._moves:
+            c_a = c_a.copy()
+            c_a[self._moved] += [joint.directions @ evaluate(move, t, joint, 3) for joint, move in self._moves]
         if not self._drives:
-            return Prescribed(t, self.g_a, self.axis[:0])
+            return Prescribed(t, c_a, self.g_a, self.axis[:0])
         angles = np.zeros((len(self.nodes), 1, 1))
         angles[self._driven, 0, 0] = [evaluate(drive, t, owner, None) for owner, drive in self._drives]
         turned = np.cos(angles) * self.g_a + np.sin(angles) * self._across
-        return Prescribed(t, turned, turned[self._driven, 0])
+        return Prescribed(t, c_a, turned, turned[self._driven, 0])
 
     def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, 12)."""
-        t, g_a, front = prescribed
+        t, c_a, g_a, front = prescribed
         R, x = motion.R.take(self.nodes, 0), motion.x.take(self.nodes, 0)
         R_a, n = R[:, 0], len(R)
         S = R_a.mT @ R[:, 1]
@@ -90,7 +104,7 @@ class RelativeBatch(ConstraintBatch):
         if self._drives:
             self._check_drives(front, y)
         phi = np.empty((n, 6))
-        phi[:, :3] = np.matvec(self.G, r - self.c_a)
+        phi[:, :3] = np.matvec(self.G, r - c_a)
         phi[:, 3:] = np.vecdot(g_a, y)
         # delta r = [-I, r~, S, -S c_b~] (delta_a, delta_b)
         dr = np.empty((n, 3, 12))
@@ -142,9 +156,10 @@ class RelativeBatch(ConstraintBatch):
             )
 
     def rate(self, context: Context) -> Array:
-        """``Phi_t`` (m,): the drives turn the axes of a."""
+        """``Phi_t`` (m,): the drives turn the axes of a, and displacements move its points."""
         speed, _ = self._drive_rates(context.t)
         result = np.zeros((len(speed), 6))
+        result[:, :3] = -np.matvec(self.G, self._displacement_rates(context.t)[0])
         result[:, 3:] = speed[:, None] * np.vecdot(self._turning(context.g_a), context.y)
         return result.ravel()[self._rows]
 
@@ -186,6 +201,7 @@ class RelativeBatch(ConstraintBatch):
         g1 = speed * along
         g2 = acceleration * along + speed**2 * self._turning(along)
         cosines = np.vecdot(g_a, y2) + 2 * np.vecdot(g1, y1) + np.vecdot(g2, context.y)
+        r2 -= self._displacement_rates(context.t)[1]
         result: Array = np.concatenate([np.matvec(self.G, r2), cosines], axis=-1).ravel()
         return result[self._rows]
 
@@ -198,6 +214,13 @@ class RelativeBatch(ConstraintBatch):
         rates = np.zeros((2, len(self.nodes)))
         for row, (owner, drive) in zip(self._driven, self._drives, strict=True):
             rates[:, row] = derivatives(drive, t, owner)
+        return rates[0], rates[1]
+
+    def _displacement_rates(self, t: float) -> tuple[Array, Array]:
+        """First and second derivatives ``(n, 3)`` of the displacements, in the frames of the nodes a."""
+        rates = np.zeros((2, len(self.nodes), 3))
+        for row, (joint, move) in zip(self._moved, self._moves, strict=True):
+            rates[:, row] = [joint.directions @ rate for rate in derivatives(move, t, joint, 3)]
         return rates[0], rates[1]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.joints.relative import RelativeJoint
+from fem_mbs.elements.joints.relative import Displacement, RelativeJoint
 from fem_mbs.model import Node
 
 
@@ -17,11 +17,16 @@ class SphericalJoint(RelativeJoint):
         Any two nodes.
     point : (3,), optional
         The common point at t = 0, world frame; by default the position of node b.
+    displacement : function of t, optional
+        How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a; 0 at the
+        start. Derivatives as for a drive, see :class:`RevoluteJoint`.
 
     Notes
     -----
     The three multipliers are the force of the joint on node a along its axes, minus that on node b.
     """
 
-    def __init__(self, a: Node, b: Node, point: ArrayLike | None = None) -> None:
-        super().__init__(a, b, point)
+    def __init__(
+        self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None
+    ) -> None:
+        super().__init__(a, b, point, displacement=displacement)

@@ -16,14 +16,14 @@ from fem_mbs.result import Outcome
 from fem_mbs.solve import Newton
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
-from fem_mbs.static.path import FAILURES, LOG, Path
+from fem_mbs.static.path import FAILURES, LOG, ROUNDING, Path
 from fem_mbs.static.result import StaticRecorder, StaticSolution
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import start
 from fem_mbs.system import State, System
 
 MAX_ITERATIONS = 15
-MAX_STEPS = 10_000_000
+MAX_STEPS = 1_000_000
 
 
 def statics(
@@ -82,8 +82,10 @@ def statics(
         If an argument is not valid.
     SingularSystemError
         If the first equilibrium is not unique: names the motions without resistance, or joints that repeat each other.
-    ConvergenceError, MotionError
+    ConvergenceError
         If no equilibrium is found beyond a load factor; ``error.solution`` has the path up to there.
+    LawError
+        If a function of time that the user gave fails; likewise.
 
     Notes
     -----
@@ -95,13 +97,7 @@ def statics(
     load_end = number(load_end, "statics: load_end")
     step = None if step is None else number(step, "statics: step", positive=True)
     newton = Newton(max_iterations=MAX_ITERATIONS) if newton is None else instance(newton, Newton, "statics: newton")
-    for name, value in (("arc_length", arc_length), ("ramp", ramp)):
-        if not isinstance(value, bool | np.bool_):
-            raise ModelError(f"statics: {name} must be True or False, received {shown(value)}")
-    if not isinstance(max_steps, int) or max_steps < 1:
-        raise ModelError(f"statics: max_steps must be a whole number of at least 1, received {shown(max_steps)}")
-    if callback is not None and not callable(callback):
-        raise ModelError(f"statics: callback must be a function of a State, received {shown(callback)}")
+    _check(arc_length, ramp, max_steps, callback)
     first = 0.0 if initial is None else instance(initial, State, "statics: initial").t
     if load_end == first and ramp:
         raise ModelError(f"statics: load_end must not be the load factor of the start, {first:g}: no load would change")
@@ -118,7 +114,7 @@ def statics(
     stops = np.append([] if output is None else output, load_end)
     length = step
     if step is not None and not arc_length:
-        stops, length = np.append(stops, _grid(first, load_end, step)), step / equations.range
+        stops, length = _with_grid(stops, first, load_end, step), step / equations.range
     path = Path(equations, point, newton, arc_length, length)
     try:
         outcome = _run(path, recorder, stops, max_steps, callback)
@@ -162,13 +158,24 @@ def _run(
     raise explain_length(path, max_steps, np.array(loads))
 
 
-def _grid(first: float, last: float, step: float) -> Array:
-    """Load factors at which steps of equal size end."""
+def _with_grid(stops: Array, first: float, last: float, step: float) -> Array:
+    """The stops, and load factors at which steps of equal size end."""
     count = math.floor(abs(last - first) / step)
     if count > MAX_STEPS:
         raise ModelError(f"statics: step = {step:g} makes {count:.1e} steps to load factor {last:g}; give a longer one")
-    factors: Array = first + math.copysign(step, last - first) * np.arange(1, count + 1).astype(float)
-    return factors
+    grid = first + math.copysign(step, last - first) * np.arange(1, count + 1)
+    others = np.abs(grid[:, None] - stops).min(axis=1) > ROUNDING * abs(last - first)
+    return np.append(stops, grid[others])
+
+
+def _check(arc_length: object, ramp: object, max_steps: object, callback: object) -> None:
+    for name, value in (("arc_length", arc_length), ("ramp", ramp)):
+        if not isinstance(value, bool | np.bool_):
+            raise ModelError(f"statics: {name} must be True or False, received {shown(value)}")
+    if not isinstance(max_steps, int | np.integer) or isinstance(max_steps, bool) or max_steps < 1:
+        raise ModelError(f"statics: max_steps must be a whole number of at least 1, received {shown(max_steps)}")
+    if callback is not None and not callable(callback):
+        raise ModelError(f"statics: callback must be a function of a State, received {shown(callback)}")
 
 
 def _call(callback: Callable[[State], object], state: State) -> object:

@@ -57,6 +57,7 @@ def test_equal_steps() -> None:
     model, tip = cantilever((0, 3, 0))
     solution = mbs.statics(model, step=0.3)
     np.testing.assert_allclose(solution.t, [0, 0.3, 0.6, 0.9, 1], atol=1e-14)
+    assert mbs.statics(model, step=0.3, loads=[0.6, 0.9]).t.tolist() == [0.6, 0.9]  # 3 times 0.3 is not 0.9
     np.testing.assert_allclose(solution.position(tip)[-1], mbs.statics(model).position(tip)[-1], atol=1e-9)
 
 
