@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from scipy.integrate import quad_vec
 from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
@@ -193,6 +194,33 @@ def _princeton(load: float, angle: float, elements: int) -> Array:
     return np.append(solution.displacement(tip)[-1], np.arctan2(-R[1, 2], R[2, 2]))
 
 
+@case("twisted beam", "statics")
+def twisted_beam() -> list[Quantity]:
+    """A flat strip, twisted by a right angle as built, under a small load at its end: both deflections."""
+    weak, strong, load = 1.0, 4.0, 1e-6
+
+    def run(elements: int) -> Array:
+        model = Model()
+        nodes = [model.add_node((place, 0, 0)) for place in np.linspace(0, 1, elements + 1)]
+        section = BeamSection(1e8, 1e8, 1.0, (strong, weak), 1.0, UNIT)
+
+        def across(x: Array) -> Array:
+            return np.array([0, np.cos(np.pi / 2 * x[0]), np.sin(np.pi / 2 * x[0])])
+
+        model.add(Beam(nodes, section, y_axis=across))
+        model.fix(nodes[0])
+        model.add(Force(nodes[-1], (0, load, 0)))
+        return statics(model).displacement(nodes[-1])[-1, 1:] / load
+
+    def compliance(s: float) -> Array:
+        c, d = np.cos(np.pi / 2 * s), np.sin(np.pi / 2 * s)
+        return (1 - s) ** 2 * np.array([c * c / weak + d * d / strong, c * d * (1 / weak - 1 / strong)])
+
+    values, order = refine(run, (10, 20, 40))
+    exact = quad_vec(compliance, 0, 1)[0]
+    return [*compared(("along the load (m/N)", "across it (m/N)"), values, exact, 1e-5, "Castigliano"), rate(order)]
+
+
 @case("short thick cantilever", "statics")
 def short_cantilever() -> list[Quantity]:
     """Nachbagauer and others 2013: a cantilever four times as long as it is thick, bent far and a little."""
@@ -236,17 +264,35 @@ def geradin() -> list[Quantity]:
     ]
 
 
-@case("column", "buckling")
-def column() -> list[Quantity]:
-    """A slender column, clamped below and free above, is pressed: pi^2 EI/4 L^2."""
+@case("Euler columns", "buckling")
+def columns() -> list[Quantity]:
+    """Slender columns that are pressed, clamped or hinged below, free or held across above."""
+    quantities = []
+    factors = {"clamped, free": 0.25, "hinged, hinged": 1.0, "clamped, hinged": 2.0457484}
+    for ends, factor in factors.items():
+        values, order = refine(partial(_column, ends), (10, 20, 40))
+        quantities += [*compared((f"{ends}: P L^2/(pi^2 EI)",), values, (factor,), 1e-5, "Euler"), rate(order)]
+    return quantities
 
-    def run(elements: int) -> Array:
-        model, beam = _cantilever(BeamSection(1e8, 1e8, 10.0, 1.0, 1.0, UNIT), 1.0, elements)
-        model.add(Force(beam.nodes[-1], (-(np.pi**2) / 4, 0, 0)))
-        return buckling(model).factors[:1]
 
-    values, order = refine(run, (10, 20, 40))
-    return [*compared(("load factor",), values, (1.0,), 1e-5, "Euler"), rate(order)]
+def _column(ends: str, elements: int) -> Array:
+    model = Model()
+    # it bends in one plane
+    section = BeamSection(1e8, 1e8, 1e2, (1e2, 1.0), 1.0, UNIT)
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
+    foot, head = beam.nodes[0], beam.nodes[-1]
+    below, above = ends.split(", ")
+    if below == "clamped":
+        model.fix(foot)
+    else:
+        model.add(RevoluteJoint(model.ground, foot, (0, 0, 1)))
+    if above == "hinged":
+        # a link across the column lets its head sink and turn
+        link = model.add_node((1, 1, 0))
+        model.add(RevoluteJoint(model.ground, link, (0, 0, 1)))
+        model.add(RevoluteJoint(link, head, (0, 0, 1)))
+    model.add(Force(head, (-(np.pi**2), 0, 0)))
+    return buckling(model).factors[:1]
 
 
 @case("lateral-torsional buckling", "buckling")
