@@ -1,4 +1,4 @@
-"""Benchmarks of static equilibria and of buckling."""
+"""Benchmarks of static equilibria."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from scipy.interpolate import CubicSpline
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
 from fem_mbs.model import Model
-from fem_mbs.static import buckling, statics
+from fem_mbs.static import statics
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 
 EXACT = "exact Simo-Reissner solution, shooting"
 UNIT = (1.0, 1.0, 1.0)
 
 
-def _cantilever(section: BeamSection, length: float, elements: int, interpolation: str = "SE3") -> tuple[Model, Beam]:
+def cantilever(section: BeamSection, length: float, elements: int, interpolation: str = "SE3") -> tuple[Model, Beam]:
     """A beam along x, clamped at the origin, with its section's y along y."""
     model = Model()
     beam = Beam.line(model, (0, 0, 0), (length, 0, 0), section, elements, y_axis=(0, 1, 0), interpolation=interpolation)
@@ -31,7 +31,7 @@ def roll_up() -> list[Quantity]:
     """A cantilever bent to a full circle, and to two turns, by a moment at its end."""
     quantities = []
     for interpolation in ("SE3", "R3xSO3"):
-        model, beam = _cantilever(BeamSection(1e4, 1e4, 100, 100, 1.0, UNIT), 10.0, 10, interpolation)
+        model, beam = cantilever(BeamSection(1e4, 1e4, 100, 100, 1.0, UNIT), 10.0, 10, interpolation)
         model.add(Moment(beam.nodes[-1], (0, 0, 2 * np.pi * 100 / 10)))
         solution = statics(model, load_end=2.0, loads=[1.0, 2.0])
         for turns, u in zip((1, 2), solution.displacement(beam.nodes[-1]), strict=True):
@@ -45,7 +45,7 @@ def elastica() -> list[Quantity]:
     """A slender cantilever under a dead load across its end."""
 
     def run(elements: int) -> Array:
-        model, beam = _cantilever(BeamSection(1e8, 1e8, 1.0, 1.0, 1.0, UNIT), 1.0, elements)
+        model, beam = cantilever(BeamSection(1e8, 1e8, 1.0, 1.0, 1.0, UNIT), 1.0, elements)
         model.add(Force(beam.nodes[-1], (0, 1.0, 0)))
         x, y, _ = statics(model, load_end=5.0, loads=[1.0, 5.0]).position(beam.nodes[-1]).T
         return np.array([1 - x[0], y[0], 1 - x[1], y[1]])
@@ -91,7 +91,7 @@ def follower_force() -> list[Quantity]:
     }
 
     def run(elements: int) -> Array:
-        model, beam = _cantilever(BeamSection(4.2e8, 1.61538e8, 3.5e7, 3.5e7, 1.0, UNIT), 100.0, elements)
+        model, beam = cantilever(BeamSection(4.2e8, 1.61538e8, 3.5e7, 3.5e7, 1.0, UNIT), 100.0, elements)
         tip = beam.nodes[-1]
         model.add(Force(tip, (0, 1.0, 0), frame="body"))
         solution = statics(model, load_end=loads[-1], loads=loads)
@@ -148,7 +148,7 @@ def helix() -> list[Quantity]:
     }
 
     def run(elements: int) -> Array:
-        model, beam = _cantilever(BeamSection(1e4, 1e4, 100, 100, 1.0, UNIT), 10.0, elements)
+        model, beam = cantilever(BeamSection(1e4, 1e4, 100, 100, 1.0, UNIT), 10.0, elements)
         model.add(Moment(beam.nodes[-1], (0, 0, 20 * np.pi * 100 / 10)))
         model.add(Force(beam.nodes[-1], (0, 0, 50)))
         return statics(model, loads=[*table]).displacement(beam.nodes[-1]).ravel()
@@ -187,7 +187,7 @@ def princeton() -> list[Quantity]:
 
 def _princeton(load: float, angle: float, elements: int) -> Array:
     section = BeamSection(2.84191e6, (6.40131e5, 9.03881e5), 3.10338, (36.2794, 2.42873), 1.0, UNIT)
-    model, beam = _cantilever(section, 0.508, elements)
+    model, beam = cantilever(section, 0.508, elements)
     tip = beam.nodes[-1]
     model.add(Force(tip, (0, load * np.sin(angle), load * np.cos(angle))))
     solution = statics(model)
@@ -223,7 +223,7 @@ def twisted_beam() -> list[Quantity]:
 
 
 @case("short thick cantilever", "statics")
-def short_cantilever() -> list[Quantity]:
+def shortcantilever() -> list[Quantity]:
     """Nachbagauer and others 2013: a cantilever four times as long as it is thick, bent far and a little."""
     E, nu, width, height, length = 2.07e11, 0.3, 0.1, 0.5, 2.0
     area, G = width * height, E / (2 * (1 + nu))
@@ -231,7 +231,7 @@ def short_cantilever() -> list[Quantity]:
     section = BeamSection(E * area, shear * G * area, 1e9, E * width * height**3 / 12, 1.0, UNIT)
 
     def run(elements: int) -> Array:
-        model, beam = _cantilever(section, length, elements)
+        model, beam = cantilever(section, length, elements)
         model.add(Force(beam.nodes[-1], (0, 5e8 * height**3, 0)))
         return statics(model, loads=[1e-3, 1.0]).displacement(beam.nodes[-1])[:, :2].ravel()
 
@@ -251,7 +251,7 @@ def geradin() -> list[Quantity]:
     """Geradin and Cardona: a cantilever of 5 m under 600 kN."""
 
     def run(elements: int) -> Array:
-        model, beam = _cantilever(BeamSection(4.8e8, 3.231e8, 1e6, 9.346e6, 1.0, UNIT), 5.0, elements)
+        model, beam = cantilever(BeamSection(4.8e8, 3.231e8, 1e6, 9.346e6, 1.0, UNIT), 5.0, elements)
         model.add(Force(beam.nodes[-1], (0, 0, -6e5)))
         solution = statics(model)
         u, turn = solution.displacement(beam.nodes[-1])[-1], solution.rotation_vector(beam.nodes[-1])[-1]
@@ -263,72 +263,3 @@ def geradin() -> list[Quantity]:
         *compared(("drop (m)", "shortening (m)", "rotation (rad)"), values, (2.159, 0.596, 0.672), 1e-3, source),
         rate(order),
     ]
-
-
-@case("Euler columns", "buckling")
-def columns() -> list[Quantity]:
-    """Slender columns that are pressed, clamped or hinged below, free or held across above."""
-    quantities = []
-    factors = {"clamped, free": 0.25, "hinged, hinged": 1.0, "clamped, hinged": 2.0457484}
-    for ends, factor in factors.items():
-        values, order = refine(partial(_column, ends), (10, 20, 40))
-        quantities += [*compared((f"{ends}: P L^2/(pi^2 EI)",), values, (factor,), 1e-5, "Euler"), rate(order)]
-    return quantities
-
-
-def _column(ends: str, elements: int) -> Array:
-    model = Model()
-    # it bends in one plane
-    section = BeamSection(1e8, 1e8, 1e2, (1e2, 1.0), 1.0, UNIT)
-    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
-    foot, head = beam.nodes[0], beam.nodes[-1]
-    below, above = ends.split(", ")
-    if below == "clamped":
-        model.fix(foot)
-    else:
-        model.add(RevoluteJoint(model.ground, foot, (0, 0, 1)))
-    if above == "hinged":
-        # a link across the column lets its head sink and turn
-        link = model.add_node((1, 1, 0))
-        model.add(RevoluteJoint(model.ground, link, (0, 0, 1)))
-        model.add(RevoluteJoint(link, head, (0, 0, 1)))
-    model.add(Force(head, (-(np.pi**2), 0, 0)))
-    return buckling(model).factors[:1]
-
-
-@case("lateral-torsional buckling", "buckling")
-def lateral_torsional() -> list[Quantity]:
-    """A narrow cantilever under a load at its end tips over sideways: P L^2/sqrt(EI GJ)."""
-
-    def run(elements: int) -> Array:
-        # the load is in the stiff plane; what it bends before it tips is negligible
-        model, beam = _cantilever(BeamSection(1e9, 1e9, 1.0, (1e6, 1.0), 1.0, UNIT), 1.0, elements)
-        model.add(Force(beam.nodes[-1], (0, 0, -1.0)))
-        return np.abs(buckling(model).factors[:1])
-
-    values, order = refine(run, (10, 20, 40))
-    # twice the first zero of the Bessel function J of order -1/4, squared and halved (Timoshenko and Gere)
-    return [*compared(("load factor",), values, (4.012599,), 1e-5, "Timoshenko and Gere 1961"), rate(order)]
-
-
-@case("right-angle frame", "buckling")
-def right_angle_frame() -> list[Quantity]:
-    """Argyris 1979: an L-shaped frame of thin strips, pulled in its plane at its free end, buckles out of it."""
-
-    def run(elements: int) -> Array:
-        model = Model()
-        E, G, width, height = 7.124e10, 7.124e10 / 2.62, 6e-4, 3e-2
-        weak, strong = E * height * width**3 / 12, E * width * height**3 / 12
-        torsion = G * height * width**3 / 3 * (1 - 0.63 * width / height)
-        # y across the plane of the frame, where the strip is thin
-        section = BeamSection(E * width * height, 5 / 6 * G * width * height, torsion, (strong, weak), 1.0, UNIT)
-        leg = Beam.line(model, (0, 0, 0), (0.24, 0, 0), section, elements, y_axis=(0, 1, 0))
-        arm = Beam.line(
-            model, (0.24, 0, 0), (0.24, 0, -0.24), section, elements, y_axis=(0, 1, 0), start_node=leg.nodes[-1]
-        )
-        model.fix(leg.nodes[0])
-        model.add(Force(arm.nodes[-1], (1.0, 0, 0)))
-        return np.sort(np.abs(buckling(model, 2).factors))[:1]
-
-    values, order = refine(run, (10, 20, 40))
-    return [*compared(("critical load (N)",), values, (1.088,), 5e-3, "Simo and Vu-Quoc 1986"), rate(order)]
