@@ -8,20 +8,19 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, MotionError, SingularSystemError
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.change_step import change_step
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
 from fem_mbs.integrate.index3 import Trial
 from fem_mbs.integrate.local_error import defect
 from fem_mbs.integrate.step import prepare, step
-from fem_mbs.solve import NotConvergedError, Report, explain_failure, initial_state
+from fem_mbs.solve import FAILURES, NotConvergedError, Report, explain_failure, initial_state
 from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
 MAX_HALVINGS = 8
 SAME = 1e-6
 """Steps that differ by less, relatively, are the same."""
-FAILURES = (NotConvergedError, MotionError, SingularSystemError)
 
 Accepted = tuple[State, Report[Trial]]
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fem_mbs.errors import LawError, ModelError
-from fem_mbs.integrate.march import FAILURES, LOG, Accepted, March
+from fem_mbs.integrate.march import LOG, Accepted, March
 from fem_mbs.model import number
+from fem_mbs.solve import FAILURES
 
 SHARE = 0.01
 """Allowed defect of a step over ``tolerance^(3/2)``."""

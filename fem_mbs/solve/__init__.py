@@ -8,11 +8,12 @@ from fem_mbs.solve.initial import (
     project_velocities,
     velocity_defect,
 )
-from fem_mbs.solve.newton import Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import FAILURES, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular
 
 __all__ = [
+    "FAILURES",
     "Newton",
     "NotConvergedError",
     "Report",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from fem_mbs.errors import FemMbsError, ModelError, MotionError
+from fem_mbs.errors import FemMbsError, ModelError, MotionError, SingularSystemError
 from fem_mbs.model import number, shown
 
 Unknown = TypeVar("Unknown")
@@ -118,6 +118,10 @@ class NotConvergedError(FemMbsError):
     def __init__(self, message: str, report: Report | None = None) -> None:  # type: ignore[type-arg]
         super().__init__(message)
         self.report = report
+
+
+FAILURES = (NotConvergedError, MotionError, SingularSystemError)
+"""Why there may be no solution a step away where a shorter step has one."""
 
 
 def solve(

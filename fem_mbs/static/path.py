@@ -12,15 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import LawError, MotionError, SingularSystemError
-from fem_mbs.solve import Newton, NotConvergedError, Report, newton_solve
+from fem_mbs.errors import LawError
+from fem_mbs.solve import FAILURES, Newton, NotConvergedError, Report, newton_solve
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, Trial
 from fem_mbs.system import Evaluation
 
 LOG = logging.getLogger("fem_mbs")
-FAILURES = (NotConvergedError, MotionError, SingularSystemError)
 FIRST = 0.1
 """Length of the first step."""
 TARGET = 6

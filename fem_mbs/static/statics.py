@@ -13,10 +13,10 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Model, instance, number, real, shown
 from fem_mbs.result import Outcome
-from fem_mbs.solve import Newton
+from fem_mbs.solve import FAILURES, Newton
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
-from fem_mbs.static.path import FAILURES, LOG, ROUNDING, Path
+from fem_mbs.static.path import LOG, ROUNDING, Path
 from fem_mbs.static.result import StaticRecorder, StaticSolution
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import start

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from catalogue import COUPLED, EVERYTHING, GROUPS, build
+from models import METHODS
 from motions import assert_columns_close, derivative, increment_derivative, random_motion
 
 import fem_mbs as mbs
@@ -25,13 +26,6 @@ from fem_mbs.lie import so3
 
 H = 0.5
 """A long step makes stiffness, damping and mass weigh alike in the matrix."""
-
-
-METHODS = {
-    "Lie group": mbs.GeneralizedAlpha(0.8),
-    "conformal rotation vector": mbs.UpdatedLagrangian(0.8),
-    "rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
-}
 
 
 def random_step(
