@@ -1,25 +1,34 @@
 """The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
 
+from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.joints import FixedJoint, RevoluteJoint, SphericalJoint
+from fem_mbs.elements.joints import FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
+from fem_mbs.elements.maxwell import Maxwell
+from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.slip_spring import SlipSpring
 
 __all__ = [
+    "Actuator",
     "Beam",
     "BeamMesh",
     "BeamSection",
     "DistributedLoad",
     "FixedJoint",
     "Force",
+    "Maxwell",
+    "ModalBody",
     "Moment",
     "PointMass",
     "RevoluteJoint",
     "RigidBody",
+    "RollingDisc",
+    "SlipSpring",
     "SphericalJoint",
     "SpinUp",
     "beams_from_mesh",

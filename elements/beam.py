@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import BeamBatch, relative_motion
 from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, section_frames
+from fem_mbs.elements.beam_picture import BeamPicture
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.errors import ModelError
@@ -21,12 +22,14 @@ from fem_mbs.model import (
     Model,
     Node,
     Numbering,
+    Picture,
     check_node,
     instance,
     make_node,
-    number,
+    one_of,
     shown,
     vector,
+    whole_number,
 )
 
 
@@ -82,12 +85,8 @@ class Beam(Element):
         self.nodes = _chain(nodes)
         label = str(self)
         instance(section, BeamSection, f"{label}: section")
-        if interpolation not in INTERPOLATIONS:
-            raise ModelError(
-                f"{label}: interpolation must be one of {', '.join(INTERPOLATIONS)}, received {shown(interpolation)}"
-            )
         self.section = section
-        self.interpolation = interpolation
+        self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
         points = x.copy()
         for k, name, place in ((0, "start", start), (-1, "end", end)):
@@ -124,9 +123,7 @@ class Beam(Element):
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         instance(model, Model, f"{label}: model")
-        count = int(number(elements, f"{label}: elements"))
-        if count != elements or count < 1:
-            raise ModelError(f"{label}: elements must be a whole number of at least 1, received {elements}")
+        count = whole_number(elements, f"{label}: elements")
         first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
         span = float(np.linalg.norm(last - first))
         if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
@@ -192,6 +189,10 @@ class Beam(Element):
         """Both ends of each element ``(..., k, 2, 3)`` and their section frames."""
         R = pairs(R, -3)
         return pairs(x, -2) + np.matvec(R, self.offsets), R @ self.frames
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """Its centre line and the surface of its cross-section."""
+        return BeamPicture(self, np.array([number(node) for node in self.nodes]), stations)
 
     def batch_key(self) -> Hashable:
         """Beams with one interpolation share a batch, damped ones apart."""

@@ -1,4 +1,7 @@
-"""All beam elements of a model as arrays: forces, exact tangents and energies."""
+"""All beam elements of a model as arrays: forces, exact tangents and energies.
+
+Sonneville, Cardona, Bruels (2014); derived in docs/theory.md, "Beam".
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.strain import MidpointStrain, strain
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import ElementBatch, Energy, Motion, Numbering
+from fem_mbs.model import ElementBatch, Energy, Follow, Motion, Numbering
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beam import Beam
@@ -23,7 +26,7 @@ CONSISTENT_MASS = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
 
 
 class Context(NamedTuple):
-    """What the tangent needs of the last force."""
+    """What the matrices need of the last force."""
 
     operator: se3.InverseTangent
     Q: Array
@@ -66,9 +69,9 @@ class BeamBatch(ElementBatch):
         # per unit of d, so that the wrench is (stiffness / L) (s - s0)
         to_wrench = first / self.length[:, None, None]
         back = first.mT
-        self.stiffness = to_wrench @ np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) @ back
+        self.material = to_wrench @ np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) @ back
         damping = to_wrench @ np.repeat([beam.section.damping for beam in beams], counts, axis=0) @ back
-        self.damping = damping if damping.any() else None
+        self.damping_matrix = damping if damping.any() else None
         self._inertia = self._make_inertia(beams, counts, frames, offsets)
 
     def _make_inertia(self, beams: Sequence[Beam], counts: list[int], frames: Array, offsets: Array) -> Inertia:
@@ -91,35 +94,59 @@ class BeamBatch(ElementBatch):
         Q = np.concatenate([first, second], axis=-1)
         measure = MidpointStrain(operator.d) if self.interpolation == "R3xSO3" else None
         s = operator.d if measure is None else measure.value()
-        wrench = stress = np.matvec(self.stiffness, s - self.s0)
+        wrench = stress = np.matvec(self.material, s - self.s0)
         if measure is not None:
             wrench = np.vecmat(stress, measure.gradient())
         V = motion.V.take(self.nodes, 0)
-        if self.damping is not None:
-            wrench = wrench + np.matvec(self.damping, np.matvec(Q, V.reshape(-1, 12)))
+        if self.damping_matrix is not None:
+            wrench = wrench + np.matvec(self.damping_matrix, np.matvec(Q, V.reshape(-1, 12)))
         force = inertia.reshape(-1, 12) + np.vecmat(wrench, Q)
         return force, Context(operator, Q, measure, stress, wrench, V, inertia_context)
 
-    def tangent(self, context: Context, dV: Array, dA: Array) -> Array:
-        """Exact derivative, ``(n, 12, 12)``."""
-        operator, Q, measure, stress, wrench, V, inertia_context = context
-        material = self.stiffness
+    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+        """``K + C dV + M dA``, ``(n, 12, 12)``."""
+        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        if self.damping_matrix is not None:
+            total += self._viscous(context, dV.nodes[self.nodes])
+        return total
+
+    def stiffness(self, context: Context) -> Array:
+        """Derivative at constant body velocities and accelerations, ``(n, 12, 12)``."""
+        return self._elastic(context) + self._inertia.stiffness(context.inertia)
+
+    def damping(self, context: Context) -> Array:
+        """Material damping, gyroscopic and centrifugal terms, ``(n, 12, 12)``."""
+        total = self._inertia.damping(context.inertia)
+        if self.damping_matrix is not None:
+            total += self._viscous(context, np.broadcast_to(np.eye(6), (*self.nodes.shape, 6, 6)))
+        return total
+
+    def mass(self, context: Context) -> Array:
+        """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
+        return self._inertia.mass(context.inertia)
+
+    def _elastic(self, context: Context) -> Array:
+        """Material and geometric stiffness (docs/theory.md, "Forces and tangent")."""
+        operator, Q, measure, stress, wrench, V, _ = context
+        material = self.material
         if measure is not None:
             S = measure.gradient()
             material = S.mT @ material @ S + measure.hessian(stress[:, :3])
-        if self.damping is not None:
-            material = material + self.damping @ self._rate_derivative(operator, V)
+        if self.damping_matrix is not None:
+            material = material + self.damping_matrix @ self._rate_derivative(operator, V)
         d_operator = operator.transposed_derivative(wrench)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
         first = se3.dual(wrench) - d_operator
         first = first if self._to_first is None else self._to_first.mT @ first
         second = d_operator if self._to_second is None else self._to_second.mT @ d_operator
-        geometric = np.concatenate([first, second], axis=-2)
-        Qt = Q.mT
-        total: Array = (Qt @ material + geometric) @ Q
-        if self.damping is not None:
-            total += Qt @ (self.damping @ _columns(Q, dV[self.nodes]))
-        total += self._inertia.tangent(inertia_context, dV, dA)
+        total: Array = (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
+        return total
+
+    def _viscous(self, context: Context, dV: Array) -> Array:
+        """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6)."""
+        Q = context.Q
+        along = np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
+        total: Array = Q.mT @ (self.damping_matrix @ along)
         return total
 
     def stress_ahead(self, context: Context, d: Array) -> Array:
@@ -127,7 +154,7 @@ class BeamBatch(ElementBatch):
         change = np.matvec(context.Q, d)
         if context.measure is not None:
             change = np.matvec(context.measure.gradient(), change)
-        ahead: Array = context.stress + np.matvec(self.stiffness, change)
+        ahead: Array = context.stress + np.matvec(self.material, change)
         return ahead
 
     def with_stress(self, context: Context, stress: Array) -> Context:
@@ -157,7 +184,7 @@ class BeamBatch(ElementBatch):
         d = se3.log(*self._relative_frame(motion.x[self.nodes], motion.R[self.nodes]))
         check_turn(np.vecdot(d[..., 3:], d[..., 3:]), self.owners)
         s = strain(self.interpolation, d) - self.s0
-        stored = 0.5 * float(np.vecdot(s, np.matvec(self.stiffness, s)).sum())
+        stored = 0.5 * float(np.vecdot(s, np.matvec(self.material, s)).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
 
 
@@ -175,7 +202,7 @@ def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
 
 
 def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
-    """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where its strain stops to be unique."""
+    """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where its strain is no longer unique."""
     largest = phi_squared.max()
     if largest <= MAX_TURN**2:
         return
@@ -187,11 +214,6 @@ def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
         f"{beam.nodes[element + 1]} turns by {np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation "
         "can represent; refine the beam there, or shorten the step if the motion is not meant"
     )
-
-
-def _columns(Q: Array, dV: Array) -> Array:
-    """``Q (n, 6, 12)`` times the block diagonal of ``dV (n, 2, 6, 6)``."""
-    return np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
 
 
 def _twice(blocks: Array) -> Array:

@@ -38,6 +38,8 @@ class DistributedLoad(Element):
     work, as for inertia and weight: a force of the mass per length times gravity does what gravity does.
     """
 
+    external = True
+
     def __init__(self, beam: Beam, force: Value, moment: Value | None = None, frame: str = "world") -> None:
         self.beam = instance(beam, Beam, "DistributedLoad: beam")
         self.nodes = beam.nodes
@@ -66,7 +68,7 @@ class DistributedLoad(Element):
 
 
 class Context(NamedTuple):
-    """What the tangent needs of the last force."""
+    """What the stiffness needs of the last force."""
 
     R: Array
     density: Array
@@ -117,7 +119,7 @@ class DistributedLoads(ElementBatch):
         force[..., 3:] += np.matvec(self._lever, nodal[:, :, 0])
         return force.reshape(-1, 12), Context(R, prescribed, nodal)
 
-    def tangent(self, context: Context, dV: Array, dA: Array) -> Array:
+    def stiffness(self, context: Context) -> Array:
         """Body components turn against their node; a load that follows turns with the node it comes from."""
         R, density, nodal = context
         K = np.zeros((len(R), 2, 6, 2, 6))

@@ -1,9 +1,10 @@
-"""Inertia of mass centres that move with nodes, with gravity: shared by bodies, point masses and beams.
+"""Inertia of mass centres that move with the nodes of a beam, with gravity.
 
 Written once for all groups: forces are expressed in body components by the acceleration ``A`` of the node point and the
-angular velocity, which every group provides. A cell has ``p`` nodes; its mass centres are coupled by a ``p x p`` mass
-matrix (one number for a body, the consistent matrix of linear interpolation for a beam), its rotational inertia is
-lumped at the nodes.
+angular velocity, which every group provides. The mass centres of a cell are coupled by the ``p x p`` mass matrix of
+linear interpolation, its rotational inertia is lumped at the nodes. ``m u dot`` and ``J Omega dot + Omega x J Omega`` on
+R3xSO3 (Bruels, Cardona, Arnold 2012, eqs. 83, 84), ``M v dot - bracket(v)^T M v`` on SE(3), are the same in these
+components; docs/theory.md, "Inertia".
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
+from fem_mbs.model import Follow, Motion
 
 
 class InertiaContext(NamedTuple):
-    """What the tangent needs of the last force."""
+    """What the matrices need of the last force."""
 
     R: Array
     acceleration: Array
@@ -37,7 +38,7 @@ class Inertia:
     ----------
     nodes : (n, p)
         Rows of the nodes.
-    mass : (n, p, p)
+    masses : (n, p, p)
         Mass matrix of the mass centres.
     center : (n, p, 3)
         Mass centres in the node frames.
@@ -46,7 +47,7 @@ class Inertia:
     """
 
     nodes: IntArray
-    mass: Array
+    masses: Array
     center: Array
     J: Array
 
@@ -59,7 +60,7 @@ class Inertia:
             acceleration = (
                 acceleration - np.matvec(self.skew_center, Omega_dot) + np.matvec(spin, np.matvec(spin, self.center))
             )
-        force = np.vecmat(self.mass @ (np.matvec(R, acceleration) - motion.gravity), R)
+        force = np.vecmat(self.masses @ (np.matvec(R, acceleration) - motion.gravity), R)
         L = np.matvec(self.J, Omega)
         moment = np.matvec(self.J, Omega_dot) + np.matvec(spin, L)
         if self.eccentric:
@@ -67,48 +68,86 @@ class Inertia:
         context = InertiaContext(R, acceleration, force, spin, L)
         return np.concatenate([force, moment], axis=-1), context
 
-    def tangent(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
-        """Derivative of the forces, ``(n, 6p, 6p)``; see :class:`~fem_mbs.model.ElementBatch`."""
-        R, acceleration, force, spin, L = context
-        n, p = self.nodes.shape
-        dV, dA = dV.take(self.nodes, 0), dA.take(self.nodes, 0)
+    def tangent(self, context: InertiaContext, dV: Follow, dA: Follow) -> Array:
+        """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
         # angular velocities and accelerations depend on the rotation increments alone
-        d_Omega, d_Omega_dot = dV[..., 3:, 3:], dA[..., 3:, 3:]
-        d_moment = self.J @ d_Omega_dot + (spin @ self.J - so3.skew(L)) @ d_Omega
-        # derivative of each mass centre's acceleration in its node frame
-        d_acceleration = dA[..., :3, :]
+        d_Omega = dV.nodes.take(self.nodes, 0)[..., 3:, 3:]
+        dA_nodes = dA.nodes.take(self.nodes, 0)
+        d_Omega_dot, d_acceleration = dA_nodes[..., 3:, 3:], dA_nodes[..., :3, :]
+        d_moment = self.J @ d_Omega_dot + self._gyroscopic(context) @ d_Omega
         d_rotation = d_acceleration[..., 3:]
-        d_rotation -= so3.skew(acceleration)
+        d_rotation -= so3.skew(context.acceleration)
         if self.eccentric:
-            centrifugal = so3.skew(np.matvec(spin, self.center)) + spin @ self.skew_center
-            d_rotation -= self.skew_center @ d_Omega_dot + centrifugal @ d_Omega
+            d_rotation -= self.skew_center @ d_Omega_dot + self._centrifugal(context) @ d_Omega
+        result = self._coupled(context, d_acceleration, d_moment)
+        self._turn(context, result)
+        return result
+
+    def stiffness(self, context: InertiaContext) -> Array:
+        """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``: frames turn."""
+        none = np.zeros((*self.nodes.shape, 3, 3))
+        d_acceleration = np.concatenate([none, -so3.skew(context.acceleration)], axis=-1)
+        result = self._coupled(context, d_acceleration, none)
+        self._turn(context, result)
+        return result
+
+    def damping(self, context: InertiaContext) -> Array:
+        """Derivative against body velocities, ``(n, 6p, 6p)``: gyroscopic and centrifugal terms."""
+        none = np.zeros((*self.nodes.shape, 3, 3))
+        centrifugal = -self._centrifugal(context) if self.eccentric else none
+        return self._coupled(context, np.concatenate([none, centrifugal], axis=-1), self._gyroscopic(context))
+
+    def mass(self, context: InertiaContext) -> Array:
+        """Derivative against body accelerations, ``(n, 6p, 6p)``."""
+        d_acceleration = np.concatenate(
+            [np.broadcast_to(so3.IDENTITY, self.skew_center.shape), -self.skew_center], axis=-1
+        )
+        return self._coupled(context, d_acceleration, self.J)
+
+    def _coupled(self, context: InertiaContext, d_acceleration: Array, d_moment: Array) -> Array:
+        """Forces and moments of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments."""
+        n, p = self.nodes.shape
         # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
-        world = np.swapaxes(R @ d_acceleration, 1, 2)[:, None]
-        weighted = (self.mass[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
+        world = np.swapaxes(context.R @ d_acceleration, 1, 2)[:, None]
+        weighted = (self.masses[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
         result = np.zeros((n, p, 6, 6 * p))
-        np.matmul(R.mT, weighted, out=result[:, :, :3])
-        own = np.einsum("nirij->nirj", result.reshape(n, p, 6, p, 6))[..., 3:]
-        own[:, :, :3] += so3.skew(force)
+        np.matmul(context.R.mT, weighted, out=result[:, :, :3])
         if self.eccentric:
             np.matmul(self.skew_center, result[:, :, :3], out=result[:, :, 3:])
-        own[:, :, 3:] += d_moment
+        self._rotations(result)[:, :, 3:] += d_moment
         return result.reshape(n, 6 * p, 6 * p)
+
+    def _turn(self, context: InertiaContext, matrix: Array) -> None:
+        """Add what the turning frame of each node makes of the force on it."""
+        n, p = self.nodes.shape
+        turned = so3.skew(context.force)
+        own = self._rotations(matrix.reshape(n, p, 6, 6 * p))
+        own[:, :, :3] += turned
+        if self.eccentric:
+            own[:, :, 3:] += self.skew_center @ turned
+
+    def _rotations(self, matrix: Array) -> Array:
+        """The part ``(n, p, 6, 3)`` of a matrix ``(n, p, 6, 6p)`` that the rotation of each node has on itself."""
+        n, p = self.nodes.shape
+        return np.einsum("nirij->nirj", matrix.reshape(n, p, 6, p, 6))[..., 3:]  # type: ignore[no-any-return]
+
+    def _gyroscopic(self, context: InertiaContext) -> Array:
+        return context.spin @ self.J - so3.skew(context.moment_of_momentum)
+
+    def _centrifugal(self, context: InertiaContext) -> Array:
+        return so3.skew(np.matvec(context.spin, self.center)) + context.spin @ self.skew_center
 
     def kinetic_energy(self, motion: Motion) -> float:
         """Kinetic energy in J."""
-        velocity, Omega = self._world_velocity(motion), motion.V[self.nodes][..., 3:]
-        translation = np.vecdot(velocity, self.mass @ velocity).sum()
+        V, R = motion.V[self.nodes], motion.R[self.nodes]
+        velocity, Omega = np.matvec(R, V[..., :3] + np.cross(V[..., 3:], self.center)), V[..., 3:]
+        translation = np.vecdot(velocity, self.masses @ velocity).sum()
         return float(0.5 * (translation + np.vecdot(Omega, np.matvec(self.J, Omega)).sum()))
 
     def gravity_energy(self, motion: Motion) -> float:
         """Potential energy of gravity in J, zero at the origin."""
         centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
-        return float(-((self.mass @ centers) @ motion.gravity).sum())
-
-    def _world_velocity(self, motion: Motion) -> Array:
-        V = motion.V[self.nodes]
-        velocity: Array = np.matvec(motion.R[self.nodes], V[..., :3] + np.cross(V[..., 3:], self.center))
-        return velocity
+        return float(-((self.masses @ centers) @ motion.gravity).sum())
 
     @cached_property
     def eccentric(self) -> bool:

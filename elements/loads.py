@@ -20,6 +20,7 @@ Value = ArrayLike | Callable[[float], ArrayLike]
 class Load(Element):
     """A force at a point of a node, or a moment; see :class:`Force` and :class:`Moment`."""
 
+    external = True
     part: slice
     value: Any
 
@@ -110,7 +111,7 @@ class BodyLoads(ElementBatch):
         """Minus the wrench at the node."""
         return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None
 
-    def tangent(self, context: Any, dV: Array, dA: Array) -> Array:
+    def stiffness(self, context: Any) -> Array:
         """A body load does not change with the motion."""
         return np.zeros((len(self.nodes), 6, 6))
 
@@ -126,7 +127,7 @@ class WorldLoads(BodyLoads):
         wrench = -np.vecmat(prescribed.reshape(-1, 2, 3), motion.R.take(self.nodes, 0))
         return self._at_node(wrench[:, 0], wrench[:, 1]), wrench
 
-    def tangent(self, context: Array, dV: Array, dA: Array) -> Array:
+    def stiffness(self, context: Array) -> Array:
         """The body components turn against the body."""
         K = np.zeros((len(context), 6, 6))
         turned = K[:, :, 3:]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
 from fem_mbs.model import (
     Element,
     ElementBatch,
     Energy,
+    Follow,
     Motion,
     Node,
     Numbering,
@@ -55,7 +57,7 @@ class RigidBody(Element):
     def __init__(self, node: Node, mass: float, inertia: ArrayLike, center_of_mass: ArrayLike = (0, 0, 0)) -> None:
         self.nodes = (check_node(node, "RigidBody: node"),)
         self.mass = number(mass, f"RigidBody on {node}: mass", positive=True)
-        self.inertia = _inertia_matrix(inertia, f"RigidBody on {node}: inertia")
+        self.inertia = inertia_matrix(inertia, f"RigidBody on {node}: inertia")
         self.center_of_mass = vector(center_of_mass, f"RigidBody on {node}: center_of_mass")
 
     @classmethod
@@ -87,34 +89,87 @@ class PointMass(Element):
         return BodyBatch(elements, number)
 
 
+class Context(NamedTuple):
+    """What the matrices need of the last force."""
+
+    gravity: Array
+    Omega: Array
+    spin: Array
+    momentum: Array
+
+
 class BodyBatch(ElementBatch):
-    """Bodies and point masses as arrays."""
+    """Bodies and point masses as arrays.
+
+    With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and
+    ``F = m (A - R^T g) + (Omega x p, Omega x l)`` with the momenta ``p, l`` of the rotation alone: ``A`` has the
+    acceleration of the node point, so that ``Omega x U`` is in it.
+    """
 
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:
         self.owners = bodies
         self.nodes = node_rows(bodies, number)
-        self._inertia = Inertia(
-            self.nodes,
-            np.array([body.mass for body in bodies]).reshape(-1, 1, 1),
-            np.array([body.center_of_mass for body in bodies])[:, None],
-            np.array([body.inertia for body in bodies])[:, None],
-        )
+        mass, J = (np.array([getattr(body, name) for body in bodies]) for name in ("mass", "inertia"))
+        center = so3.skew(np.array([body.center_of_mass for body in bodies]))
+        first = mass[:, None, None] * center
+        self._mass = np.zeros((len(bodies), 6, 6))
+        self._mass[:, :3, :3] = mass[:, None, None] * so3.IDENTITY
+        self._mass[:, :3, 3:], self._mass[:, 3:, :3] = -first, first
+        self._mass[:, 3:, 3:] = J - first @ center
+        self._of_translation, self._of_rotation = self._mass[..., :3].copy(), self._mass[..., 3:].copy()
+        self._rows = self.nodes[:, 0]
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, InertiaContext]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Inertia and gravity forces."""
-        force, context = self._inertia.force(motion)
-        return force[:, 0], context
+        rows = self._rows
+        Omega, A = motion.V.take(rows, 0)[:, 3:], motion.A.take(rows, 0)
+        gravity = np.vecmat(motion.gravity, motion.R.take(rows, 0))
+        A[:, :3] -= gravity
+        spin = so3.skew(Omega)
+        momentum = np.matvec(self._of_rotation, Omega)
+        turned = np.matvec(spin[:, None], momentum.reshape(-1, 2, 3)).reshape(-1, 6)
+        return np.matvec(self._mass, A) + turned, Context(gravity, Omega, spin, momentum)
 
-    def tangent(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
-        """Their derivative."""
-        return self._inertia.tangent(context, dV, dA)
+    def stiffness(self, context: Context) -> Array:
+        """The weight turns against the body."""
+        K = np.zeros_like(self._mass)
+        K[..., 3:] = -self._of_translation @ so3.skew(context.gravity)
+        return K
+
+    def damping(self, context: Context) -> Array:
+        """Gyroscopic and centrifugal terms."""
+        C = np.zeros_like(self._mass)
+        C[..., 3:] = self._gyroscopic(context)
+        return C
+
+    def mass(self, context: Context) -> Array:
+        """The mass matrix about the node."""
+        return self._mass
+
+    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+        """``K + C dV + M dA``."""
+        result: Array = self._mass @ dA.nodes.take(self._rows, 0)
+        rotation = result[..., 3:]
+        rotation += self._gyroscopic(context) @ dV.nodes.take(self._rows, 0)[:, 3:, 3:]
+        rotation -= self._of_translation @ so3.skew(context.gravity)
+        return result
+
+    def _gyroscopic(self, context: Context) -> Array:
+        """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
+        halves = context.spin[:, None] @ self._of_rotation.reshape(-1, 2, 3, 3)
+        return (halves - so3.skew(context.momentum.reshape(-1, 2, 3))).reshape(-1, 6, 3)
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic and gravity energy."""
-        return Energy(kinetic=self._inertia.kinetic_energy(motion), gravity=self._inertia.gravity_energy(motion))
+        V, R = motion.V[self._rows], motion.R[self._rows]
+        m, first = self._mass[:, 0, 0], self._mass[:, [5, 3, 4], [1, 2, 0]]
+        moment = m[:, None] * motion.x[self._rows] + np.matvec(R, first)
+        kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V)).sum()
+        return Energy(kinetic=float(kinetic), gravity=-float((moment @ motion.gravity).sum()))
 
 
-def _inertia_matrix(value: ArrayLike, label: str) -> Array:
+def inertia_matrix(value: ArrayLike, label: str) -> Array:
+    """The inertia of a body from principal values (3,) or a matrix (3, 3), or a :class:`ModelError`."""
     result = real(value)
     if result is not None and result.shape == (3,):
         result = np.diag(result)

@@ -91,7 +91,7 @@ def steady_rotation(model, omega):
     for _ in range(20):
         # body velocities on SE(3), which are constant
         v = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
-        state = mbs.State(0.0, x, R, v, still, still, multipliers)
+        state = mbs.State(0.0, x, R, v, still, multipliers)
         linear = mbs.linearize(model, state)
         matrix = block_array([[linear.K, linear.B.T], [linear.B, None]], format="csc")
         change = -spsolve(matrix, np.concatenate([linear.force, linear.gap]))

@@ -112,7 +112,7 @@ def exact_top(step, t_end):
     zero = np.zeros((len(exact.t), 2, 6))
     x, R, v = zero[..., :3].copy(), np.tile(np.eye(3), (len(zero), 2, 1, 1)), zero.copy()
     x[:, 1], R[:, 1], v[:, 1, :3], v[:, 1, 3:] = exact.x, exact.R, exact.u, exact.Omega  # the ground comes first
-    states = map(mbs.State, exact.t, x, R, v, zero, zero, -exact.force)
+    states = map(mbs.State, exact.t, x, R, v, zero, -exact.force)
     return mbs.Solution(run.system, list(states), run.status, run.stats)
 
 

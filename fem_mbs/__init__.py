@@ -6,11 +6,22 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 
 from fem_mbs.analysis import ConvergenceStudy, convergence_study
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
-from fem_mbs.integrate import GeneralizedAlpha, UpdatedLagrangian, VariableStep, simulate, start, step
+from fem_mbs.integrate import (
+    Checkpoint,
+    GeneralizedAlpha,
+    LieEuler,
+    Method,
+    RungeKuttaMuntheKaas,
+    Step,
+    UpdatedLagrangian,
+    VariableStep,
+    simulate,
+    start,
+)
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
 from fem_mbs.model import Model, Node
 from fem_mbs.result import Outcome, Solution
-from fem_mbs.solve import Newton, project_velocities
+from fem_mbs.solve import Newton, Report, project_velocities
 from fem_mbs.static import Buckling, StaticSolution, buckling, statics
 from fem_mbs.system import State, System
 
@@ -18,12 +29,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Buckling",
+    "Checkpoint",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
     "GeneralizedAlpha",
+    "LieEuler",
     "LawError",
     "LinearModel",
+    "Method",
     "Model",
     "ModelError",
     "Modes",
@@ -31,10 +45,13 @@ __all__ = [
     "Newton",
     "Node",
     "Outcome",
+    "Report",
+    "RungeKuttaMuntheKaas",
     "SingularSystemError",
     "Solution",
     "State",
     "StaticSolution",
+    "Step",
     "System",
     "UpdatedLagrangian",
     "VariableStep",
@@ -46,5 +63,4 @@ __all__ = [
     "simulate",
     "start",
     "statics",
-    "step",
 ]

@@ -1,89 +1,44 @@
-"""The elements, loads and joints that the contract tests run over. A newcomer enrols with one line.
+"""Every element, joint and method of the library, and those of this file, to be tried on the laws of their contracts.
 
-Each entry makes its part on the nodes of :func:`build`. Whatever an entry gives in world components goes through
-``n.point`` or ``n.vector``, so that the same model can be built anywhere in space.
+An entry makes one element on the nodes of a :class:`fem_mbs.testing.Stage`. A new class gets an entry here, and nothing
+else: which laws are its own follows from what it says of itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 import fem_mbs as mbs
+from fem_mbs import Node
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
+    Actuator,
     Beam,
     BeamSection,
     DistributedLoad,
     FixedJoint,
     Force,
+    Maxwell,
+    ModalBody,
     Moment,
     PointMass,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
+    SlipSpring,
     SphericalJoint,
     SpinUp,
 )
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element
+from fem_mbs.model import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
+from fem_mbs.testing.stage import AWAY, GROUPS, HOME, Pose, Stage, build
 
-GROUPS = ("R3xSO3", "SE3", "mixed")
-GRAVITY = np.array([0.3, 0.2, -9.0])
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A rigid motion of everything: ``x -> Q x + c``."""
-
-    Q: Array
-    c: Array
-
-    def point(self, p: ArrayLike) -> Array:
-        return self.Q @ p + self.c
-
-    def vector(self, v: ArrayLike) -> Array:
-        return self.Q @ np.asarray(v)
-
-
-HOME = Pose(np.eye(3), np.zeros(3))
-AWAY = Pose(so3.exp(np.array([1.0, -2.0, 0.7])), np.array([3.0, -1.0, 2.0]))
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """Nodes to build on: three on a straight line, three on an arc of 50 degrees, all turned arbitrarily."""
-
-    line: list[mbs.Node]
-    arc: list[mbs.Node]
-    point: Callable[[ArrayLike], Array]
-    vector: Callable[[ArrayLike], Array]
-
-
-def build(
-    *entries: Callable[[Nodes], Element | Constraint], group: str = "R3xSO3", pose: Pose = HOME
-) -> tuple[mbs.Model, list[Element | Constraint]]:
-    """Model with the parts of ``entries``; ``group`` "mixed" puts every other node on SE(3)."""
-    rng = np.random.default_rng(5)
-    model = mbs.Model("R3xSO3" if group == "mixed" else group, pose.vector(GRAVITY))
-
-    def nodes(points: Array) -> list[mbs.Node]:
-        made = []
-        for k, p in enumerate(points):
-            own = ("SE3", "R3xSO3")[k % 2] if group == "mixed" else None
-            made.append(model.add_node(pose.point(p), pose.Q @ so3.exp(rng.normal(size=3)), group=own))
-        return made
-
-    angle = np.radians([0.0, 20.0, 50.0])
-    arc = np.stack([np.sin(angle), 1 - np.cos(angle), 0.5 * np.ones(3)], axis=1)
-    line = np.outer([0.0, 0.8, 1.5], [2.0, 1.0, -1.0]) / np.sqrt(6)
-    n = Nodes(nodes(line), nodes(arc), pose.point, pose.vector)
-    return model, [model.add(entry(n)) for entry in entries]
-
+__all__ = ["AWAY", "GROUPS", "HOME", "Pose", "build"]
 
 PLAIN = BeamSection(EA=30.0, GA=(10.0, 12.0), GJ=3.0, EI=(4.0, 5.0), mass=1.3, inertia=(0.3, 0.1, 0.2))
 
@@ -102,42 +57,86 @@ SHAPES = ("straight", "curved", "twisted with offsets")
 INTERPOLATIONS = ("SE3", "R3xSO3")
 
 
-def _beam(shape: str, section: BeamSection, interpolation: str, n: Nodes) -> Beam:
+def _beam(shape: str, section: BeamSection, interpolation: str, n: Stage) -> Beam:
     if shape == "twisted with offsets":
         axes = [n.vector(y) for y in ((0, 1, 2), (0, 2, 1), (0, 2, -1))]
         return Beam(n.line, section, axes, interpolation, n.point((0.1, -0.3, 0.2)), n.point((1.4, 0.5, -0.9)))
     return Beam(n.line if shape == "straight" else n.arc, section, n.vector((0, 1, 2)), interpolation)
 
 
-def _beams(sections: dict[str, BeamSection]) -> dict[str, Callable[[Nodes], Element]]:
+def _beams(sections: dict[str, BeamSection]) -> dict[str, Callable[[Stage], Element]]:
     return {
         f"{interpolation} beam, {shape}, {name}": partial(_beam, shape, sections[name], interpolation)
         for interpolation, shape, name in product(INTERPOLATIONS, SHAPES, sections)
     }
 
 
-ELEMENTS: dict[str, Callable[[Nodes], Element]] = {
+class Ratio(LineElement):
+    """A spring whose stretch is an unknown of its own, which an algebraic equation determines."""
+
+    def __init__(self, a: Node, b: Node, stiffness: float) -> None:
+        super().__init__(a, b, None, (0.2, 0.1, -0.3))
+        self.stiffness = stiffness
+        self.unknowns = (Unknown("stretch", "algebraic"),)
+
+    @classmethod
+    def batch(cls, elements: Sequence[Ratio], number: Numbering) -> ElementBatch:
+        return RatioBatch(elements, number)
+
+
+class RatioBatch(LineBatch):
+    """``N = k s`` with ``s + s^3 = length/built - 1``."""
+
+    def __init__(self, elements: Sequence[Ratio], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.k, self.built = np.array([[e.stiffness, e.built] for e in elements]).T
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, tuple]:  # type: ignore[type-arg]
+        line = self.line(motion)
+        s = motion.u[self.own]
+        equation = s + s**3 - (line.length / self.built - 1.0)[:, None]
+        return np.concatenate([(self.k[:, None] * s) * line.G, equation], axis=-1), (line, s)
+
+    def stiffness(self, context: tuple) -> Array:  # type: ignore[type-arg]
+        line, s = context
+        K = np.zeros((len(s), 13, 13))
+        K[:, :12, :12] = (self.k * s[:, 0])[:, None, None] * self.second(line)
+        K[:, :12, 12] = self.k[:, None] * line.G
+        K[:, 12, :12] = -line.G / self.built[:, None]
+        K[:, 12, 12] = 1.0 + 3.0 * s[:, 0] ** 2
+        return K
+
+    def damping(self, context: tuple) -> None:  # type: ignore[override,type-arg]
+        return None
+
+
+def modal_body(n: Stage, modes: int = 2) -> ModalBody:
+    """A body with modes that move its mass centre and turn with it, about another mass centre than its node."""
+    rng = np.random.default_rng(3)
+    S, C = 0.3 * rng.normal(size=(2, 3, modes))
+    A, B, D = rng.normal(size=(3, modes, modes))
+    one = np.eye(modes)
+    return ModalBody(
+        n.line[1], 2.0, (1.0, 2.0, 2.5), 2 * one + A @ A.T, 20 * one + B @ B.T, 0.1 * D @ D.T, S, C, (0.1, 0.2, 0.3)
+    )
+
+
+ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "rigid body": lambda n: RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)),
     "centred rigid body": lambda n: RigidBody(n.line[2], 2.0, np.diag([1.0, 2.0, 2.5]) + 0.1),
     "point mass": lambda n: PointMass(n.arc[1], 2.0),
     **_beams({"plain": PLAIN, "coupled": COUPLED}),
-}
-"""Elements whose energies say all about them."""
-
-DAMPED: dict[str, Callable[[Nodes], Element]] = {
     **_beams({"plain damped": PLAIN.with_damping(0.3), "coupled damped": COUPLED.with_damping(0.2)}),
-}
-"""Elements that lose energy."""
-
-LOADS: dict[str, Callable[[Nodes], Element]] = {
+    "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
+    "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "modal body": modal_body,
+    "modal body of one mode": partial(modal_body, modes=1),
+    "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
+    "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "world force": lambda n: Force(n.line[1], lambda t: n.vector((2.0 * t, 1.0, -3.0)), point=(0.1, 0.3, -0.2)),
     "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=(0.1, 0.3, -0.2)),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
-}
-"""Elements that bring energy from outside, at a node."""
-
-DISTRIBUTED: dict[str, Callable[[Nodes], Element]] = {
     "dead distributed load": lambda n: DistributedLoad(
         _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), lambda t: n.vector((t, 0.5, 2.0))
     ),
@@ -151,9 +150,14 @@ DISTRIBUTED: dict[str, Callable[[Nodes], Element]] = {
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
 }
-"""Elements that bring energy from outside, along a beam."""
 
-JOINTS: dict[str, Callable[[Nodes], Constraint]] = {
+
+def _servo(t: float, length: float, speed: float) -> float:
+    """A force that pulls to a length that moves."""
+    return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
+
+
+JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "spherical": lambda n: SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2))),
     "revolute": lambda n: RevoluteJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
     "hinge at node b": lambda n: RevoluteJoint(n.line[0], n.line[1], n.vector((0, 0, 1))),
@@ -170,6 +174,21 @@ JOINTS: dict[str, Callable[[Nodes], Constraint]] = {
         n.point((0.4, 0.1, -0.2)),
         lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
     ),
+    "rolling disc": lambda n: RollingDisc(
+        n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
+    ),
 }
 
-EVERYTHING = {**ELEMENTS, **DAMPED, **LOADS, **DISTRIBUTED, **JOINTS}
+EVERYTHING = {**ELEMENTS, **JOINTS}
+
+METHODS: dict[str, mbs.Method] = {
+    "generalised-alpha": mbs.GeneralizedAlpha(),
+    "generalised-alpha, index 2": mbs.GeneralizedAlpha(0.8, "index2"),
+    "generalised-alpha, perturbed start": mbs.GeneralizedAlpha(0.6, start="perturbed"),
+    "generalised-alpha, modified Newton": mbs.GeneralizedAlpha(newton=mbs.Newton(modified=True)),
+    "Hilber, Hughes, Taylor": mbs.GeneralizedAlpha.hht(0.1),
+    "updated Lagrangian": mbs.UpdatedLagrangian(0.8),
+    "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
+    "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
+    "Lie-Euler": mbs.LieEuler(),
+}

@@ -1,4 +1,4 @@
-"""The methods of time integration, and a model that has a bit of everything to try them on."""
+"""The generalised-alpha method in all its coordinates, and a model that has a bit of everything to try it on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from catalogue import PLAIN
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, Force, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 
-METHODS = {
+CHARTS = {
     "Lie group": mbs.GeneralizedAlpha(0.8),
     "conformal rotation vector": mbs.UpdatedLagrangian(0.8),
     "rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),

@@ -2,99 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from catalogue import HOME, Pose
 
-from fem_mbs import System
+from fem_mbs import GeneralizedAlpha, State, System
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.index3 import Index3Problem
-from fem_mbs.lie import se3, so3
-from fem_mbs.model import Motion
+from fem_mbs.model import Follow, Motion
+from fem_mbs.system import Evaluation, tangent
+from fem_mbs.testing.differences import derivative
+from fem_mbs.testing.stage import at_rest, later, moved, neighbour, random_motion, weightless
 
-STEP = 1e-5
-"""Central differences over this step of quantities of order one are exact to about 1e-10."""
-
-
-def random_motion(system: System, seed: int, pose: Pose = HOME, t: float = 0.7) -> Motion:
-    """Large random deformation, velocity and acceleration of a model, all of it turned at random.
-
-    Neighbouring nodes turn against each other by about one radian. ``pose`` moves the result rigidly, for a model that
-    was built there.
-    """
-    rng = np.random.default_rng(seed)
-    turn = so3.exp(rng.normal(size=3))
-    back = pose.Q.T @ system.R0, (system.x0 - pose.c) @ pose.Q
-    x = (back[1] + 0.3 * rng.normal(size=(system.n, 3))) @ turn.T
-    R = turn @ back[0] @ so3.exp(0.4 * rng.normal(size=(system.n, 3)))
-    V, A = rng.normal(size=(2, system.n, 6))
-    return Motion(t, x @ pose.Q.T + pose.c, pose.Q @ R, V, A, system.gravity)
-
-
-def at_rest(motion: Motion) -> Motion:
-    """The same configuration without velocity and acceleration."""
-    zero = np.zeros_like(motion.V)
-    return Motion(motion.t, motion.x, motion.R, zero, zero, motion.gravity)
-
-
-def weightless(motion: Motion) -> Motion:
-    """The same motion without gravity."""
-    return Motion(motion.t, motion.x, motion.R, motion.V, motion.A, np.zeros(3))
-
-
-def moved(motion: Motion, pose: Pose) -> Motion:
-    """The whole motion moved rigidly, gravity with it; body components stay."""
-    return Motion(
-        motion.t,
-        motion.x @ pose.Q.T + pose.c,
-        pose.Q @ motion.R,
-        motion.V,
-        motion.A,
-        pose.vector(motion.gravity),
-    )
-
-
-def neighbour(motion: Motion, d: Array, dV: Array | float = 0.0, dA: Array | float = 0.0) -> Motion:
-    """Motion at body increments ``d`` (n, 6) away, with other velocities and accelerations."""
-    R, y = se3.exp(d)
-    x = motion.x + np.matvec(motion.R, y)
-    return Motion(motion.t, x, motion.R @ R, motion.V + dV, motion.A + dA, motion.gravity)
-
-
-def later(motion: Motion, s: float) -> Motion:
-    """The motion a time ``s`` later: each node goes on along its own screw, accelerated by ``A`` to second order.
-
-    Right to first order in ``s``, in configuration and velocity.
-    """
-    Vdot = motion.A.copy()
-    Vdot[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-    return neighbour(motion, s * motion.V, dV=s * Vdot)
+__all__ = ["at_rest", "derivative", "later", "moved", "neighbour", "random_motion", "weightless"]
 
 
 def residual(system: System, motion: Motion, multipliers: Array | None = None) -> Array:
     """Assembled residual of all nodes in body components, ``(n, 6)``."""
+    return system.nodes_of(evaluated(system, motion, multipliers).force)
+
+
+def evaluated(system: System, motion: Motion, multipliers: Array | None = None) -> Evaluation:
+    """The equations at a motion, with the loads of its time."""
     own = np.zeros(system.m) if multipliers is None else multipliers
-    return system.evaluate(motion, own, system.prescribe(motion.t)).force.reshape(-1, 6)
+    return system.evaluate(motion, own, system.prescribe(motion.t))
 
 
 def iteration_matrix(system: System, motion: Motion, dV: Array, dA: Array) -> Array:
     """``K + C dV + M dA`` of the free components, dense; ``dV`` and ``dA`` (n, 6, 6)."""
-    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t))
-    matrix = system.solver.matrix(system.iteration_matrix(evaluation, dV, dA, 1.0)).toarray()
-    return np.asarray(matrix[: system.n_free, : system.n_free])
+    none = np.zeros(system.k)
+    values = tangent.entries(system, evaluated(system, motion), Follow(dV, none), Follow(dA, none))
+    return np.asarray(tangent.force_matrix(system, values).toarray())
 
 
 def mass_matrix(system: System, motion: Motion) -> Array:
-    """Mass matrix of the free body components, dense."""
-    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t))
-    return np.asarray(system.solver.matrix(system.mass_matrix(evaluation)).toarray()[: system.n_free, : system.n_free])
+    """Mass matrix of the free components, dense."""
+    values = tangent.mass_entries(system, evaluated(system, motion))
+    return np.asarray(tangent.force_matrix(system, values).toarray())
 
 
 def stiffness_matrix(system: System, motion: Motion) -> Array:
-    """Stiffness matrix of the free body components, dense."""
-    none = np.zeros((system.n, 6, 6))
-    return iteration_matrix(system, motion, none, none)
+    """Stiffness matrix of the free components, dense."""
+    values = tangent.stiffness_entries(system, evaluated(system, motion))
+    return np.asarray(tangent.force_matrix(system, values).toarray())
 
 
 def momentum(system: System, motion: Motion) -> Array:
@@ -110,13 +61,7 @@ def resultant(motion: Motion, wrenches: Array) -> Array:
     return np.concatenate([force.sum(axis=0), (moment + np.cross(motion.x, force)).sum(axis=0)])
 
 
-def derivative(function: Callable[[float], Array | float], step: float = STEP) -> Array:
-    """Derivative at 0 by the central difference of fourth order."""
-    f = [np.asarray(function(k * step)) for k in (-2, -1, 1, 2)]
-    return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
-
-
-def jacobian(function: Callable[[Array], Array], free: Array, step: float = STEP) -> Array:
+def jacobian(function: Callable[[Array], Array], free: Array, step: float = 1e-5) -> Array:
     """Columns ``derivative of function(d)`` against each free component of ``d`` (n, 6)."""
     columns = []
     for index in np.argwhere(free):
@@ -126,15 +71,67 @@ def jacobian(function: Callable[[Array], Array], free: Array, step: float = STEP
     return np.stack(columns, axis=-1)
 
 
+def random_state(system: System, seed: int) -> State:
+    """A random state that violates all joints; what is held rests."""
+    rng = np.random.default_rng(seed + 100)
+    motion = random_motion(system, seed)
+    v, vdot = np.where(system.free, rng.normal(size=(2, system.n, 6)), 0.0)
+    multipliers = rng.normal(size=system.m)
+    return State(0.2, motion.x, motion.R, v, vdot, multipliers, motion.u, motion.udot, motion.uddot)
+
+
+def random_step(
+    system: System, seed: int, h: float, method: GeneralizedAlpha
+) -> tuple[Index3Problem, tuple[Array, ...]]:
+    """The equations of a step from a random state, and a trial that turns every node by about half a radian."""
+    rng = np.random.default_rng(seed + 200)
+    state = random_state(system, seed)
+    memory = replace(method, start="consistent").init(system, state, h)
+    free = np.zeros(system.N)
+    free[system.free_rows] = 1.0
+    problem = method.problem(system, state, h, memory._replace(a=free * rng.normal(size=system.N)))
+    D, multipliers = 0.3 * free * rng.normal(size=system.N), 3.0 * rng.normal(size=system.m)
+    guess = problem.guess(D, multipliers)
+    return problem, (D, multipliers, *(0.3 * rng.normal(size=part.shape) for part in guess[2:]))
+
+
+def equations(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+    """Scaled equations of a step: ``(h^2 r, Phi)``, and ``h (B v + Phi_t)`` where the formulation has it."""
+    trial = problem.evaluate(unknown)
+    force = trial.evaluation.force[problem.system.free_rows]
+    return np.concatenate([problem.h**2 * force, trial.closing, trial.hidden])
+
+
+def differences(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+    """Derivative of :func:`equations` against body increments, ``h^2 lambda`` and the rest, by central differences."""
+    system, step = problem.system, 1e-5
+    T = increment_derivative(problem, unknown[0])
+    nothing = [np.zeros_like(part) for part in unknown]
+    ways = []
+    for row in system.free_rows:
+        d = np.zeros(system.N)
+        d[row] = step
+        ways.append([np.append(np.matvec(T, system.nodes_of(d)), system.own_of(d)), *nothing[1:]])
+    for k, scale in ((1, problem.h**2), (2, 1.0)):
+        for unit in np.eye(len(unknown[k])) if k < len(unknown) else ():
+            ways.append([step * unit / scale if j == k else part for j, part in enumerate(nothing)])
+
+    def at(way: Sequence[Array], sign: float) -> Array:
+        return equations(problem, tuple(u + sign * w for u, w in zip(unknown, way, strict=True)))
+
+    return np.stack([(at(way, 1.0) - at(way, -1.0)) / (2 * step) for way in ways], axis=-1)
+
+
 def increment_derivative(problem: Index3Problem, D: Array, step: float = 1e-5) -> Array:
     """Derivative ``(n, 6, 6)`` of the increment of a step against body increments of its end, by differences."""
     system, state = problem.system, problem.state
+    D = system.nodes_of(D)
     R = problem.chart.retract(state.x, state.R, D)[1]
     columns = []
     for unit in step * np.eye(6):
         behind, ahead = (problem.chart.retract(state.x, state.R, D + s * unit) for s in (-1.0, 1.0))
         way = system.kinematics.relative(*behind, *ahead) / (2 * step)
-        columns.append(system.kinematics.motion(R, way, np.zeros_like(way))[0])
+        columns.append(system.kinematics.to_body(R, way))
     return np.linalg.inv(np.stack(columns, axis=-1))
 
 

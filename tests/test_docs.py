@@ -1,7 +1,7 @@
 """The pages run: every Python block of a page, in order, and a text block right after one is what it prints.
 
 In a text block "..." stands for anything, any white space for any other, so that long lines can be broken, and a
-rounded zero has no sign.
+rounded zero has neither a sign nor room for one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MINUS_ZERO = re.compile(r"-(0\.?0*)(?![\d.])")
+PADDING = re.compile(r"(?<=[\[(]) +")
 PAGES = {
     page.name: list(BLOCK.finditer(page.read_text(encoding="utf-8")))
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -35,7 +36,9 @@ def test_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.M
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * line + block["code"], name, "exec"), namespace)
         if block["output"] is not None:
-            expected, actual = (MINUS_ZERO.sub(r"\1", text) for text in (block["output"], printed.getvalue()))
+            expected, actual = (
+                PADDING.sub("", MINUS_ZERO.sub(r"\1", text)) for text in (block["output"], printed.getvalue())
+            )
             same = doctest.OutputChecker().check_output(expected, actual, LENIENT)
             assert same, f"{name}, line {line}: the page shows\n{expected}\nbut the code prints\n{actual}"
 

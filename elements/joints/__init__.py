@@ -6,11 +6,14 @@ joint              closed relative motions           equations
 SphericalJoint     translation                       3
 RevoluteJoint      all but the rotation about axis   5, 6 with a drive
 FixedJoint         all                               6
+RollingDisc        height, slip on a plane           1, and 2 of
+                                                     velocities
 ================== ================================= =================
 """
 
 from fem_mbs.elements.joints.fixed import FixedJoint
 from fem_mbs.elements.joints.revolute import RevoluteJoint
+from fem_mbs.elements.joints.rolling import RollingDisc
 from fem_mbs.elements.joints.spherical import SphericalJoint
 
-__all__ = ["FixedJoint", "RevoluteJoint", "SphericalJoint"]
+__all__ = ["FixedJoint", "RevoluteJoint", "RollingDisc", "SphericalJoint"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.joints.relative import Displacement, RelativeJoint
+from fem_mbs.elements.joints.drives import Displacement
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.model import Node
 
 
@@ -23,7 +24,7 @@ class FixedJoint(RelativeJoint):
         start. Derivatives as for a drive, see :class:`RevoluteJoint`.
     """
 
-    cosines = ((0, 2), (1, 2), (1, 0))
+    closes = TRANSLATIONS + ROTATIONS
 
     def __init__(
         self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None

@@ -2,40 +2,51 @@
 
 A joint attaches a point and three axes to each of its nodes a and b; points and axes coincide as built. It closes
 components of the relative position, measured along axes of node a, and direction cosines between axes of a and b, which
-stay regular however far a hinge turns. A drive turns the axes of a about the third one by its angle; a displacement
-moves the point of a.
+stay regular however far a hinge turns. What it leaves free are its coordinates, which a drive may prescribe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.coordinates import AXES, JointFrame, Measure, rotation_vector, translation, turn
+from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, relative
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Constraint, ConstraintBatch, Node, Numbering, check_node, vector
+from fem_mbs.model import Constraint, ConstraintBatch, Coordinate, Node, Numbering, check_node, shown, vector
 
-Drive = Callable[[float], float]
-Displacement = Callable[[float], ArrayLike]
+TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
+ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
 
 
 class RelativeJoint(Constraint):
     """Base of the joints; a subclass says which relative motions it closes.
 
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    point : (3,), optional
+        Point of the joint at t = 0, world frame; by default the position of node b.
+    axes : (3, 3), optional
+        Axes x, y, z of the joint at t = 0 as columns, world frame; by default those of node a.
+    displacement : function of t, optional
+        How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a.
+    drives : dict of functions of t, optional
+        What prescribes a coordinate, by its name: 0 at the start, for t >= 0.
+
     Attributes
     ----------
-    positions : tuple of int
-        Axes of node a along which the points must not part.
-    cosines : tuple of (int, int)
-        Pairs (axis of a, axis of b) that must stay perpendicular.
+    closes : tuple of str
+        The closed motions, of "translation x" ... "rotation z": along and about the joint's axes.
     """
 
-    positions: tuple[int, ...] = (0, 1, 2)
-    cosines: tuple[tuple[int, int], ...] = ()
-    drive: Drive | None = None
+    closes: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -44,6 +55,7 @@ class RelativeJoint(Constraint):
         point: ArrayLike | None,
         axes: Array | None = None,
         displacement: Displacement | None = None,
+        drives: Mapping[str, Drive] | None = None,
     ) -> None:
         kind = type(self).__name__
         self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
@@ -54,34 +66,103 @@ class RelativeJoint(Constraint):
         self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ axes for node in self.nodes)
         self.offset = self.offsets[1]
-        if displacement is not None and not callable(displacement):
-            raise ModelError(f"{kind} on {a}, {b}: displacement must be a function of time, received {displacement!r}")
-        self.displacement = displacement
-        self.directions = a.rotation.T
-        """World directions at t = 0, which the displacement is given in, in the frame of node a."""
+        self.frame = JointFrame(*self.axes, *self.offsets)
+        self._check_closed()
+        self.driven = tuple(drives or {})
+        """Names of the coordinates that are prescribed."""
+        self.drives = self._make_drives(displacement, drives or {})
+
+    @property
+    def free_axis(self) -> int:
+        """The axis about which the joint turns, if it is one that has one."""
+        free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
+        return free[0] if len(free) == 1 else 2
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Axes of node a along which the points are held together, or at the distance of a drive."""
+        return tuple(k for k, name in enumerate(TRANSLATIONS) if name in self.closes or name in self.driven)
+
+    @property
+    def cosines(self) -> tuple[tuple[int, int], ...]:
+        """Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one."""
+        closed = [k for k, name in enumerate(ROTATIONS) if name in self.closes]
+        if len(closed) < 2:
+            return tuple(((k + 1) % 3, (k + 2) % 3) for k in closed)
+        f = self.free_axis
+        i, j = (f + 1) % 3, (f + 2) % 3
+        together = ((i, f), (j, f))
+        return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
 
     @property
     def equations(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the constraint equations, the closed motions along and about the joint's axes."""
-        translations = [f"translation {'xyz'[i]}" for i in self.positions]
-        rotations = [f"rotation {'xyz'[3 - i - j]}" for i, j in self.cosines]
-        return (*translations, *rotations)
+        rotations = [ROTATIONS[3 - i - j] for i, j in self.cosines]
+        return (*(TRANSLATIONS[k] for k in self.positions), *rotations)
 
-    def relative_angle(self, R_a: Array, R_b: Array) -> Array:
-        """Angle in rad about the third axis, in (-pi, pi]; for joints that keep the third axes together."""
-        if not {(0, 2), (1, 2)} <= set(self.cosines):
-            return super().relative_angle(R_a, R_b)
-        relative = np.swapaxes(R_a @ self.axes[0], -1, -2) @ (R_b @ self.axes[1])
-        return np.arctan2(relative[..., 1, 0], relative[..., 0, 0])
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:  # type: ignore[override]
+        """The motions that the joint leaves free, driven ones included."""
+        return tuple(Coordinate(name, name in ROTATIONS) for name in self._measures())
+
+    def coordinate_values(self, x: Array, R: Array) -> Array:
+        """Coordinates ``(..., c)``: lengths in m, angles in (-pi, pi] rad."""
+        measures = self.measure(relative(x, R))
+        return np.stack([m.value for m in measures], axis=-1) if measures else super().coordinate_values(x, R)
+
+    def coordinate_gradients(self, x: Array, R: Array) -> Array:
+        """Gradients ``(..., c, 12)`` against body increments."""
+        frames = relative(x, R)
+        measures = self.measure(frames)
+        if not measures:
+            return super().coordinate_gradients(x, R)
+        return gradients(np.stack([m.gradient for m in measures], axis=-2), adjoint_inverse(frames)[..., None, :, :])
+
+    def measure(self, frames: Frames) -> list[Measure]:
+        """The coordinates with their derivatives against the relative motion."""
+        return [function(frames, self.frame, *arguments) for function, *arguments in self._measures().values()]
 
     def axis(self, R_a: Array) -> Array:
-        """Third axis ``(..., 3)`` of node a in the world frame."""
-        return np.matvec(R_a, self.axes[0][:, 2])  # type: ignore[no-any-return]
+        """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
+        return np.matvec(R_a, self.axes[0][:, self.free_axis])  # type: ignore[no-any-return]
 
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""
         return RelativeBatch(constraints, number)
+
+    def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
+        """Functions of the relative placement that measure the free motions, by name, with their arguments."""
+        found = {name: (translation, k) for k, name in enumerate(TRANSLATIONS) if name not in self.closes}
+        free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
+        if len(free) == 3:
+            return found | {ROTATIONS[k]: (rotation_vector, k) for k in free}
+        if len(free) == 2:
+            # a_i stays perpendicular to b_j: turning about a_i moves b_j, turning about b_j moves a_i
+            ((i, j),) = self.cosines
+            return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
+        return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
+
+    def _check_closed(self) -> None:
+        for name in self.closes:
+            if name not in TRANSLATIONS + ROTATIONS:
+                raise ModelError(
+                    f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', received "
+                    f"{shown(name)}"
+                )
+
+    def _make_drives(self, displacement: object, drives: Mapping[str, Drive]) -> Drives:
+        label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
+        if displacement is not None and not callable(displacement):
+            raise ModelError(f"{label}: displacement must be a function of time, received {displacement!r}")
+        angles = [name for name in ROTATIONS if name not in self.closes]
+        free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
+        check_drives(drives, self.closes, free, label)
+        moves = [] if displacement is None else [Move(self.nodes[0].rotation.T, displacement, 3)]
+        for k, name in enumerate(TRANSLATIONS):
+            if name in drives:
+                moves.append(Move(self.axes[0][:, k, None], drives[name], None))
+        return Drives(self, next((drives[name] for name in angles if name in drives), None), moves)
 
 
 def axes_about(axis: Array) -> Array:

@@ -1,4 +1,7 @@
-"""Joints as arrays: relative motions of two frames and their derivatives."""
+"""Joints as arrays: closed components of the relative position and direction cosines, with drives.
+
+Derived in docs/theory.md, "Joints"; what follows from the relative motion is in ``frames.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,220 +11,163 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.laws import derivatives, evaluate
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.elements.joints.frames import Context, FramesBatch, adjoint_inverse, nodal, relative
+from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import ConstraintBatch, Motion, Numbering, node_rows
+from fem_mbs.model import Motion, Numbering, Rates, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
-DRIVE_TOLERANCE = 1e-8
-
 
 class Prescribed(NamedTuple):
-    """What drives prescribe: points of a, directions ``g_a`` and, of the driven joints, the first axis of a, turned."""
+    """What drives prescribe: directions of a, and how far the points of b are along them."""
 
     t: float
-    c_a: Array
-    g_a: Array
-    front: Array
+    D: Array
+    skew_D: Array
+    offset: Array
 
 
-class Context(NamedTuple):
-    """Relative motion and what follows from it."""
+class Own(NamedTuple):
+    """What further derivatives need of an evaluation: all six rows of each joint."""
 
-    t: float
-    S: Array
-    dr: Array
-    r: Array
-    g_a: Array
+    prescribed: Prescribed
     y: Array
+    g: Array
+    b: Array
 
 
-class RelativeBatch(ConstraintBatch):
+class RelativeBatch(FramesBatch):
     """Joints with up to three position and three cosine equations each.
 
-    In the body frame of a: ``S = R_a^T R_b``, ``r`` the vector from node a to the joint's point on b, directions ``G``;
-    ``Phi = G . (r - c_a)`` and ``Phi = g_a . y`` with ``y = S g_b``. Joints that close fewer motions carry zero
-    directions, whose equations are left out by ``_rows``.
+    With directions ``D`` (n, 6, 3) of a and arms (n, 6, 3) of b, positions and cosines have one form,
+    ``Phi = D . y - offset``: ``y = r + S c_b`` for positions, whose arm is the point ``c_b``, and ``y = S g_b`` for
+    cosines, whose arm is an axis. Joints that close fewer motions carry zero directions, whose equations are left out
+    by ``_rows``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         self.owners = joints
         self.nodes = node_rows(joints, number)
-        self.c_a, self.c_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
-        self.skew_c_b = so3.skew(self.c_b)
         axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
-        self.G = _pick(axes_a, [joint.positions for joint in joints])
-        self.g_a = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints])
-        self.g_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints])
+        points_a, points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
+        self._positions = _pick(axes_a, [joint.positions for joint in joints])
+        self._cosines = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints])
+        of_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints])
+        self._arm = np.concatenate([np.repeat(points_b[:, None], 3, axis=1), of_b], axis=1)
+        self._skew_arm = so3.skew(self._arm)
         closed = [[k < len(closed) for k in range(3)] for j in joints for closed in (j.positions, j.cosines)]
         self._rows = np.flatnonzero(closed)
         self.cell, within = np.divmod(self._rows, 6)
         self.length = within < 3
-        self._driven = np.flatnonzero([joint.drive is not None for joint in joints])
-        self._drives = [(joint, joint.drive) for joint in joints if joint.drive is not None]
-        self._moved = np.flatnonzero([joint.displacement is not None for joint in joints])
-        self._moves = [(joint, joint.displacement) for joint in joints if joint.displacement is not None]
-        self.axis = axes_a[:, 2]
-        self._across = self._turning(self.g_a)
-        for owner, drive in self._drives:
-            if abs(angle := float(evaluate(drive, 0.0, owner, None))) > DRIVE_TOLERANCE:
-                raise ModelError(
-                    f"{owner}: its drive must be 0 at t = 0, where the joint stands as it was built, received "
-                    f"{angle:.6g} rad; subtract its first value"
-                )
-
-        for owner, move in self._moves:
-            if np.abs(first := evaluate(move, 0.0, owner, 3)).max() > DRIVE_TOLERANCE:
-                raise ModelError(
-                    f"{owner}: its displacement must be 0 at t = 0, where the joint stands as it was built, received "
-                    f"{first}; subtract its first value"
-                )
+        self._axis = np.array([joint.axes[0][:, joint.free_axis] for joint in joints])
+        self._turned = [(row, joint.drives) for row, joint in enumerate(joints) if joint.drives.angle is not None]
+        self._moved = [(row, joint.drives) for row, joint in enumerate(joints) if joint.drives.moves]
+        self._turned_rows = np.array([row for row, _ in self._turned], np.intp)
+        D = np.concatenate([self._positions, self._cosines], axis=1)
+        offset = np.zeros((len(joints), 6))
+        offset[:, :3] = np.matvec(self._positions, points_a)
+        self._built = Prescribed(0.0, D, so3.skew(D), offset)
+        for joint in joints:
+            joint.drives.check_start()
 
     def at(self, t: float) -> Prescribed:
-        """Points of a as displaced, and directions ``g_a``, which are across the axis, at the angles of the drives."""
-        c_a = self.c_a
-        if self._moves:
-            c_a = c_a.copy()
-            c_a[self._moved] += [joint.directions @ evaluate(move, t, joint, 3) for joint, move in self._moves]
-        if not self._drives:
-            return Prescribed(t, c_a, self.g_a, self.axis[:0])
-        angles = np.zeros((len(self.nodes), 1, 1))
-        angles[self._driven, 0, 0] = [evaluate(drive, t, owner, None) for owner, drive in self._drives]
-        turned = np.cos(angles) * self.g_a + np.sin(angles) * self._across
-        return Prescribed(t, c_a, turned, turned[self._driven, 0])
+        """Offsets of the points as displaced, and cosine directions, which are across the axis, at the driven angles."""
+        if not self._turned and not self._moved:
+            return self._built
+        _, D, skew_D, offset = self._built
+        if self._moved:
+            offset = offset.copy()
+            for row, drives in self._moved:
+                offset[row, :3] += self._positions[row] @ drives.moved(t)
+        if self._turned:
+            angle = np.zeros((len(self.nodes), 1, 1))
+            angle[self._turned_rows, 0, 0] = [drives.turned(t) for _, drives in self._turned]
+            D = D.copy()
+            D[:, 3:] = np.cos(angle) * self._cosines + np.sin(angle) * self._across(self._cosines)
+            skew_D = so3.skew(D)
+        return Prescribed(t, D, skew_D, offset)
 
     def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
-        """``Phi`` (m,) and ``B`` (m, 12)."""
-        t, c_a, g_a, front = prescribed
-        R, x = motion.R.take(self.nodes, 0), motion.x.take(self.nodes, 0)
-        R_a, n = R[:, 0], len(R)
-        S = R_a.mT @ R[:, 1]
-        r = np.vecmat(x[:, 1] - x[:, 0], R_a) + np.matvec(S, self.c_b)
-        y = self.g_b @ S.mT
-        if self._drives:
-            self._check_drives(front, y)
-        phi = np.empty((n, 6))
-        phi[:, :3] = np.matvec(self.G, r - c_a)
-        phi[:, 3:] = np.vecdot(g_a, y)
-        # delta r = [-I, r~, S, -S c_b~] (delta_a, delta_b)
-        dr = np.empty((n, 3, 12))
-        dr[..., :3] = -so3.IDENTITY
-        dr[..., 3:6] = so3.skew(r)
-        dr[..., 6:9] = S
-        dr[..., 9:] = -S @ self.skew_c_b
-        normal = so3.cross(g_a, y)
-        B = np.zeros((n, 6, 12))
-        B[:, :3] = self.G @ dr
-        B[:, 3:, 3:6] = normal
-        B[:, 3:, 9:] = -normal @ S
-        return phi.ravel()[self._rows], B.reshape(-1, 12).take(self._rows, 0), Context(t, S, dr, r, g_a, y)
+        """``Phi`` (m,) and ``B`` (m, 12); ``B_a = -(D, y x D)`` for positions, ``-(0, y x D)`` for cosines."""
+        frames = relative(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
+        S, r = frames
+        g = prescribed.D @ S
+        y = self._arm @ S.mT
+        y[:, :3] += r[:, None]
+        if self._turned:
+            self._check_drives(prescribed.D, y)
+        B = np.zeros((*g.shape[:2], 12))
+        B[:, :3, :3] = -prescribed.D[:, :3]
+        B[..., 3:6] = np.matvec(prescribed.skew_D, y)
+        B[:, :3, 6:9] = g[:, :3]
+        B[..., 9:] = np.matvec(self._skew_arm, g)
+        phi = (np.vecdot(prescribed.D, y) - prescribed.offset).ravel()[self._rows]
+        closed = B.reshape(-1, 12).take(self._rows, 0)
+        return phi, closed, Context(frames, closed[:, 6:], Own(prescribed, y, g, B[..., 6:]))
+
+    def bend(self, context: Context) -> Array:
+        """``[[0, g~], [0, arm~ g~]]``, the upper block for positions alone."""
+        skew_g = so3.skew(context.own.g)
+        bend = np.zeros((*skew_g.shape[:2], 6, 6))
+        bend[:, :3, :3, 3:] = skew_g[:, :3]
+        bend[..., 3:, 3:] = self._skew_arm @ skew_g
+        return bend.reshape(-1, 6, 6)[self._rows]
 
     def stiffness(self, context: Context, multipliers: Array) -> Array:
-        """``D(B^T lambda)`` (n, 12, 12).
+        """``D(B^T lambda)`` (n, 12, 12), with ``sum lambda arm~ g~ = sum lambda (g arm^T - (arm . g) I)``."""
+        n = len(self.nodes)
+        weights = np.zeros((n, 6))
+        weights.ravel()[self._rows] = multipliers
+        force = np.vecmat(weights, context.own.b)
+        bend = np.zeros((n, 6, 6))
+        bend[:, :3, 3:] = so3.skew(force[:, :3])
+        outer = (weights[..., None] * context.own.g).mT @ self._arm
+        bend[:, 3:, 3:] = outer - np.einsum("nii->n", outer)[:, None, None] * so3.IDENTITY
+        return nodal(adjoint_inverse(context.frames), bend, force)
 
-        The force on the positions is ``g = G^T lambda`` in frame a and ``S^T g`` in frame b. The moments of the cosines
-        are ``sum lambda g_a x y`` on a and minus that, turned by ``S^T``, on b; their derivatives are all made of
-        ``P = sum lambda (y g_a^T - (y . g_a) I)``, because ``g_a~ y~ = y g_a^T - (y . g_a) I``.
-        """
-        S, n = context.S, len(self.nodes)
-        St = S.mT
-        own = np.zeros((n, 6))
-        own.ravel()[self._rows] = multipliers
-        g = np.vecmat(own[:, :3], self.G)
-        skew_g = so3.skew(g)
-        P = context.y.mT @ (own[:, 3:, None] * context.g_a)
-        P -= np.einsum("nii->n", P)[:, None, None] * so3.IDENTITY
-        K = np.zeros((n, 12, 12))
-        K[:, 6:9, 3:6] = -St @ skew_g
-        K[:, 6:9, 9:] = so3.skew(np.vecmat(g, S))
-        np.matmul(self.skew_c_b, K[:, 6:9], out=K[:, 9:])
-        np.matmul(skew_g, context.dr, out=K[:, 3:6])
-        # rows (P, -S^T P^T) times columns (I, -S), on the rotations of a and b
-        rows = np.concatenate([P, -(P @ S).mT], axis=1)
-        rotations = K.reshape(n, 2, 2, 3, 12)[:, :, 1]
-        rotations[..., 3:6] += rows.reshape(n, 2, 3, 3)
-        rotations[..., 9:] -= (rows @ S).reshape(n, 2, 3, 3)
-        return K
+    def along(self, context: Context, zeta: Array) -> Array:
+        """``zeta^T h`` (m, 6): ``(0, w x g)`` with the velocity ``w`` of the tip of the arm."""
+        arm, g = (part.reshape(-1, 3)[self._rows] for part in (self._arm, context.own.g))
+        row = np.zeros((len(self.cell), 6))
+        row[:, 3:] = so3.cross(so3.cross(zeta[:, 3:], arm) + self.length[:, None] * zeta[:, :3], g)
+        return row
 
-    def _check_drives(self, front: Array, y: Array) -> None:
+    def rates(self, context: Context) -> Rates | None:
+        """Drives turn the cosine directions of a, and displacements move its points."""
+        if not self._turned and not self._moved:
+            return None
+        (t, D, _, _), y, _, _ = context.own
+        n = len(D)
+        speed, acceleration = np.zeros((2, n, 1, 1))
+        D1, D2, moved1, moved2 = np.zeros_like(D), np.zeros_like(D), np.zeros((n, 6)), np.zeros((n, 6))
+        for row, drives in self._turned:
+            speed[row], acceleration[row] = drives.turning(t)
+        for row, drives in self._moved:
+            velocity, change = drives.moving(t)
+            moved1[row, :3], moved2[row, :3] = self._positions[row] @ velocity, self._positions[row] @ change
+        across = self._across(D[:, 3:])
+        D1[:, 3:] = speed * across
+        D2[:, 3:] = acceleration * across + speed**2 * self._across(across)
+        gradient = np.zeros((n, 6, 12))
+        gradient[..., 3:6] = so3.cross(D1, y)
+        gradient[..., 9:] = so3.cross(self._arm, D1 @ context.frames.S)
+        first, second = np.vecdot(D1, y) - moved1, np.vecdot(D2, y) - moved2
+        return Rates(first.ravel()[self._rows], gradient.reshape(-1, 12)[self._rows], second.ravel()[self._rows])
+
+    def _check_drives(self, D: Array, y: Array) -> None:
         """Refuse a hinge that lags behind its drive by more than a quarter turn: half a turn off is a solution, too."""
-        cosine = np.vecdot(front, y[self._driven, 2])
+        cosine = np.vecdot(D[self._turned_rows, 3], y[self._turned_rows, 5])
         behind = int(cosine.argmin())
         if cosine[behind] < 0.0:
             raise MotionError(
-                f"{self._drives[behind][0]}: its drive turns by more than a quarter turn in one step; shorten the step"
+                f"{self._turned[behind][1].joint}: its drive turns by more than a quarter turn in one step; shorten the step"
             )
 
-    def rate(self, context: Context) -> Array:
-        """``Phi_t`` (m,): the drives turn the axes of a, and displacements move its points."""
-        speed, _ = self._drive_rates(context.t)
-        result = np.zeros((len(speed), 6))
-        result[:, :3] = -np.matvec(self.G, self._displacement_rates(context.t)[0])
-        result[:, 3:] = speed[:, None] * np.vecdot(self._turning(context.g_a), context.y)
-        return result.ravel()[self._rows]
-
-    def rate_gradient(self, context: Context, motion: Motion) -> Array:
-        """Derivative of ``B V + Phi_t`` (m, 12) at constant body velocities.
-
-        ``G . r'`` with ``r' = S point - U_a - W_a x r``, and ``g_a' . y + g_a . y'`` with ``y' = S spin - W_a x y``.
-        """
-        S, g_a, y = context.S, context.g_a, context.y
-        V = motion.V[self.nodes]
-        W_a, U_b, W_b = V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
-        point = U_b + so3.cross(W_b, self.c_b)
-        d_rate = -so3.skew(W_a) @ context.dr
-        d_rate[..., 3:6] += so3.skew(np.matvec(S, point))
-        d_rate[..., 9:] -= S @ so3.skew(point)
-        spin = so3.cross(W_b[:, None], self.g_b)
-        speed = self._drive_rates(context.t)[0][:, None, None]
-        turning = speed * self._turning(g_a) + so3.cross(W_a[:, None], g_a)
-        result = np.zeros((len(S), 6, 12))
-        result[:, :3] = self.G @ d_rate
-        result[:, 3:, 3:6] = so3.cross(turning, y) + so3.cross(g_a, spin @ S.mT)
-        result[:, 3:, 9:] = so3.cross(self.g_b, turning @ S) + so3.cross(spin, g_a @ S)
-        return result.reshape(-1, 12)[self._rows]
-
-    def curvature(self, context: Context, motion: Motion) -> Array:
-        """``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): second derivative along a motion with constant body velocities."""
-        S, r, g_a = context.S, context.r, context.g_a
-        V = motion.V[self.nodes]
-        U_a, W_a, U_b, W_b = V[:, 0, :3], V[:, 0, 3:], V[:, 1, :3], V[:, 1, 3:]
-        # r' = S (U_b + W_b x c_b) - U_a - W_a x r, S' = S W_b~ - W_a~ S
-        point = U_b + so3.cross(W_b, self.c_b)
-        r1 = np.matvec(S, point) - U_a - so3.cross(W_a, r)
-        S1 = S @ so3.skew(W_b) - so3.skew(W_a) @ S
-        r2 = np.matvec(S1, point) - so3.cross(W_a, r1)
-        S2 = S1 @ so3.skew(W_b) - so3.skew(W_a) @ S1
-        y1, y2 = (self.g_b @ rate.mT for rate in (S1, S2))
-        speed, acceleration = (rate[:, None, None] for rate in self._drive_rates(context.t))
-        along = self._turning(g_a)
-        g1 = speed * along
-        g2 = acceleration * along + speed**2 * self._turning(along)
-        cosines = np.vecdot(g_a, y2) + 2 * np.vecdot(g1, y1) + np.vecdot(g2, context.y)
-        r2 -= self._displacement_rates(context.t)[1]
-        result: Array = np.concatenate([np.matvec(self.G, r2), cosines], axis=-1).ravel()
-        return result[self._rows]
-
-    def _turning(self, g: Array) -> Array:
+    def _across(self, g: Array) -> Array:
         """Change of directions ``(n, 3, 3)`` that turn about the axes of the joints, per rad."""
-        return so3.cross(self.axis[:, None], g)
-
-    def _drive_rates(self, t: float) -> tuple[Array, Array]:
-        """Angular velocities and accelerations ``(n,)`` of the drives."""
-        rates = np.zeros((2, len(self.nodes)))
-        for row, (owner, drive) in zip(self._driven, self._drives, strict=True):
-            rates[:, row] = derivatives(drive, t, owner)
-        return rates[0], rates[1]
-
-    def _displacement_rates(self, t: float) -> tuple[Array, Array]:
-        """First and second derivatives ``(n, 3)`` of the displacements, in the frames of the nodes a."""
-        rates = np.zeros((2, len(self.nodes), 3))
-        for row, (joint, move) in zip(self._moved, self._moves, strict=True):
-            rates[:, row] = [joint.directions @ rate for rate in derivatives(move, t, joint, 3)]
-        return rates[0], rates[1]
+        return so3.cross(self._axis[:, None], g)
 
 
 def _pick(axes: Array, choice: Sequence[Sequence[int]]) -> Array:

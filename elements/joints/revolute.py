@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.joints.relative import Drive, RelativeJoint, axes_about
-from fem_mbs.errors import ModelError
+from fem_mbs.elements.joints.drives import Drive
+from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, axes_about
 from fem_mbs.model import Node, direction
 
 
@@ -26,14 +26,10 @@ class RevoluteJoint(RelativeJoint):
         ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.
     """
 
-    cosines: tuple[tuple[int, int], ...] = ((0, 2), (1, 2))
+    closes = (*TRANSLATIONS, "rotation x", "rotation y")
 
     def __init__(
         self, a: Node, b: Node, axis: ArrayLike, point: ArrayLike | None = None, drive: Drive | None = None
     ) -> None:
-        if drive is not None and not callable(drive):
-            raise ModelError(f"RevoluteJoint on {a}, {b}: drive must be a function of time, received {drive!r}")
-        super().__init__(a, b, point, axes_about(direction(axis, f"RevoluteJoint on {a}, {b}: axis")))
-        if drive is not None:
-            self.drive = drive
-            self.cosines = ((0, 2), (1, 2), (1, 0))
+        axes = axes_about(direction(axis, f"RevoluteJoint on {a}, {b}: axis"))
+        super().__init__(a, b, point, axes, drives={} if drive is None else {"rotation z": drive})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.joints.relative import Displacement, RelativeJoint
+from fem_mbs.elements.joints.drives import Displacement
+from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint
 from fem_mbs.model import Node
 
 
@@ -23,8 +24,11 @@ class SphericalJoint(RelativeJoint):
 
     Notes
     -----
-    The three multipliers are the force of the joint on node a along its axes, minus that on node b.
+    The three multipliers are the force of the joint on node a along its axes, minus that on node b. Its coordinates are
+    the components of the rotation vector of b against a along the axes of node a, for rotations below half a turn.
     """
+
+    closes = TRANSLATIONS
 
     def __init__(
         self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None

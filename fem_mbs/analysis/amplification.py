@@ -11,7 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.integrate import Parameters
-from fem_mbs.model import instance, shown
+from fem_mbs.model import instance, whole_number
 
 
 def amplification_matrix(parameters: Parameters) -> Array:
@@ -38,7 +38,7 @@ def power_norms(parameters: Parameters, count: int) -> Array:
     """
     T = amplification_matrix(parameters)
     powers = [np.eye(3)]
-    for _ in range(_whole(count, "power_norms")):
+    for _ in range(whole_number(count, "power_norms: count", 0)):
         powers.append(T @ powers[-1])
     norms: Array = np.linalg.norm(powers, 2, axis=(1, 2))
     return norms
@@ -57,7 +57,7 @@ def error_constants(parameters: Parameters, count: int) -> Array:
     new, old = _sides(parameters)
     local = np.array([0.0, 0.5 - parameters.shift - parameters.gamma, 0.0])
     errors = [np.array([0.0, parameters.C_q, 0.0])]
-    for _ in range(_whole(count, "error_constants")):
+    for _ in range(whole_number(count, "error_constants: count", 0)):
         errors.append(np.linalg.solve(new, old @ errors[-1] + local))
     return np.array(errors)[:, 0]
 
@@ -73,9 +73,3 @@ def _sides(parameters: Parameters) -> tuple[Array, Array]:
     new = np.array([[0.0, 0.0, -beta], [0.0, 1.0, -gamma], [1.0 - alpha_f, 0.0, 1.0 - alpha_m]])
     old = np.array([[0.0, 1.0, 0.5 - beta], [0.0, 1.0, 1.0 - gamma], [-alpha_f, 0.0, -alpha_m]])
     return new, old
-
-
-def _whole(count: int, label: str) -> int:
-    if not isinstance(count, int | np.integer) or count < 0:
-        raise ModelError(f"{label}: count must be a whole number of at least 0, received {shown(count)}")
-    return int(count)

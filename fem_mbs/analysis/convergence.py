@@ -161,7 +161,7 @@ def _largest(
     since, until = interval
     inside = (run.t >= since - margin) & (run.t <= until + margin)
     states = [reference(t) for t in run.t[inside]]
-    motions = [reference.system.motion(s.t, s.x, s.R, s.v, s.vdot) for s in states]
+    motions = [reference.system.motion(s) for s in states]
     v = np.array([run.system.kinematics.from_body(motion.R, motion.V) for motion in motions])
     x, R, multipliers = (np.array([getattr(s, name) for s in states]) for name in ("x", "R", "multipliers"))
     errors = (

@@ -1,18 +1,25 @@
-"""Time integration: one file a method, and the run."""
+"""Time integration: one file a family of methods, and the run."""
 
+from fem_mbs.integrate.checkpoint import Checkpoint
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
+from fem_mbs.integrate.lie_euler import LieEuler
+from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
-from fem_mbs.integrate.simulate import simulate
-from fem_mbs.integrate.step import start, step
+from fem_mbs.integrate.runge_kutta import RungeKuttaMuntheKaas
+from fem_mbs.integrate.simulate import simulate, start
 from fem_mbs.integrate.variable_step import VariableStep
 
 __all__ = [
+    "Checkpoint",
     "GeneralizedAlpha",
+    "LieEuler",
+    "Method",
     "Parameters",
+    "RungeKuttaMuntheKaas",
+    "Step",
     "UpdatedLagrangian",
     "VariableStep",
     "chung_hulbert",
     "simulate",
     "start",
-    "step",
 ]

@@ -2,12 +2,12 @@
 
 A method takes Newmark's formulas for an increment ``D`` of the configuration and its rates. For the Lie group method
 these rates are the velocities themselves; the updated Lagrangian method gets velocities from the chart (Bruels,
-Cardona, Arnold 2012, sections 4 and 6).
+Cardona, Arnold 2012, sections 4 and 6). Own unknowns are coordinates as they are, and no business of a chart.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,31 +17,23 @@ from fem_mbs.lie.parametrization import PARAMETRIZATIONS, Parametrization, Tange
 from fem_mbs.system import Kinematics
 
 
-class Derivatives(NamedTuple):
-    """Of increments, velocities and their derivatives against the configuration, in body components ``(n, 6, 6)``."""
-
-    T: Array
-    dv: Array
-    dvdot: Array
-
-
 class Chart(Protocol):
-    """What a step needs to know of its coordinates."""
+    """What a step needs to know of its coordinates ``D`` (n, 6) and their first and second rates ``(2, n, 6)``."""
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """Configuration at the coordinates ``D`` (n, 6)."""
+        """Configuration at the coordinates ``D``."""
         ...
 
-    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
-        """Velocities and their derivatives from coordinates and their rates."""
+    def lift(self, D: Array, rates: Array) -> Array:
+        """Velocities and their derivatives ``(2, n, 6)``."""
         ...
 
-    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
-        """Derivatives where ``dD`` and ``ddD`` change by ``gamma`` and ``beta`` times what ``D`` does."""
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """``dD/d(increment)`` (n, 6, 6), and those of :meth:`lift` (2, n, 6, 6), where rates follow by ``factors``."""
         ...
 
-    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
-        """Derivatives of :meth:`lift` along rates ``gamma`` and ``beta`` times an increment, at constant ``D``."""
+    def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
+        """Derivatives (2, n, 6, 6) of :meth:`lift` along rates that are ``factors`` times an increment of ``D``."""
         ...
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
@@ -60,19 +52,17 @@ class GroupChart:
         self.kinematics = kinematics
         self.retract = kinematics.retract
 
-    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
-        """The rates themselves."""
-        return dD, ddD
+    def lift(self, D: Array, rates: Array) -> Array:
+        return rates
 
-    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
-        """``T^-1(D)`` times the factors."""
-        T = self.kinematics.inverse_tangent(D)
-        return Derivatives(T, gamma * T, beta * T)
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """``T^-1(D)``, and the factors times that."""
+        T_inv = self.kinematics.inverse_tangent(D)
+        return T_inv, factors[:, None, None, None] * T_inv
 
-    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
+    def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The factors themselves."""
-        unit = np.tile(np.eye(6), (len(D), 1, 1))
-        return gamma * unit, beta * unit
+        return factors[:, None, None, None] * np.broadcast_to(np.eye(6), (len(D), 6, 6))
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """The second derivative of the velocity."""
@@ -80,7 +70,7 @@ class GroupChart:
 
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
         """Arnold, Cardona, Bruels (2015), eq. 141."""
-        error: Array = C_q * vddot + np.matvec(self.kinematics.bracket(v), vdot) / 12.0
+        error: Array = C_q * vddot + self.kinematics.bracket_product(v, vdot) / 12.0
         return error
 
 
@@ -93,29 +83,29 @@ class LocalChart:
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """``q mu(D)``, eq. 80."""
         x1, R1 = np.empty_like(x), np.empty_like(R)
-        for part, rows in self.kinematics.parts:
+        for group, rows in self.kinematics.parts:
             S, y = local_exp(self.parametrization, D[rows])
-            if part.coupled:
+            if group.coupled:
                 R1[rows], x1[rows] = se3.compose(R[rows], x[rows], S, y)
             else:
                 R1[rows], x1[rows] = R[rows] @ S, x[rows] + D[rows, :3]
         return x1, R1
 
-    def lift(self, D: Array, dD: Array, ddD: Array) -> tuple[Array, Array]:
+    def lift(self, D: Array, rates: Array) -> Array:
         """``T D'`` and ``T D'' + T' D'``, eqs. 74-76."""
-        own = self._tangents(D, dD, ddD)
-        return np.matvec(own.T, dD), np.matvec(own.T, ddD) + np.matvec(own.rate, dD)
+        own = self._tangents(D, *rates)
+        return np.stack([np.matvec(own.T, rates[0]), np.matvec(own.T, rates[1]) + np.matvec(own.rate, rates[0])])
 
-    def derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> Derivatives:
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """Of :meth:`lift`, with the whole product rule."""
-        own = self._tangents(D, dD, ddD)
-        T = np.linalg.inv(own.T).astype(float, copy=False)
-        dv, dvdot = _along_rates(own, gamma, beta)
-        return Derivatives(T, (dv + own.by_position) @ T, (dvdot + own.rate_by_position) @ T)
+        own = self._tangents(D, *rates)
+        T_inv = np.linalg.inv(own.T).astype(float, copy=False)
+        by_position = np.stack([own.by_position, own.rate_by_position])
+        return T_inv, (_along_rates(own, factors) + by_position) @ T_inv
 
-    def rate_derivatives(self, D: Array, dD: Array, ddD: Array, gamma: float, beta: float) -> tuple[Array, Array]:
+    def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
-        return _along_rates(self._tangents(D, dD, ddD), gamma, beta)
+        return _along_rates(self._tangents(D, *rates), factors)
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""
@@ -129,18 +119,19 @@ class LocalChart:
 
     def _tangents(self, D: Array, dD: Array, ddD: Array) -> Tangents:
         merged = Tangents(*np.zeros((4, *D.shape, 6)))
-        for part, rows in self.kinematics.parts:
-            free = slice(0 if part.coupled else 3, 6)
+        for group, rows in self.kinematics.parts:
+            free = slice(0 if group.coupled else 3, 6)
             own = tangents(self.parametrization, D[rows, free], dD[rows, free], ddD[rows, free])
             for whole, block in zip(merged, own, strict=True):
                 whole[rows, free, free] = block
-            if not part.coupled:
+            if not group.coupled:
                 merged.T[rows, :3, :3] = np.eye(3)
         return merged
 
 
-def _along_rates(own: Tangents, gamma: float, beta: float) -> tuple[Array, Array]:
-    return gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)
+def _along_rates(own: Tangents, factors: Array) -> Array:
+    gamma, beta = factors
+    return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
 
 
 CHARTS: dict[str, Parametrization | None] = {"group": None, **PARAMETRIZATIONS}

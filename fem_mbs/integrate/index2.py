@@ -9,59 +9,59 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
+from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.solve import Report
-from fem_mbs.system import State, System
+from fem_mbs.integrate.newmark import Newmark
+from fem_mbs.model import Follow
+from fem_mbs.solve import from_body
+from fem_mbs.system import State, System, constraints, flat, tangent
 
 
 class Index2Problem(Index3Problem):
     """The equations of one step in the increment, the multipliers and ``h eta``."""
 
-    def __init__(self, system: System, state: State, h: float, method: GeneralizedAlpha) -> None:
-        super().__init__(system, state, h, method)
-        motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
-        self.start = system.evaluate(motion, state.multipliers, system.prescribe(state.t))
+    def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
+        super().__init__(system, state, h, formulas, chart, matrix)
+        self.positions = np.flatnonzero(~system.velocity_level)
+        self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
 
-    def guess(self, before: Report[Trial] | None = None) -> Unknown:
+    def guess(self, D: Array, multipliers: Array) -> Unknown:
         """That of index 3, and ``eta = 0``."""
-        return (*super().guess(before), np.zeros(self.system.m))
+        return D, multipliers, np.zeros(len(self.positions))
 
     def newmark_increment(self, unknown: Unknown) -> Array:
         """``D + h B^T(q_n) eta``."""
-        push = self.system.gradient_transpose_product(self.start, unknown[2])
-        return unknown[0] + self.system.kinematics.from_body(self.state.R, push)
+        eta = np.zeros(self.system.m)
+        eta[self.positions] = unknown[2]
+        push = constraints.gradient_transpose_product(self.system, self.start, eta)
+        return unknown[0] + from_body(self.system, self.state.R, push)
 
     def evaluate(self, unknown: Unknown) -> Trial:
         """Those of index 3, and the constraint on velocities."""
         trial = super().evaluate(unknown)
-        return trial._replace(hidden=self.h * self.system.constraint_rate(trial.evaluation, trial.motion))
+        velocity = constraints.velocity_residual(self.system, trial.evaluation)
+        return trial._replace(hidden=self.h * velocity[self.positions])
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
         force, constraint = super().size(trial)
-        hidden = np.abs(trial.hidden * self.system.constraint_weight).max(initial=0.0)
+        hidden = np.abs(trial.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
         return force, max(constraint, float(hidden))
 
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """The matrix of eq. 62 in the unknowns ``(delta q, h^2 delta lambda, h delta eta)``."""
-        system, motion, evaluation = self.system, trial.motion, trial.evaluation
-        kinematics, h = system.kinematics, self.h
-        index3, T = self.entries(unknown, trial)
-        dV = kinematics.derivatives(motion.V, motion.A, *self._derivatives(unknown, trial)[1:])[0]
+        system, evaluation, kinematics = self.system, trial.evaluation, self.system.kinematics
+        index3, T_inv = self.entries(unknown, trial)
+        dV, _ = self.follow(trial, self._derivatives(unknown, trial)[1])
         # against the Newmark increment alone
-        moved = self.chart.rate_derivatives(unknown[0], *trial.rates, self.gamma, self.beta)
-        none = np.zeros_like(T)
-        with_rates, without = (kinematics.derivatives(motion.V, motion.A, *d) for d in (moved, (none, none)))
-        dV_w, dA_w = (own - held for own, held in zip(with_rates, without, strict=True))
-        W = system.entries(evaluation, dV_w, dA_w, h * h) - system.entries(evaluation, none, none, h * h)
-        turn = kinematics.body_transfer(self.state.R, motion.R)
-        push = system.gradients_times(self.start.gradients, turn.mT)
-        rates, velocities = system.rate_gradients(evaluation, motion), system.gradients_times(evaluation.gradients, dV)
-        G = [h * (a + b) for a, b in zip(rates, velocities, strict=True)]
-        H = [h * part for part in system.gradients_times(evaluation.gradients, dV_w)]
-        return Linearization(system.stabilized.factor(index3, W, *map(_flat, (push, G, H))), T)
-
-
-def _flat(gradients: list[Array]) -> Array:
-    return np.concatenate([np.empty(0), *(part.ravel() for part in gradients)])
+        rates = self._of_nodes(trial.rates)
+        moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
+        with_rates = kinematics.derivatives(trial.body, moved) - kinematics.derivatives(trial.body, 0.0 * moved)
+        own = self.formulas.rates[:, 6 * system.n :]
+        dV_w, dA_w = Follow(with_rates[0], own[0]), Follow(with_rates[1], own[1])
+        W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
+        turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
+        push = constraints.gradients_after(system, self.start.gradients, Follow(turn.mT, np.ones(system.k)))
+        G = self.velocity_gradients(trial, dV)
+        H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
+        return Linearization(system.stabilized.factor(index3, W, *map(flat, (push, G, H))), T_inv)

@@ -5,40 +5,59 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha
-from fem_mbs.integrate.index3 import Index3Problem, Trial
-from fem_mbs.solve import Report
-from fem_mbs.system import State, System
+from fem_mbs.integrate.chart import Chart
+from fem_mbs.integrate.parameters import Parameters
+from fem_mbs.solve import from_body, to_body
+from fem_mbs.system import Factors, State, System, constraints
+from fem_mbs.system.mass import mass_product
 
 
-def defect(system: System, older: State, state: State, method: GeneralizedAlpha, report: Report[Trial]) -> Array:
-    """Defect ``h^3 (C_q vddot + ...)`` (n, 6) of the increment in the step that led to a state.
+def lead(system: System, state: State) -> Array:
+    """Highest time derivatives ``(N,)``: accelerations of nodes and coordinates, rates of states."""
+    if not system.k:
+        return state.vdot.ravel()
+    return np.append(state.vdot, np.where(system.order == 1, state.udot, state.uddot))
 
-    Arnold, Cardona, Bruels (2015), Lemma 4.2. The second derivative of the velocity comes from the state and an
-    ``older`` one; two steps lie between them where there are as many, because numerical damping makes the highest
-    frequencies alternate from step to step.
+
+def rate(state: State) -> Array:
+    """Velocities of nodes and rates of own unknowns, ``(N,)``."""
+    return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
+
+
+def defect(
+    system: System, chart: Chart, parameters: Parameters, h: float, state: State, slope: Array, curvature: Array
+) -> Array:
+    """Defect ``h^3 (C_q vddot + ...)`` (N,) of the increment in the step of ``h`` that led to a state.
+
+    Arnold, Cardona, Bruels (2015), Lemma 4.2. ``slope`` (N,) is the derivative of :func:`lead`, over two steps where
+    there are as many, because numerical damping makes the highest frequencies alternate from step to step;
+    ``curvature`` (k,) is the second one, which states need.
     """
-    problem: Index3Problem = report.problem
-    vddot = (state.vdot - older.vdot) / (state.t - older.t)
-    leading = problem.chart.local_error(method.coefficients.C_q, state.v, state.vdot, vddot)
-    return np.where(system.free, problem.h**3 * leading, 0.0)
+    nodes = chart.local_error(parameters.C_q, state.v, state.vdot, system.nodes_of(slope))
+    if not system.k:
+        return h**3 * nodes.ravel()
+    own = np.where(system.order == 2, parameters.C_q * system.own_of(slope), 0.0)
+    own += np.where(system.order == 1, parameters.first_order.C_z * curvature, 0.0)
+    return h**3 * np.append(nodes, own)
 
 
-def local_error(system: System, state: State, defect: Array, method: GeneralizedAlpha, report: Report[Trial]) -> Array:
-    """Error ``(n, 6)`` of the configuration that the equations of the step make of a defect.
+def response(
+    system: System, parameters: Parameters, state: State, defect: Array, factors: Factors, stabilized: bool
+) -> Array:
+    """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
 
     The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
-    and what stiffness holds back drops out.
+    and what stiffness holds back drops out. States are left out.
     """
-    parameters, kinematics = method.coefficients, system.kinematics
-    problem: Index3Problem = report.problem
-    trial = report.value
-    linearization = report.linearization or problem.linearize(report.unknown, trial)
-    body, _ = kinematics.motion(state.R, defect, np.zeros_like(defect))
+    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    body = to_body(system, state.R, defect)
+    if system.k:
+        system.own_of(body)[system.order < 2] = 0.0
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
-    force = inertia * system.free_part(system.inertia_force(trial.motion, problem.prescribed, body))
+    force = inertia * mass_product(system, evaluation, body)[system.free_rows]
     right = [force, np.zeros(system.m)]
-    if method.formulation == "index2":
-        right.append(parameters.gamma / parameters.beta * system.gradient_product(trial.evaluation, body))
-    error, _ = system.increments(linearization.solve(np.concatenate(right))[: system.size])
-    return kinematics.from_body(state.R, error)
+    if stabilized:
+        rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
+        right.append(parameters.gamma / parameters.beta * rates)
+    error = factors.solve(np.concatenate(right))[: system.n_free]
+    return from_body(system, state.R, system.spread(error))

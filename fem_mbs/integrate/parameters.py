@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Parameters(NamedTuple):
-    """Coefficients of the method."""
+    """Coefficients for equations of second order."""
 
     alpha_m: float
     alpha_f: float
@@ -22,6 +22,33 @@ class Parameters(NamedTuple):
     def C_q(self) -> float:  # noqa: N802
         """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, Lemma 4.2)."""
         return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
+
+    @property
+    def first_order(self) -> FirstOrder:
+        """Coefficients for equations of first order with the same damping of the fastest."""
+        return FirstOrder(2.0 * self.alpha_f - 0.5, self.alpha_f, 1.0 - self.alpha_f)
+
+
+class FirstOrder(NamedTuple):
+    """Coefficients for equations of first order ``z' = f``.
+
+    Jansen, Whiting, Hulbert, *A generalized-alpha method for integrating the filtered Navier-Stokes equations with a
+    stabilized finite element method*, CMAME 190 (2000), written as in Bruels, Golinval, *The generalized-alpha method
+    in mechatronic applications*, ZAMM 86 (2006): ``z_n+1 = z_n + h (1 - gamma) w_n + h gamma w_n+1`` and
+    ``(1 - alpha_m) w_n+1 + alpha_m w_n = (1 - alpha_f) z'_n+1 + alpha_f z'_n``.
+    """
+
+    alpha_m: float
+    alpha_f: float
+    gamma: float
+
+    @property
+    def C_z(self) -> float:  # noqa: N802
+        """Constant of the local error ``C_z h^3 z'''``."""
+        shift = self.alpha_m - self.alpha_f
+        # w_n = z'(t_n + shift h) + kappa h^2 z''' by the recursion, then the quadrature of w
+        kappa = shift * (self.alpha_m - 0.5 - 0.5 * shift)
+        return 1.0 / 6.0 - 0.5 * ((1.0 - self.gamma) * shift**2 + self.gamma * (1.0 + shift) ** 2) - kappa
 
 
 def chung_hulbert(rho_inf: float) -> Parameters:

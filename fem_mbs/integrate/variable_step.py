@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-import numpy as np
-
-from fem_mbs.errors import LawError, ModelError
-from fem_mbs.integrate.march import LOG, Accepted, March
+from fem_mbs.errors import ModelError
+from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.step_control import Plan
 from fem_mbs.model import number
-from fem_mbs.solve import FAILURES
 
-SHARE = 0.01
-"""Allowed defect of a step over ``tolerance^(3/2)``."""
-ORDER = 3
-"""The defect grows with this power of the step."""
 AIM, SAFETY = 0.7, 0.9
-"""The defect that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
+"""The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
 DEADBAND = 1.2
 """The step stays for smaller factors: every change costs an evaluation and disturbs stiff parts a little."""
 SHRINK, GROW = 0.2, 2.0
 AFTER_FAILURE = 0.25
 TINY = 1e-6
+REST = 1e-9
+"""A rest of this share of the run is rounding."""
+
+
+class Pace(NamedTuple):
+    """Where a run with variable steps stands."""
+
+    span: float
+    """Length of the run in s."""
+    allowed: float
+    """Largest local error of a step."""
+    power: int
+    """Local errors grow with this power of the step."""
+    smallest: float
+    largest: float
+    h: float
+    """Length of the next step."""
+    last: float
+    """Length of the last accepted step, 0 before the first."""
+    before: float
+    """Its error over the allowed one."""
+    excess: int
+    """How many steps of the smallest length had too large an error."""
 
 
 @dataclass(frozen=True)
 class VariableStep:
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
-    The defect that Newmark's formulas leave in a step is kept below ``0.01 tolerance^(3/2)``. As it grows with the
-    third power of the step and errors with the second, errors of the result are proportional to the tolerance; the
-    factor depends on the model and on the length of the run.
+    The local error of a step, as its method estimates it, is kept below
+    ``method.error_share tolerance^(error_order/order)``: for the generalised-alpha method the defect that Newmark's
+    formulas leave below ``0.01 tolerance^(3/2)``. As it grows with the third power of the step and errors with the
+    second, errors of the result are proportional to the tolerance; the factor depends on the model and on the length of
+    the run.
 
     Parameters
     ----------
@@ -42,8 +61,10 @@ class VariableStep:
     largest : float, optional
         No step is longer, in s; a hundredth of the run by default. Loads that last shorter can be missed.
     smallest : float, optional
-        Steps of this length in s are accepted whatever their defect; ``1e-7`` of the run by default.
+        Steps of this length in s are accepted whatever their error; ``1e-7`` of the run by default.
     """
+
+    Memory: ClassVar[type] = Pace
 
     tolerance: float = 1e-2
     first: float | None = None
@@ -55,10 +76,14 @@ class VariableStep:
             if name == "tolerance" or getattr(self, name) is not None:
                 number(getattr(self, name), f"VariableStep: {name}", positive=True)
 
-    @property
-    def allowed(self) -> float:
-        """Largest defect of a step."""
-        return float(SHARE * self.tolerance**1.5)
+    def allowed(self, method: Method) -> float:
+        """Largest local error of a step, as a method measures it."""
+        if method.error_order is None:
+            raise ModelError(
+                f"VariableStep: {type(method).__name__} does not estimate its local error, so that steps cannot follow "
+                "a tolerance; give a fixed step in s, or a method that does, such as GeneralizedAlpha"
+            )
+        return float(method.error_share * self.tolerance ** (method.error_order / method.order))
 
     def limits(self, time: float) -> tuple[float, float, float]:
         """Smallest, first and largest step of a run that takes a time."""
@@ -72,49 +97,55 @@ class VariableStep:
             )
         return smallest, first, largest
 
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
+        """At the start of a run, and the first step."""
+        allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
+        return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0), first
 
-def variable_steps(march: March, t_end: float, control: VariableStep) -> Iterator[Accepted]:
-    """Step to the end of the run; a step with too large a defect, or without a solution, is repeated."""
-    time = t_end - march.state.t
-    smallest, h, largest = control.limits(time)
-    weight = march.system.increment_weight
-    # what Newton's method leaves after a correction of the allowed size is far smaller
-    newton = march.method.newton
-    newton = replace(newton, correction_tolerance=max(newton.correction_tolerance, control.allowed))
-    march.method = replace(march.method, newton=newton)
-    before, excess = 1.0, 0
-    while (rest := t_end - march.state.t) > 1e-9 * time:
-        own = _cut(h, rest)
-        shortest = own <= 1.001 * smallest
-        try:
-            state, report = march.attempt(own)
-        except FAILURES as failure:
-            if shortest or isinstance(failure, LawError):
-                tried = f"; the step was shortened to {own:.3g} s" if shortest else ""
-                raise march.give_up(own, failure, tried) from failure.__cause__
-            h = max(AFTER_FAILURE * own, smallest)
-            continue
-        error = max(float(np.abs(march.defect(state, report) * weight).max()) / control.allowed, TINY)
+    def plan(self, memory: Pace, t: float, t_end: float) -> Plan | None:
+        """The next step within the rest of the run, without a tiny one at the end."""
+        rest = t_end - t
+        if rest <= REST * memory.span:
+            return None
+        if rest <= 1.0001 * memory.h:
+            return Plan(rest, t_end)
+        return Plan(min(memory.h, 0.5 * rest), None)
+
+    def failed(self, memory: Pace, plan: Plan) -> Pace | None:
+        """Shorten the step."""
+        if self._shortest(memory, plan.h):
+            return None
+        return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
+
+    def judge(self, memory: Pace, plan: Plan, error: float | None) -> tuple[bool, Pace]:
+        """Accept a step whose error is allowed, and choose the length of the next.
+
+        That is the digital filter H211b with b = 4 of Soederlind (2003): smooth sequences of steps.
+        """
+        h, power = plan.h, memory.power
+        assert error is not None  # methods without an estimate were refused
+        error = max(error / memory.allowed, TINY)
+        shortest = self._shortest(memory, h)
         if error > 1.0 and not shortest:
-            march.rejected += 1
-            h = max(own * max(SAFETY * error ** (-1.0 / ORDER), SHRINK), smallest)
-            continue
-        excess += error > 1.0
-        ratio = own / march.h if march.steps else 1.0
-        if own == rest:
-            state.t = t_end
-        yield march.accept(state, report)
-        # the digital filter H211b with b = 4 of Soederlind (2003): smooth sequences of steps
-        factor = (AIM**2 / (error * before)) ** (0.25 / ORDER) * ratio**-0.25
-        before = error
+            shorter = h * max(SAFETY * error ** (-1.0 / power), SHRINK)
+            return False, memory._replace(h=max(shorter, memory.smallest))
+        ratio = h / memory.last if memory.last else 1.0
+        factor = (AIM**2 / (error * memory.before)) ** (0.25 / power) * ratio**-0.25
+        following = memory.h
         if not 1.0 / DEADBAND < factor < DEADBAND:
-            h = min(max(own * min(max(factor, SHRINK), GROW), smallest), largest)
-    if excess:
-        LOG.warning("%d steps of the smallest length, %g s, have errors above the tolerance", excess, smallest)
+            following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
+        excess = memory.excess + (error > 1.0)
+        return True, memory._replace(h=following, last=h, before=error, excess=excess)
 
+    def tried(self, memory: Pace, h: float) -> str:
+        """How a step was tried that failed for good."""
+        return f"; the step was shortened to {h:.3g} s" if self._shortest(memory, h) else ""
 
-def _cut(h: float, rest: float) -> float:
-    """The step within the rest of the run, without a tiny one at the end."""
-    if rest <= 1.0001 * h:
-        return rest
-    return min(h, 0.5 * rest)
+    def warning(self, memory: Pace) -> str:
+        """Steps that were accepted whatever their error."""
+        if not memory.excess:
+            return ""
+        return f"{memory.excess} steps of the smallest length, {memory.smallest:g} s, have errors above the tolerance"
+
+    def _shortest(self, memory: Pace, h: float) -> bool:
+        return h <= 1.001 * memory.smallest

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.io.scene import Scene
 from fem_mbs.io.vtu import write_vtu
+from fem_mbs.model import whole_number
 
 if TYPE_CHECKING:
     from fem_mbs.result import Solution
@@ -62,8 +61,8 @@ def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, e
     ``reaction_force``, ``reaction_moment``
         What a joint puts on its node b, at the joint.
     """
-    _check_whole(stations, 2, "stations", "points along each beam element, both ends included")
-    _check_whole(every, 1, "every", "how many steps from one frame to the next")
+    whole_number(stations, "to_paraview: stations (points along each beam element, both ends included)", 2)
+    whole_number(every, "to_paraview: every (how many steps from one frame to the next)")
     begun = time.perf_counter()
     last = len(solution.t) - 1
     steps = [*range(0, last, every), last]
@@ -87,13 +86,6 @@ def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, e
     size = sum(file.stat().st_size for file in files) / 1e6
     LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", collection, len(files), size, time.perf_counter() - begun)
     return collection
-
-
-def _check_whole(value: object, least: int, name: str, meaning: str) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ModelError(
-            f"to_paraview: {name} ({meaning}) must be a whole number of at least {least}, received {value!r}"
-        )
 
 
 def _places(path: str | Path) -> tuple[Path, Path]:

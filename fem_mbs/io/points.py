@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.io.part import Cells, Kind
-from fem_mbs.model import Constraint, ConstraintBatch, Motion
+from fem_mbs.model import Cells, Constraint, ConstraintBatch, Kind, Motion
 from fem_mbs.result.reactions import reactions
 
 
-class NodePart:
+class NodePicture:
     """The nodes of some ``rows`` (n,), and of which ``kind`` (n,) each is: node or body."""
 
     def __init__(self, rows: IntArray, kind: IntArray) -> None:
@@ -23,7 +22,7 @@ class NodePart:
         return _attached(motion, self.rows, np.zeros((len(R), 3)), R)
 
 
-class JointPart:
+class JointPicture:
     """The joints of one batch at their points on node b, numbered from ``first``; ``rows`` their multipliers."""
 
     def __init__(self, batch: ConstraintBatch, rows: slice, first: int) -> None:

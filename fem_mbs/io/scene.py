@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.io.beams import BeamPart, Drawable
-from fem_mbs.io.part import Kind, Part
-from fem_mbs.io.points import JointPart, NodePart
-from fem_mbs.model import Motion
-from fem_mbs.system import System
+from fem_mbs.io.points import JointPicture, NodePicture
+from fem_mbs.model import Cells, Kind, Motion, Picture
+from fem_mbs.system import State, System
 
 
 class Scene:
@@ -23,28 +20,35 @@ class Scene:
     cells : list of (str, (n, p))
         Blocks of cells of one type; the same in every frame.
     cell_data : dict of lists
-        Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.io.part.Kind`), ``beam_id``, ``element_id``
+        Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.model.picture.Kind`), ``beam_id``, ``element_id``
         (within its beam), ``node_id`` and ``joint_id``, counted from 0; -1 where a cell has none.
     legend : list of str
-        Which beams and joints the numbers stand for.
+        Which elements and joints the numbers stand for.
     """
 
     def __init__(self, system: System, stations: int) -> None:
-        beams = [element for element in system.elements if isinstance(element, Drawable)]
+        made = ((element, element.picture(system.number, stations)) for element in system.elements)
+        drawn = [(element, picture) for element, picture in made if picture is not None]
         joints = [joint for batch in system.constraint_batches for joint in batch.owners]
-        self.legend = [f"beam_id {k}: {beam}" for k, beam in enumerate(beams)]
+        self.legend = [f"beam_id {k}: {element}" for k, (element, _) in enumerate(drawn)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
-        self._parts: list[Part] = [*_beam_parts(system, beams, stations), _node_part(system), *_joint_parts(system)]
-        still = np.zeros((system.n, 6))
-        drawn = self._draw(system.motion(0.0, system.x0, system.R0, still, still), np.zeros(system.m))
-        self._initial = np.concatenate([fields["points"] for fields in drawn])
-        self._names = list(dict.fromkeys(name for fields in drawn for name in fields if name != "points"))
-        self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in drawn)])
+        self._parts: list[Picture] = [*(own for _, own in drawn), _node_picture(system), *_joint_pictures(system)]
+        self._elements = len(drawn)
+        still, none = np.zeros((system.n, 6)), np.zeros(system.k)
+        built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
+        first = self._draw(system.motion(built), built.multipliers)
+        self._initial = np.concatenate([fields["points"] for fields in first])
+        self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))
+        self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in first)])
         self._collect_cells()
 
     def _collect_cells(self) -> None:
         parts = zip(self._parts, self._bounds[:-1], strict=True)
-        blocks = [(cells, first) for part, first in parts for cells in part.cells]
+        blocks = [
+            (cells if k >= self._elements else _numbered(cells, k), first)
+            for k, (part, first) in enumerate(parts)
+            for cells in part.cells
+        ]
         self.cells = [(cells.type, (cells.points + first).astype(np.int32)) for cells, first in blocks]
         names = dict.fromkeys(name for cells, _ in blocks for name in cells.numbers)
         self.cell_data = {
@@ -67,27 +71,27 @@ class Scene:
         return [part.draw(motion, multipliers) for part in self._parts]
 
 
-def _beam_parts(system: System, beams: Sequence[Drawable], stations: int) -> list[Part]:
-    rows = [np.array([system.row(node) for node in beam.nodes]) for beam in beams]
-    return [BeamPart(beam, k, rows[k], system.x0, system.R0, stations) for k, beam in enumerate(beams)]
+def _numbered(cells: Cells, number: int) -> Cells:
+    """Cells with the number of the element that they belong to."""
+    return cells._replace(numbers={**cells.numbers, "beam_id": np.full(len(cells.points), number)})
 
 
-def _node_part(system: System) -> Part:
+def _node_picture(system: System) -> Picture:
     """The nodes that something holds on to; nodes with a mass of their own are bodies."""
     nodes = [batch.nodes for batch in system.batches] + [batch.nodes for batch in system.constraint_batches]
     rows = np.unique(np.concatenate([rows.ravel() for rows in nodes]))
     kind = np.full(system.n, Kind.NODE)
     for element in system.elements:
         if len(element.nodes) == 1 and hasattr(element, "mass"):
-            kind[system.row(element.nodes[0])] = Kind.BODY
-    return NodePart(rows, kind[rows])
+            kind[system.number(element.nodes[0])] = Kind.BODY
+    return NodePicture(rows, kind[rows])
 
 
-def _joint_parts(system: System) -> list[Part]:
-    parts: list[Part] = []
+def _joint_pictures(system: System) -> list[Picture]:
+    pictures: list[Picture] = []
     first = 0
     for batch in system.constraint_batches:
         start, stop = (system.constraint_rows(batch.owners[end]).rows for end in (0, -1))
-        parts.append(JointPart(batch, slice(start.start, stop.stop), first))
+        pictures.append(JointPicture(batch, slice(start.start, stop.stop), first))
         first += len(batch.owners)
-    return parts
+    return pictures

@@ -1,7 +1,7 @@
 """Scalar functions of the rotation angle: the only place that treats small angles.
 
 Every function here has a removable singularity at zero angle. Below ``SWITCH`` it is summed from its Taylor series in
-the squared angle, above it comes from its closed form, which has stopped to cancel by then. A family evaluates several
+the squared angle, above it comes from its closed form, which no longer cancels there. A family evaluates several
 functions that are needed together at the cost of one.
 """
 
@@ -64,11 +64,6 @@ def _family(closed: Callable[[Array], Array], *series: list[Fraction]) -> Family
     return Family(np.array([[float(c) for c in s[:TERMS]] for s in series]), closed)
 
 
-def _closed_exponential(phi: Array) -> Array:
-    half = 0.5 * phi
-    return np.stack([np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2])
-
-
 def _closed_tangent(phi: Array) -> Array:
     half, squared = 0.5 * phi, phi**2
     a, b = np.sin(phi) / phi, 0.5 * (np.sin(half) / half) ** 2
@@ -105,15 +100,12 @@ def _closed_midpoint(phi: Array) -> Array:
     return np.stack([j0, j1, d0, d1, dd0, dd1])
 
 
-_A, _B, _C = _alternating(1), _alternating(2), _alternating(3)
+_B, _C = _alternating(2), _alternating(3)
 _E = _bernoulli_series()
 _E1 = _derivative(_E)
 _E2 = _derivative(_E1)
 _J0 = _alternating(1, scale=2)
 _J1 = [-c for c in _J0[1:]]
-
-EXPONENTIAL = _family(_closed_exponential, _A, _B)
-"""``a = sin(phi)/phi``, ``b = (1 - cos(phi))/phi^2``."""
 
 TANGENT = _family(_closed_tangent, _B, _C, _derivative(_B), _derivative(_C))
 """``b``, ``c = (phi - sin(phi))/phi^3`` and their derivatives ``b1 = b'/phi``, ``c1 = c'/phi``."""

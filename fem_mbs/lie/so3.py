@@ -7,7 +7,7 @@ A rotation matrix maps body components to world components. Conventions and coef
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.lie.coefficients import EXPONENTIAL, INVERSE_TANGENT, TANGENT
+from fem_mbs.lie.coefficients import INVERSE_TANGENT, TANGENT
 
 IDENTITY = np.eye(3)
 _SKEW = np.zeros((3, 3, 3))
@@ -15,7 +15,7 @@ _SKEW[0, 1, 2] = _SKEW[1, 2, 0] = _SKEW[2, 0, 1] = -1.0
 _SKEW[0, 2, 1] = _SKEW[1, 0, 2] = _SKEW[2, 1, 0] = 1.0
 _SKEW_FLAT = _SKEW.reshape(3, 9)
 
-# 4 q q^T of the unit quaternion q = (w, x, y, z) is linear in the rotation matrix: 4 q q^T = R . _QUATERNION + I.
+# of the unit quaternion q = (w, x, y, z): 4 q q^T = R . _QUATERNION + I, and R = _QUATERNION . q q^T
 _QUATERNION = np.zeros((3, 3, 4, 4))
 for _i in range(3):
     _QUATERNION[_i, _i, 0, 0] = 1.0
@@ -29,6 +29,7 @@ for _i in range(3):
 _QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
 _QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
 _ONE_FLAT = np.eye(4).reshape(16)
+_ROTATION_FLAT = np.ascontiguousarray(_QUATERNION_FLAT.T)
 _SMALLEST = 1e-300
 
 
@@ -50,10 +51,15 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def exp(w: Array) -> Array:
-    """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad (Rodrigues)."""
-    a, b = EXPONENTIAL(np.vecdot(w, w))
-    W = skew(w)
-    result: Array = IDENTITY + a * W + b * (W @ W)
+    """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad, by their quaternions.
+
+    Half angles need no care at zero (Bruels, Cardona, Arnold 2012, eq. 25, is the same in whole angles).
+    """
+    half = 0.5 * np.sqrt(np.maximum(np.vecdot(w, w), _SMALLEST))
+    q = np.empty((*w.shape[:-1], 4))
+    q[..., 0] = np.cos(half)
+    q[..., 1:] = (np.sin(half) / (half + half))[..., None] * w
+    result: Array = (q[..., :, None] * q[..., None, :]).reshape(-1, 16).dot(_ROTATION_FLAT).reshape(*w.shape, 3)
     return result
 
 

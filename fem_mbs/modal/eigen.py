@@ -10,13 +10,14 @@ Unknowns and equations should be comparable numbers, that is, without units.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eig, eigh
-from scipy.sparse import block_array, csc_array
+from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh, splu
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ConvergenceError, SingularSystemError
 
 DENSE_SIZE = 100
@@ -29,18 +30,43 @@ COUPLED = 1e-6
 """Unsymmetric and velocity terms below this share of the highest frequency (squared) do not couple modes."""
 SMALL_SHIFT, WITHIN = 1e-11, 0.1
 """The least shift, against the highest square of all frequencies, and the usual one, against the highest wanted."""
+MASSLESS = 1e-10
+"""A mode of states alone has less mass than this share of the largest; it is scaled to the length 1 instead."""
 SPARE, ITERATIONS = 8, 3
 """Vectors beyond those wanted, and inverse iterations, that estimate what is wanted."""
 
-Solve = Callable[[Array], Array]
+Solve = Callable[..., Array]
 
 
-def eigenmodes(M: csc_array, C: csc_array, K: csc_array, B: csc_array, count: int) -> tuple[Array, Array]:
+class Pencil(NamedTuple):
+    """The linear equations of free components, in comparable numbers."""
+
+    M: csc_array
+    C: csc_array
+    K: csc_array
+    B: csc_array
+    G: csc_array
+    """Of equations of velocities, ``B d' + G d = 0``."""
+    second: BoolArray
+    """True for components whose equation is of second order, ``(n,)``."""
+    velocity: BoolArray
+    """True for equations of velocities, ``(m,)``."""
+
+
+def eigenmodes(pencil: Pencil, count: int) -> tuple[Array, Array]:
     """Eigenvalues ``(count,)`` of least size and their modes ``(n, count)``: motions ``Re(x exp(lambda t))``.
 
     One of each conjugate pair, with the positive imaginary part; the modes have ``x^H M x = 1``. They are real where
     neither ``C`` nor the unsymmetric part of ``K`` couples them.
     """
+    M, C, K, B, G, second, _ = pencil
+    if not second.all() or G.nnz:
+        # states frozen, the motions tell where to look
+        rows = np.flatnonzero(second)
+        frozen = csc_array(0.5 * (K + K.T))[rows][:, rows]
+        reach = max(1, min(count, len(rows) - B.shape[0]))
+        shift = _shift(M[rows][:, rows], frozen, B[:, rows], reach) if len(rows) > B.shape[0] else 1.0
+        return complex_modes(pencil, count, np.sqrt(shift))
     symmetric = csc_array(0.5 * (K + K.T))
     shift = _shift(M, symmetric, B, count)
     squares, x = real_modes(M, symmetric, B, count, shift)
@@ -48,7 +74,7 @@ def eigenmodes(M: csc_array, C: csc_array, K: csc_array, B: csc_array, count: in
     follows = np.abs(x.T @ ((K - symmetric) @ x)).max() > COUPLED * size + _noise(K, x).max()
     gyroscopic = np.abs(x.T @ ((C - C.T) @ x)).max() > COUPLED * np.sqrt(size)
     if follows or gyroscopic or abs(C + C.T).max() > 0.0:
-        return complex_modes(M, C, K if follows else symmetric, B, count, np.sqrt(shift))
+        return complex_modes(pencil if follows else pencil._replace(K=symmetric), count, np.sqrt(shift))
     roots = np.sqrt(np.abs(squares))
     return np.where(squares < 0.0, roots, 1j * roots), x
 
@@ -71,26 +97,31 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
     return np.where(np.abs(squares) <= _noise(K, x) + ROUNDING * shift, 0.0, squares), x
 
 
-def complex_modes(
-    M: csc_array, C: csc_array, K: csc_array, B: csc_array, count: int, sigma: float
-) -> tuple[Array, Array]:
+def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Array]:
     """Eigenvalues of least size and modes, as :func:`eigenmodes`, for any ``C`` and ``K``.
 
     With ``d' = sigma w`` and the real shift ``sigma`` the operator maps ``(x, y)`` to ``(d, x + d)``,
     ``P(sigma) d + B^T mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``; its eigenvalues are
-    ``sigma/(lambda - sigma)``.
+    ``sigma/(lambda - sigma)``. Equations of velocities give ``(sigma B + G) d = -sigma B x``. Where equations are of
+    lower order or closed, eigenvalues are infinite, and those of the operator zero.
     """
-    n = K.shape[0]
-    solve = _factor(K + sigma * C + sigma**2 * M, B)
+    M, C, K, B, G, second, velocity = pencil
+    n, m = K.shape[0], B.shape[0]
+    level = diags_array(velocity.astype(float))
+    moving = csc_array(level @ B)
+    rows = csc_array(B - moving + level @ (sigma * B + G)) if m else B
+    solve = _factor(K + sigma * C + sigma**2 * M, B, rows)
 
     def apply(z: Array) -> Array:
         x, y = z[:n], z[n:]
-        d = -sigma * solve(C @ x + sigma * (M @ (x + y)))
+        d = -sigma * solve(C @ x + sigma * (M @ (x + y)), moving @ x)
         return np.concatenate([d, x + d])
 
-    if _small(B, count):
+    states = int((~second & (abs(C).max(axis=1).toarray().ravel() > 0.0)).sum())
+    finite = 2 * int(second.sum()) + states - 2 * m + int(velocity.sum())
+    if _small(B, count) or 2 * count + 2 + states >= finite:
         theta, z = eig(apply(np.eye(2 * n)))
-        largest = np.argsort(-np.abs(theta))[: 2 * (n - B.shape[0])]
+        largest = np.argsort(-np.abs(theta))[:finite]
         theta, z = theta[largest], z[:, largest]
     else:
         operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
@@ -123,16 +154,21 @@ def _ritz(M: csc_array, K: csc_array, x: Array) -> tuple[Array, Array]:
     return squares, x @ y
 
 
-def _factor(P: csc_array, B: csc_array) -> Solve:
-    """Motions ``d`` of ``P d + B^T mu = forces``, ``B d = 0``."""
+def _factor(P: csc_array, B: csc_array, rows: csc_array | None = None) -> Callable[..., Array]:
+    """Motions ``d`` of ``P d + B^T mu = forces``, ``rows d = rates``; by default ``B d = 0``."""
     n, m = P.shape[0], B.shape[0]
     factor = abs(P).max()
-    matrix = block_array([[P, factor * B.T], [factor * B, None]], format="csc") if m else csc_array(P)
+    lower = B if rows is None else rows
     try:
-        lu = splu(matrix)
+        lu = splu(block_array([[P, factor * B.T], [factor * lower, None]], format="csc") if m else csc_array(P))
     except RuntimeError:
         raise SingularSystemError("a motion has neither mass nor stiffness, or joints repeat each other") from None
-    return lambda forces: lu.solve(np.concatenate([forces, np.zeros((m, *forces.shape[1:]))]))[:n]
+
+    def solve(forces: Array, rates: Array | None = None) -> Array:
+        right = np.zeros((m, *forces.shape[1:])) if rates is None else factor * rates
+        return np.asarray(lu.solve(np.concatenate([forces, right]))[:n])
+
+    return solve
 
 
 def _dense_modes(M: csc_array, solve: Solve, count: int) -> Array:
@@ -153,8 +189,10 @@ def _root(M: Array) -> Array:
 
 def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, count: int) -> tuple[Array, Array]:
     """One of each conjugate pair and of the pairs of zeros, by size."""
-    x = x / np.sqrt(_products(x, M @ x).real)
-    none = np.abs(values) ** 2 <= _noise(K, x) + (DEFECT * sigma) ** 2
+    masses, size = _products(x, M @ x).real, _products(x, x).real
+    heavy = masses > MASSLESS * size * abs(M).max()
+    x = x / np.sqrt(np.where(heavy, masses, size))
+    none = np.abs(values) ** 2 <= np.where(heavy, _noise(K, x), 0.0) + (DEFECT * sigma) ** 2
     # zeros come twice with one mode: as many as their modes span
     still = np.concatenate([x[:, none].real, x[:, none].imag], axis=1)
     spans, y = np.linalg.eigh(still.T @ (M @ still))

@@ -5,25 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Model, Motion, instance
-from fem_mbs.solve import initial_state
-from fem_mbs.system import State, System
-
-_HUGE = 2.0**60
+from fem_mbs.model import Follow, Model, Motion, instance
+from fem_mbs.solve import check_state, consistent_start
+from fem_mbs.system import State, System, constraints, tangent
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """A model linearised at a state: ``M d'' + C d' + K d + B^T mu + force = 0`` and ``B d + gap = 0``.
 
-    ``d`` holds the free body components: the node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes,
-    against the motion that the state is part of; ``mu`` are the changes of the multipliers. All six arrays are exact
-    derivatives of the equations that are integrated in time.
+    ``d`` holds the free components: a node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes, against the
+    motion that the state is part of; own unknowns of elements come last. ``mu`` are the changes of the multipliers. All
+    arrays are exact derivatives of the equations that are integrated in time.
 
     Attributes
     ----------
@@ -32,6 +29,8 @@ class LinearModel:
         moves, centrifugal forces are part of the stiffness; none of the three needs to be symmetric.
     B : (m, n_free) sparse
         Gradient of the constraints.
+    G : (m, n_free) sparse
+        Of equations of velocities, which read ``B d' + G d = 0``; zero for the others.
     force : (n_free,)
         Forces and moments out of balance at the state, zero for a state of a run.
     gap : (m,)
@@ -39,13 +38,14 @@ class LinearModel:
     state : State
         Where the model was linearised.
     system : System
-        The frozen model; ``system.free`` (n, 6) marks the free components.
+        The frozen model; ``system.free_rows`` are the free components.
     """
 
     M: csc_array
     C: csc_array
     K: csc_array
     B: csc_array
+    G: csc_array
     force: Array
     gap: Array
     state: State
@@ -56,11 +56,20 @@ class LinearModel:
 
         ``d`` (..., n_free), real or complex.
         """
-        d = np.asarray(d)
-        motions = np.zeros((*d.shape[:-1], self.system.n, 2, 3), d.dtype)
-        motions.reshape(*d.shape[:-1], -1)[..., self.system.free.ravel()] = d
-        world: Array = np.matvec(self.state.R[:, None], motions).reshape(*d.shape[:-1], -1, 6)
+        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], -1, 2, 3)
+        world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
         return world
+
+    def own_motions(self, d: Array) -> Array:
+        """Changes of the own unknowns, ``(..., k)``."""
+        return self._all(d)[..., 6 * self.system.n :]
+
+    def _all(self, d: Array) -> Array:
+        """All components ``(..., N)``, zero where held."""
+        d = np.asarray(d)
+        whole = np.zeros((*d.shape[:-1], self.system.N), d.dtype)
+        whole[..., self.system.free_rows] = d
+        return whole
 
 
 def linearize(model: Model, state: State | None = None) -> LinearModel:
@@ -89,23 +98,28 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     """
     instance(model, Model, "linearize: model")
     system = System(model)
-    state = initial_state(system) if state is None else _own(system, state)
-    motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
-    evaluation = system.evaluate(motion, state.multipliers, system.prescribe(state.t))
-    none, one = np.zeros((system.n, 6, 6)), np.tile(np.eye(6), (system.n, 1, 1))
-    A_d, A_rate = _acceleration(motion)
-
-    def values(dV: Array, dA: Array) -> Array:
-        return system.iteration_matrix(evaluation, dV, dA, 1.0)
-
-    # a power of two so large that the rounding of K does not reach C
-    damping = (values(_HUGE * one, _HUGE * A_rate) - values(none, none)) / _HUGE
-    stored = (system.mass_matrix(evaluation), damping, values(_bracket(motion), A_d))
-    n = system.n_free
-    M, C, K = (csc_array(system.solver.matrix(own)[:n, :n]) for own in stored)
-    B = system.gradient_matrix(evaluation.gradients)
+    state = consistent_start(system) if state is None else check_state(system, state, "linearize: state")
+    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    none = np.zeros(system.k)
+    A_d, A_rate = (Follow(part, none) for part in _acceleration(evaluation.motion))
+    V_d = Follow(_bracket(evaluation.motion), none)
+    one = tangent.unit(system.n, system.k)
+    M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))
+    C = tangent.force_matrix(system, tangent.rate_entries(system, evaluation, one, A_rate))
+    K = tangent.force_matrix(system, tangent.entries(system, evaluation, V_d, A_d))
+    B = tangent.gradient_matrix(system, evaluation.gradients)
+    G = csc_array(B.shape)
+    if system.has_velocity_level:
+        pairs = zip(
+            constraints.velocity_gradients(system, evaluation),
+            constraints.gradients_after(system, evaluation.gradients, V_d),
+            strict=True,
+        )
+        G = tangent.gradient_matrix(system, [held + moved for held, moved in pairs])
+        G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
+        G.eliminate_zeros()
     residual = system.residual(evaluation, 1.0)
-    return LinearModel(M, C, K, B, residual[:n], residual[n:], state, system)
+    return LinearModel(M, C, K, B, G, residual[: system.n_free], residual[system.n_free :], state, system)
 
 
 def _bracket(motion: Motion) -> Array:
@@ -131,15 +145,3 @@ def _blocks(upper_left: Array, upper_right: Array, lower_right: Array) -> Array:
     result = np.zeros((len(upper_left), 6, 6))
     result[:, :3, :3], result[:, :3, 3:], result[:, 3:, 3:] = upper_left, upper_right, lower_right
     return result
-
-
-def _own(system: System, state: State) -> State:
-    """The state, if it can be one of the system."""
-    instance(state, State, "linearize: state")
-    found = np.shape(state.x), np.shape(state.multipliers)
-    if found != ((system.n, 3), (system.m,)):
-        raise ModelError(
-            f"linearize: the state is not one of this model: it has {found[0][0]} nodes and {found[1][0]} multipliers, "
-            f"the model {system.n} and {system.m}; take it from a run of the same model, such as solution.state(-1)"
-        )
-    return state

@@ -7,13 +7,14 @@ import logging
 import numpy as np
 from scipy.sparse import csc_array, diags_array
 
+from fem_mbs.arrays import BoolArray
 from fem_mbs.errors import ModelError
-from fem_mbs.modal.eigen import eigenmodes
+from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
-from fem_mbs.modal.result import Modes, whole_number
-from fem_mbs.model import Model, shown
+from fem_mbs.modal.result import Modes
+from fem_mbs.model import Model, truth, whole_number
 from fem_mbs.solve import explain_singular
-from fem_mbs.system import State
+from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10
@@ -38,8 +39,8 @@ def modes(model: Model, count: int | None = None, state: State | None = None, da
         By default the initial state. It should be at rest in equilibrium or rotate steadily; a warning is logged if
         not.
     damped : bool
-        With the damping of the model. Without, gyroscopic terms stay; in a rotating state frequencies are those seen
-        in the rotating frame.
+        With the damping of the model. Without, gyroscopic terms stay, and so do states of elements with their own
+        equations; in a rotating state frequencies are those seen in the rotating frame.
 
     Raises
     ------
@@ -56,37 +57,46 @@ def modes(model: Model, count: int | None = None, state: State | None = None, da
     equations are solved by the Lanczos method, others by Arnoldi's on twice the size, both with a shift that is
     factored once. Frequencies that rounding cannot tell from zero are zero.
     """
-    if not isinstance(damped, bool | np.bool_):
-        raise ModelError(f"modes: damped must be True or False, received {shown(damped)}")
+    damped = truth(damped, "modes: damped")
     linear = linearize(model, state)
     count = _number_of_modes(linear, count)
     if state is not None:
         _check(linear)
     system = linear.system
     # lengths in units of the extent of the model
-    units = diags_array(1.0 / np.tile(system.increment_weight, (system.n, 1))[system.free])
+    units = diags_array(1.0 / system.weight[system.free_rows])
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, linear.C, linear.K))
-    B = csc_array(diags_array(system.constraint_weight) @ linear.B @ units)
-    eigenvalues, x = eigenmodes(M, C if damped else csc_array(0.5 * (C - C.T)), K, B, count)
+    B, G = (csc_array(diags_array(system.constraint_weight) @ part @ units) for part in (linear.B, linear.G))
+    second = _second_order(system)
+    if not damped:
+        of_motions = diags_array(second.astype(float))
+        C = csc_array(C - 0.5 * of_motions @ (C + C.T) @ of_motions)
+    pencil = Pencil(M, C, K, B, G, second, system.velocity_level)
+    eigenvalues, x = eigenmodes(pencil, count)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     x = x[:, order]
     # the largest component is real and positive
     largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
-    shapes = linear.node_motions((units @ (x * (np.abs(largest) / largest))).T)
-    result = Modes(eigenvalues[order], shapes, linear)
+    d = (units @ (x * (np.abs(largest) / largest))).T
+    result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
     _warn(result)
     return result
+
+
+def _second_order(system: System) -> BoolArray:
+    """True for free components whose equations are of second order."""
+    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)[system.free_rows]
 
 
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     """The number asked for, if there are so many."""
     system = linear.system
-    degrees = system.n_free - system.m
+    degrees = int((system.order == 1).sum() + _second_order(system).sum()) - system.m
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    count = min(COUNT, degrees) if count is None else whole_number(count, "count", 1)
+    count = min(COUNT, degrees) if count is None else whole_number(count, "modes: count")
     if count > degrees:
         raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
     return count
@@ -102,19 +112,18 @@ def _check(linear: LinearModel) -> None:
             f"modes: {owner} is open at the state ({equation}: {linear.gap[np.argmax(gaps)]:.3g} where 0 is expected); "
             "is it a state of another model?"
         )
-    motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
-    evaluation = system.evaluate(motion, state.multipliers, system.prescribe(state.t))
-    explain_singular(system, system.mass_matrix(evaluation), f"at t = {state.t:g} s")
+    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    explain_singular(system, evaluation, f"at t = {state.t:g} s")
 
 
 def _warn(modes: Modes) -> None:
     """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
     state, system = modes.linear.state, modes.linear.system
-    motion = system.motion(state.t, state.x, state.R, state.v, state.vdot)
+    motion = system.motion(state)
     rate = motion.A.copy()
     rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
     lowest = modes.angular[modes.angular > 0.0].min(initial=np.inf)
-    drift = float(np.abs(rate * system.increment_weight).max() / lowest**2)
+    drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / lowest**2)
     if drift > DRIFT:
         LOG.warning(
             "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates, and would move by "

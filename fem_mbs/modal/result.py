@@ -12,9 +12,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linearize import LinearModel
-from fem_mbs.model import Node, check_node, number, shown
-from fem_mbs.result import Outcome, Recorder, Solution
-from fem_mbs.solve import Report
+from fem_mbs.model import Node, check_node, number, whole_number
+from fem_mbs.result import Outcome, Solution, Stats
 from fem_mbs.system import State
 
 DISPLACEMENT, ANGLE = 0.1, 0.5
@@ -33,12 +32,15 @@ class Modes:
     shapes : (count, n, 6)
         Displacement and rotation vector of every node, in the world frame at the state, scaled to the modal mass
         ``shape^H M shape = 1``. Complex where parts of the model move out of phase.
+    own : (count, k)
+        Changes of the own unknowns of elements, likewise.
     linear : LinearModel
         The matrices and the state.
     """
 
     eigenvalues: Array
     shapes: Array
+    own: Array
     linear: LinearModel
 
     @property
@@ -72,7 +74,7 @@ class Modes:
         Displacements are those of the shape however large, so that nodes that move together stay together. A mode
         without frequency takes 1 s.
         """
-        mode, frames = self._index(mode), whole_number(frames, "frames", 2)
+        mode, frames = self._index(mode), whole_number(frames, "Modes: frames", 2)
         state, system = self.linear.state, self.linear.system
         shape, omega = self.shapes[mode], float(np.abs(self.eigenvalues[mode].imag)) or 2.0 * np.pi
         amplitude = (
@@ -86,12 +88,12 @@ class Modes:
             motion, rate = (phase * shape).imag, (1j * omega * phase * shape).imag
             x, R = state.x + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
             V = np.matvec(R.mT[:, None], rate.reshape(-1, 2, 3)).reshape(-1, 6)
-            still = np.zeros_like(V)
-            states.append(State(t, x, R, system.kinematics.from_body(R, V), still, still, state.multipliers))
-        recorder = Recorder(system, states[0])
-        for drawn in states[1:]:
-            recorder.add(drawn, Report(None))
-        return recorder.solution(Outcome.FINISHED, 0.0)
+            u = state.u + (phase * self.own[mode]).imag
+            v, still = system.kinematics.from_body(R, V), np.zeros_like(u)
+            states.append(State(float(t), x, R, v, np.zeros_like(v), state.multipliers, u, still, still))
+        steps = np.diff([drawn.t for drawn in states])
+        counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
+        return Solution(system, states, Outcome.FINISHED, counts)
 
     def to_paraview(
         self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
@@ -115,10 +117,10 @@ class Modes:
         return "\n".join(["mode     frequency     damping", *lines])
 
     def _row(self, node: Node) -> int:
-        return self.linear.system.row(check_node(node, "Modes: node"))
+        return self.linear.system.number(check_node(node, "Modes: node"))
 
     def _index(self, mode: int) -> int:
-        if not 0 <= (mode := whole_number(mode, "mode", 0)) < len(self.eigenvalues):
+        if not 0 <= (mode := whole_number(mode, "Modes: mode", 0)) < len(self.eigenvalues):
             raise ModelError(f"Modes: there is no mode {mode}; there are {len(self.eigenvalues)}, counted from 0")
         return mode
 
@@ -127,10 +129,3 @@ def _amplitude(shape: Array, length: float) -> float:
     displacement, angle = np.abs(shape[:, :3]).max(), np.abs(shape[:, 3:]).max()
     tiny = np.finfo(float).tiny
     return float(min(DISPLACEMENT * length / max(displacement, tiny), ANGLE / max(angle, tiny)))
-
-
-def whole_number(value: object, name: str, least: int) -> int:
-    """A whole number of at least ``least``, or a :class:`ModelError`."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ModelError(f"modes: {name} must be a whole number of at least {least}, received {shown(value)}")
-    return int(value)

@@ -1,33 +1,48 @@
-"""The contract of a constraint: whatever closes relative motions of nodes."""
+"""The contract of a constraint: whatever closes relative motions of nodes, of positions or of velocities."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.model.motion import Motion
-from fem_mbs.model.node import Node, Numbering
+from fem_mbs.model.node import Node
+from fem_mbs.model.numbering import Numbering
+from fem_mbs.model.unknown import Unknown
+
+
+class Coordinate(NamedTuple):
+    """A motion that a joint leaves free: its name, and whether it is an angle in rad or a length in m."""
+
+    name: str
+    angle: bool
 
 
 class Constraint:
-    """What a user adds to a model to close relative motions, ``Phi(q, t) = 0``.
+    """What a user adds to a model to close relative motions, ``Phi(q, t) = 0`` or ``B(q) v = b(t)``.
 
     To write one: as :class:`~fem_mbs.model.element.Element`, and
 
-    4. ``equations`` names the ``m`` rows of ``Phi`` as a reader of an error message would call them.
-    5. ``offset`` is the joint's point in the frame of the last node, where reactions are given.
-    6. ``relative_angle(R_a, R_b)`` returns the angle about the joint's axis, and ``axis(R_a)`` the axis in the world
-       frame, if it has one.
+    1. ``equations`` names the ``m`` rows of the constraint as a reader of an error message would call them.
+    2. ``offset`` is the joint's point in the frame of the last node, where reactions are given.
+    3. ``coordinates`` lists the ``c`` motions that it leaves free, if these are of interest, and
+       ``coordinate_values(x, R)`` and ``coordinate_gradients(x, R)`` measure them; ``driven`` names those that are
+       prescribed.
+
+    ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
     name: str | None = None
     nodes: tuple[Node, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
     equations: tuple[str, ...] = ()
     offset: Array = np.zeros(3)
+    coordinates: tuple[Coordinate, ...] = ()
+    driven: tuple[str, ...] = ()
 
     def batch_key(self) -> Hashable:
         """Constraints of one class with equal keys share a batch."""
@@ -38,13 +53,16 @@ class Constraint:
         """One batch of all ``constraints``, which have equal keys."""
         raise NotImplementedError(f"{cls.__name__} must define batch(constraints, number)")
 
-    def relative_angle(self, R_a: Array, R_b: Array) -> Array:
-        """Angle in rad about the joint's axis from the rotations ``(..., 3, 3)`` of its nodes."""
-        raise ModelError(f"{self} has no axis to measure an angle about")
+    def coordinate_values(self, x: Array, R: Array) -> Array:
+        """Coordinates ``(..., c)`` of nodes at ``x`` (..., p, 3), ``R`` (..., p, 3, 3), zero as built.
 
-    def axis(self, R_a: Array) -> Array:
-        """Axis ``(..., 3)`` of the joint in the world frame from the rotations ``(..., 3, 3)`` of its first node."""
-        raise ModelError(f"{self} has no axis")
+        Angles are in (-pi, pi]; whoever follows a motion counts turns.
+        """
+        raise ModelError(f"{self} has no coordinates")
+
+    def coordinate_gradients(self, x: Array, R: Array) -> Array:
+        """Gradients ``(..., c, 6p)`` of the coordinates; times the body velocities of the nodes they are rates."""
+        raise ModelError(f"{self} has no coordinates")
 
     def __str__(self) -> str:
         kind = type(self).__name__
@@ -53,29 +71,46 @@ class Constraint:
     __repr__ = __str__
 
 
+class Rates(NamedTuple):
+    """Partial derivatives against time at constant ``q``."""
+
+    phi: Array
+    """``Phi_t`` (m,); of equations of velocities, ``-b'(t)``."""
+    gradient: Array
+    """``B_t`` (m, b)."""
+    second: Array
+    """``Phi_tt`` (m,); of equations of velocities, unused."""
+
+
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
+    Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns, ``b = 6p + s`` in all.
+
     To write one:
 
-    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``cell`` (m,) the constraint of
-       each equation, in ascending order.
-    2. ``length`` (m,) is True for equations in units of length, False for those without unit.
+    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``own`` (n, s) the rows of own
+       unknowns in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
+    2. ``length`` (m,) is True for equations in units of length (of velocities: length per time), False for those
+       without unit. ``velocity`` (m,) is True for equations ``B(q) v = b(t)`` of velocities that cannot be integrated;
+       None stands for none.
     3. ``at(t)`` evaluates what depends on time alone, once a step.
-    4. ``evaluate(motion, prescribed)`` returns ``Phi`` (m,), its gradient ``B`` (m, 6p) in body increments,
-       ``delta Phi = B (delta U, delta theta)``, and a context for the functions below.
-    5. ``stiffness(context, multipliers)`` returns ``D(B^T lambda)`` (n, 6p, 6p), multipliers (m,).
-    6. ``rate(context)`` returns ``Phi_t`` (m,), so that ``B V + Phi_t = 0``.
-    7. ``rate_gradient(context, motion)`` returns the derivative (m, 6p) of ``B V + Phi_t`` against body increments
-       while every body velocity ``V`` is held.
-    8. ``curvature(context, motion)`` returns ``Z(V, V) + 2 Phi_tq V + Phi_tt`` (m,): the part of the second time
-       derivative of ``Phi`` that is left when every body velocity ``V`` is held constant.
+    4. ``evaluate(motion, prescribed)`` returns ``Phi`` (m,), or ``-b`` for equations of velocities, the gradient ``B``
+       (m, b) in body increments, and a context for the functions below.
+    5. ``second(context)`` returns ``H = DB`` (m, b, b): ``H[i, j, k]`` is the derivative of ``B[i, j]`` against
+       increment ``k``.
+    6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
+
+    From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
+    functions below; where a closed form is cheaper, write it.
     """
 
     nodes: IntArray
     owners: Sequence[Constraint]
     cell: IntArray
     length: BoolArray
+    own: IntArray | None = None
+    velocity: BoolArray | None = None
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
@@ -85,18 +120,19 @@ class ConstraintBatch:
         """``Phi``, its gradient ``B`` and the context of further derivatives."""
         raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
 
+    def second(self, context: Any) -> Array:
+        """``H = DB``, ``(m, b, b)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+
+    def rates(self, context: Any) -> Rates | None:
+        """Partial derivatives against time."""
+        return None
+
     def stiffness(self, context: Any, multipliers: Array) -> Array:
-        """Geometric stiffness ``D(B^T lambda)``."""
-        raise NotImplementedError(f"{type(self).__name__} must define stiffness(context, multipliers)")
+        """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``."""
+        H = multipliers[:, None, None] * self.second(context)
+        return np.add.reduceat(H, np.searchsorted(self.cell, np.arange(len(self.nodes))))
 
-    def rate(self, context: Any) -> Array:
-        """Partial time derivative ``Phi_t``."""
-        raise NotImplementedError(f"{type(self).__name__} must define rate(context)")
-
-    def rate_gradient(self, context: Any, motion: Motion) -> Array:
-        """Derivative of ``B V + Phi_t`` against body increments at constant body velocities."""
-        raise NotImplementedError(f"{type(self).__name__} must define rate_gradient(context, motion)")
-
-    def curvature(self, context: Any, motion: Motion) -> Array:
-        """Second time derivative of ``Phi`` at constant body velocities."""
-        raise NotImplementedError(f"{type(self).__name__} must define curvature(context, motion)")
+    def rate_gradient(self, context: Any, V: Array) -> Array:
+        """Derivative ``H V`` (m, b) of ``B V`` at constant velocities ``V`` (n, b)."""
+        return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]

@@ -6,8 +6,11 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.model.motion import Motion
-from fem_mbs.model.node import Node, Numbering
+from fem_mbs.model.motion import Follow, Motion
+from fem_mbs.model.node import Node
+from fem_mbs.model.numbering import Numbering
+from fem_mbs.model.picture import Picture
+from fem_mbs.model.unknown import Unknown
 
 
 class Energy(NamedTuple):
@@ -25,15 +28,25 @@ class Element:
 
     1. ``__init__`` stores the nodes in ``self.nodes`` and checks every value it is given; an element that exists is
        valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
-    2. ``batch(elements, number)`` stacks elements of the class into one :class:`ElementBatch`; ``number(node)`` is the
-       row of a node in the arrays of :class:`~fem_mbs.model.motion.Motion`.
-    3. ``batch_key()`` tells which elements may share a batch; by default all of one class.
+    2. ``unknowns`` lists what it has of its own beside the six of each node; see
+       :class:`~fem_mbs.model.unknown.Unknown`.
+    3. ``batch(elements, number)`` stacks elements of the class into one :class:`ElementBatch`; ``number(node)`` is the
+       row of a node in the arrays of :class:`~fem_mbs.model.motion.Motion`, ``number.own(element)`` has the rows of
+       own unknowns.
+    4. ``batch_key()`` tells which elements may share a batch; by default all of one class.
+    5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
+       and bring energy.
+    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough.
 
     ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
+    ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
     name: str | None = None
     nodes: tuple[Node, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
+    external: bool = False
+    active: bool = False
 
     def batch_key(self) -> Hashable:
         """Elements of one class with equal keys share a batch."""
@@ -44,6 +57,10 @@ class Element:
         """One batch of all ``elements``, which have equal keys."""
         raise NotImplementedError(f"{cls.__name__} must define batch(elements, number)")
 
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        """What is drawn of it, in at least ``stations`` points along each of its lines; None for nothing."""
+        return None
+
     def __str__(self) -> str:
         kind = type(self).__name__
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
@@ -52,29 +69,41 @@ class Element:
 
 
 class ElementBatch:
-    """All elements of one kind as arrays: ``n`` cells with ``p`` nodes each.
+    """All elements of one kind as arrays: ``n`` cells with ``p`` nodes and ``s`` own unknowns each.
+
+    Forces and matrices have ``b = 6p + s`` rows: force and moment on each node, in its body frame, then the equations
+    of own unknowns. Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns.
 
     To write one:
 
-    1. ``nodes`` (n, p) holds the rows of each cell's nodes; ``owners`` (n,) the element each cell belongs to.
+    1. ``nodes`` (n, p) holds the rows of each cell's nodes; ``owners`` (n,) the element each cell belongs to; ``own``
+       (n, s) the rows of its own unknowns in ``motion.u``, None without any. These may also be unknowns of others.
     2. ``at(t)`` evaluates what depends on time alone. It is called once a step, its result handed to ``force``.
-    3. ``force(motion, prescribed)`` returns the contribution ``(n, 6p)`` to the residual
-       ``M vdot + g + B^T lambda = 0``, so internal forces are positive and applied loads negative, in the body frame
-       of each node (force, then moment), and a context that is handed to ``tangent``.
-    4. ``tangent(context, dV, dA)`` returns the exact derivative ``K + C dV + M dA`` (n, 6p, 6p) of that contribution
-       against the body increments ``(delta U, delta theta)`` of its nodes. ``dV`` and ``dA`` (nodes, 6, 6) are the
-       derivatives of each node's body velocity and acceleration; a force of the configuration alone ignores them. Their
-       lower left blocks are zero: angular velocities depend on the rotation increments alone.
-    5. ``energy(motion)`` returns the energies stored in the batch.
-    6. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
+    3. ``force(motion, prescribed)`` returns the contribution ``(n, b)`` to the residual
+       ``M vdot + g + B^T lambda = 0``, so internal forces are positive and applied loads negative, and a context that
+       is handed to the matrices. A residual is judged by the largest contribution to it: where ``terms`` is set to
+       more than one, ``force`` returns ``(n, terms, b)``, whose sum is the contribution. An equation of an own unknown,
+       to which nothing else contributes, wants at least two.
+    4. ``stiffness(context)``, ``damping(context)``, ``mass(context)``, each ``(n, b, b)``, are the derivatives of the
+       contribution against increments, velocities (``V`` of nodes, ``udot``) and accelerations (``A``, ``uddot``) with
+       the others held; None stands for no damping, no mass.
+    5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
+       accelerations follow the increments (:class:`~fem_mbs.model.motion.Follow`). It follows from the three; where
+       all are wanted and a closed form is cheaper, write it.
+    6. ``energy(motion)`` returns the energies stored in the batch.
+    7. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
+       step; only those of history are taken.
+    8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
        not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
-    7. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
-       iterate on independent stresses: the first returns them after body increments ``d`` (n, 6p), extrapolated
-       linearly, the second the context of a tangent with these stresses in place of its own.
+    9. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
+       iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated linearly, the
+       second the context of a stiffness with these stresses in place of its own.
     """
 
     nodes: IntArray
     owners: Sequence[Element]
+    own: IntArray | None = None
+    terms: int = 1
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
@@ -85,19 +114,39 @@ class ElementBatch:
         return prescribed
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
-        """Contribution to the residual in body components, ``(n, 6p)``, and the context of the tangent."""
+        """Contribution to the residual ``(n, b)`` or its terms ``(n, terms, b)``, and the context of the matrices."""
         raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
 
-    def tangent(self, context: Any, dV: Array, dA: Array) -> Array:
-        """Derivative ``K + C dV + M dA`` of the force that made ``context``."""
-        raise NotImplementedError(f"{type(self).__name__} must define tangent(context, dV, dA)")
+    def stiffness(self, context: Any) -> Array:
+        """Derivative against increments at constant velocities and accelerations, ``(n, b, b)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define stiffness(context)")
+
+    def damping(self, context: Any) -> Array | None:
+        """Derivative against velocities, ``(n, b, b)``."""
+        return None
+
+    def mass(self, context: Any) -> Array | None:
+        """Derivative against accelerations, ``(n, b, b)``."""
+        return None
+
+    def tangent(self, context: Any, dV: Follow, dA: Follow) -> Array:
+        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""
+        result = self.stiffness(context)
+        for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
+            if matrix is not None:
+                result = result + follow.after(matrix, self.nodes, self.own)
+        return result
+
+    def accept(self, context: Any) -> Array:
+        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
+        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
 
     def stress_ahead(self, context: Any, d: Array) -> Any:
-        """Stresses after body increments, extrapolated linearly."""
+        """Stresses after increments, extrapolated linearly."""
         return None
 
     def with_stress(self, context: Any, stress: Any) -> Any:
-        """The context of a tangent with other stresses."""
+        """The context of a stiffness with other stresses."""
         return context
 
     def energy(self, motion: Motion) -> Energy:

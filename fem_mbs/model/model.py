@@ -13,7 +13,8 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
 from fem_mbs.model.node import Node, check_group, check_node, make_node
-from fem_mbs.model.validate import RotationLike, shown, vector
+from fem_mbs.model.unknown import Unknown
+from fem_mbs.model.validate import RotationLike, instance, shown, vector
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
@@ -52,6 +53,7 @@ class Model:
         self.constraints: list[Constraint] = []
         self._names: set[str] = set()
         self._members: set[Node] = set()
+        self._added: Counter[type] = Counter()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
         self.fix(self.ground)
 
@@ -128,9 +130,10 @@ class Model:
             )
         for node in element.nodes:
             self._own(node, str(element))
-        kind = type(element).__name__
-        same = sum(type(other) is type(element) for other in (*self.elements, *self.constraints))
-        element.name = self._free_name(name, f"{kind} {same + 1}")
+        _check_unknowns(element)
+        kind = type(element)
+        element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
+        self._added[kind] += 1
         self._names.add(element.name)
         if isinstance(element, Element):
             self.elements.append(element)
@@ -151,6 +154,10 @@ class Model:
         )
         kinds = Counter(type(part).__name__ for part in (*self.elements, *self.constraints))
         lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
+        own = Counter(unknown.kind for part in (*self.elements, *self.constraints) for unknown in part.unknowns)
+        if own:
+            lines.append(f"  own unknowns: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
+            free += own["coordinate"]
         left = f"{_count(free - equations, 'degree')} of freedom left"
         if equations > free:
             left = f"{equations - free} more than degrees of freedom"
@@ -171,6 +178,16 @@ class Model:
         elif name in self._names:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
         return name
+
+
+def _check_unknowns(part: Element | Constraint) -> None:
+    """Refuse own unknowns that are not what the contract says."""
+    for unknown in part.unknowns:
+        instance(unknown, Unknown, f"{part}: unknowns, each of them")
+    names = Counter(unknown.name for unknown in part.unknowns)
+    for name, count in names.items():
+        if count > 1:
+            raise ModelError(f"{part}: {count} of its unknowns are called '{name}'; names tell them apart")
 
 
 def _count(number: int, what: str) -> str:

@@ -1,13 +1,23 @@
-"""What an element sees of its nodes: their motion in body components, whatever group they carry."""
+"""What an element sees: the motion of its nodes in body components, whatever group they carry, and own unknowns."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from fem_mbs.arrays import Array
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+
+
+def none() -> Array:
+    """No own unknowns."""
+    return np.empty(0)
 
 
 @dataclass(slots=True)
 class Motion:
-    """Motion of all nodes at one instant.
+    """Motion of all nodes and own unknowns at one instant.
 
     Attributes
     ----------
@@ -23,6 +33,8 @@ class Motion:
         Acceleration of the node point, then angular acceleration, both in the body frame.
     gravity : (3,)
         Acceleration of gravity, world frame.
+    u, udot, uddot : (k,)
+        Own unknowns of elements and joints, and their time derivatives as far as they have any.
     """
 
     t: float
@@ -31,3 +43,25 @@ class Motion:
     V: Array
     A: Array
     gravity: Array
+    u: Array = field(default_factory=none)
+    udot: Array = field(default_factory=none)
+    uddot: Array = field(default_factory=none)
+
+
+class Follow(NamedTuple):
+    """How rates follow increments: ``nodes`` (n, 6, 6) for body velocities or accelerations, ``own`` (k,) for unknowns.
+
+    The lower left blocks of ``nodes`` are zero: angular velocities depend on rotation increments alone.
+    """
+
+    nodes: Array
+    own: Array = np.empty(0)
+
+    def after(self, matrix: Array, nodes: IntArray, own: IntArray | None = None) -> Array:
+        """``matrix`` (n, r, 6p + s) times the derivatives of the ``nodes`` (n, p) and unknowns ``own`` (n, s)."""
+        n, p = nodes.shape
+        blocks = matrix[..., : 6 * p].reshape(n, -1, p, 6).swapaxes(1, 2) @ self.nodes[nodes]
+        result = blocks.swapaxes(1, 2).reshape(n, -1, 6 * p)
+        if own is None:
+            return result
+        return np.concatenate([result, matrix[..., 6 * p :] * self.own[own][:, None]], axis=-1)

@@ -1,15 +1,14 @@
-"""A node: a frame in space with a group, a velocity and a name."""
+"""A node: a frame in space with a group, a velocity and a name; made and checked in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 from fem_mbs.model.validate import RotationLike, rotation_matrix, shown, vector
@@ -87,21 +86,3 @@ def check_group(value: object, label: str) -> str:
     if not isinstance(value, str) or value not in GROUPS:
         raise ModelError(f"{label}: group must be one of {', '.join(GROUPS)}, received {shown(value)}")
     return value
-
-
-Numbering = Callable[[Node], int]
-"""Row of a node in the arrays of :class:`~fem_mbs.model.Motion`."""
-
-
-class OnNodes(Protocol):
-    """Whatever has nodes: an element or a constraint."""
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Its nodes."""
-        ...
-
-
-def node_rows(parts: Sequence[OnNodes], number: Numbering) -> IntArray:
-    """Rows ``(n, p)`` of the nodes of elements or constraints with ``p`` nodes each."""
-    return np.array([[number(node) for node in part.nodes] for part in parts], dtype=np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -56,6 +57,28 @@ def number(value: object, label: str, *, positive: bool = False) -> float:
     if not np.isfinite(result) or (positive and result <= 0.0):
         raise ModelError(f"{label} must be a {'positive' if positive else 'finite'} number, received {result}")
     return float(result)
+
+
+def whole_number(value: object, label: str, least: int = 1) -> int:
+    """A whole number of at least ``least``, or a :class:`ModelError` that begins with ``label``."""
+    result = real(value)
+    if result is None or result.shape != () or not result >= least or result % 1.0 != 0.0:
+        raise ModelError(f"{label} must be a whole number of at least {least}, received {shown(value)}")
+    return int(result)
+
+
+def truth(value: object, label: str) -> bool:
+    """True or False, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, bool | np.bool_):
+        raise ModelError(f"{label} must be True or False, received {shown(value)}")
+    return bool(value)
+
+
+def one_of(value: object, allowed: Collection[str], label: str) -> str:
+    """One of the allowed words, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ModelError(f"{label} must be one of {', '.join(map(repr, allowed))}, received {shown(value)}")
+    return value
 
 
 def instance(value: object, kind: type[Kind], label: str) -> Kind:

@@ -15,7 +15,8 @@ def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tup
     """
     _, gradient, _ = batch.evaluate(motion, batch.at(motion.t))
     wrench = np.zeros((len(batch.owners), 6))
-    np.subtract.at(wrench, batch.cell, multipliers[:, None] * gradient[:, -6:])
+    last = 6 * batch.nodes.shape[1]
+    np.subtract.at(wrench, batch.cell, multipliers[:, None] * gradient[:, last - 6 : last])
     offset = np.array([joint.offset for joint in batch.owners])
     R = motion.R[batch.nodes[:, -1]]
     return np.matvec(R, wrench[:, :3]), np.matvec(R, wrench[:, 3:] - np.cross(offset, wrench[:, :3]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,10 @@ from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
-from fem_mbs.system import ConstraintRows, State, System
+from fem_mbs.system import ConstraintRows, State, System, constraints
+
+ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")
+"""The arrays of a state."""
 
 
 class Outcome(Enum):
@@ -93,7 +96,7 @@ class Solution:
     ----------
     t : (nt,)
         Times in s, the start included.
-    x, R, v, vdot, a, multipliers_all : (nt, ...)
+    x, R, v, vdot, multipliers_all, u, udot, uddot : (nt, ...)
         The states as arrays; see :class:`fem_mbs.State`.
     stats : Stats
         Counts and wall time.
@@ -105,6 +108,8 @@ class Solution:
         How the run ended.
     message : str
         The same as a sentence.
+    checkpoint : Checkpoint or None
+        Where the run stands, to go on from; see :class:`fem_mbs.Checkpoint`.
     system : System
         The frozen model.
     """
@@ -116,14 +121,16 @@ class Solution:
         status: Outcome,
         stats: Stats,
         events: Sequence[list[State]] = (),
+        checkpoint: Any = None,
     ) -> None:
         self.system = system
         self.status = status
         self.stats = stats
         self.event_states = list(events)
+        self.checkpoint = checkpoint
         self.t = np.array([state.t for state in states])
-        self.x, self.R, self.v, self.vdot, self.a, self.multipliers_all = (
-            np.array([getattr(state, name) for state in states]) for name in ("x", "R", "v", "vdot", "a", "multipliers")
+        self.x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot = (
+            np.array([getattr(state, name) for state in states]) for name in ARRAYS
         )
 
     @property
@@ -189,19 +196,49 @@ class Solution:
         pairs = [reactions(batch, self.motion(k), self.multipliers_all[k, rows]) for k in range(len(self.t))]
         return np.array([force[index] for force, _ in pairs]), np.array([moment[index] for _, moment in pairs])
 
-    def angle(self, joint: Constraint) -> Array:
-        """Relative angle ``(nt,)`` of a joint about its axis in rad.
+    def coordinate(self, joint: Constraint) -> Array:
+        """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
 
-        Whole turns are counted by the angular velocities, also where the joint turns several times in a step.
+        In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by the
+        rates, also where the joint turns several times in a step.
         """
         self._place(joint)
-        (R_a, W_a), (R_b, W_b) = ((self.rotation(node), self.angular_velocity(node)) for node in joint.nodes)
-        angle = joint.relative_angle(R_a, R_b)
-        rate = np.vecdot(joint.axis(R_a), np.matvec(R_b, W_b) - np.matvec(R_a, W_a))
-        expected = 0.5 * np.diff(self.t) * (rate[1:] + rate[:-1])
-        turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
-        counted: Array = angle + 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])
-        return counted
+        if not joint.coordinates:
+            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
+        values, rates = self._coordinates(joint)
+        for k, coordinate in enumerate(joint.coordinates):
+            if coordinate.angle:
+                values[:, k] += _whole_turns(self.t, values[:, k], rates[:, k])
+        return values[:, 0] if len(joint.coordinates) == 1 else values
+
+    def coordinate_rate(self, joint: Constraint) -> Array:
+        """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s."""
+        self._place(joint)
+        if not joint.coordinates:
+            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
+        rates = self._coordinates(joint)[1]
+        return rates[:, 0] if len(joint.coordinates) == 1 else rates
+
+    def angle(self, joint: Constraint) -> Array:
+        """Relative angle ``(nt,)`` of a joint about its axis in rad, with whole turns: its one coordinate of rotation."""
+        self._place(joint)
+        angles = [k for k, coordinate in enumerate(joint.coordinates) if coordinate.angle]
+        if len(angles) != 1:
+            raise ModelError(
+                f"{joint} has no axis to measure an angle about"
+                + (f"; solution.coordinate has its {len(angles)} angles" if angles else "")
+            )
+        return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
+
+    def unknowns(self, part: Element | Constraint, name: str | None = None) -> Array:
+        """Own unknowns ``(nt, s)`` of an element or a joint, in the order of its ``unknowns``; one ``(nt,)`` by name."""
+        rows = self.system.number.own(part)
+        if name is None:
+            return self.u[:, rows]
+        names = [unknown.name for unknown in part.unknowns]
+        if name not in names:
+            raise ModelError(f"{part} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
+        return self.u[:, rows[names.index(name)]]
 
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
@@ -225,23 +262,25 @@ class Solution:
                 prescribed = self.system.prescribe(motion.t)
                 evaluation = self.system.evaluate(motion, self.multipliers_all[k], prescribed)
                 position[k] = np.abs(evaluation.constraint).max()
-                velocity[k] = np.abs(self.system.constraint_rate(evaluation, motion)).max()
+                velocity[k] = np.abs(constraints.velocity_residual(self.system, evaluation)).max()
         return ConstraintResidual(position, velocity)
 
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        return State(
-            float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k], self.a[k], self.multipliers_all[k]
-        )
+        arrays = (self.x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot)
+        return State(float(self.t[k]), *(array[k] for array in arrays))
 
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
         t = number(t, "Solution: t")
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
+        if len(self.t) == 1:
+            return self.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
-        return interpolate(self.system, self.state(k - 1), self.state(k), t) if len(self.t) > 1 else self.state(0)
+        share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
+        return replace(interpolate(self.system, self.state(k - 1), self.state(k), share), t=t)
 
     def to_paraview(self, path: str | Path, **options: Any) -> Path:
         """Write ``path.pvd`` and one ``.vtu`` a frame; see :func:`fem_mbs.io.write_paraview` for the options."""
@@ -251,11 +290,10 @@ class Solution:
 
     def motion(self, k: int) -> Motion:
         """The motion of step ``k`` in body components, as elements see it."""
-        self._check_number(k)
-        return self.system.motion(float(self.t[k]), self.x[k], self.R[k], self.v[k], self.vdot[k])
+        return self.system.motion(self.state(k))
 
     def _row(self, node: Node) -> int:
-        return self.system.row(check_node(node, "Solution: node"))
+        return self.system.number(check_node(node, "Solution: node"))
 
     def _place(self, joint: Constraint) -> ConstraintRows:
         if not isinstance(joint, Constraint):
@@ -269,5 +307,20 @@ class Solution:
         if not -len(self.t) <= k < len(self.t):
             raise ModelError(f"Solution: there is no state {k}; the run has {len(self.t)} states, counted from 0")
 
+    def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
+        """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""
+        rows = [self._row(node) for node in joint.nodes]
+        x, R = self.x[:, rows], self.R[:, rows]
+        V = np.array([motion.V[rows].ravel() for motion in self._motions()])
+        values = joint.coordinate_values(x, R)
+        return values, np.matvec(joint.coordinate_gradients(x, R), V)
+
     def _motions(self) -> Any:
         return (self.motion(k) for k in range(len(self.t)))
+
+
+def _whole_turns(t: Array, angle: Array, rate: Array) -> Array:
+    """Whole turns in rad that principal angles ``(nt,)`` lack, so that they change as their rates tell."""
+    expected = 0.5 * np.diff(t) * (rate[1:] + rate[:-1])
+    turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
+    return 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])

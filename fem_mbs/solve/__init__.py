@@ -1,30 +1,44 @@
 """Newton's method, the consistent start and what to say of a singular matrix."""
 
-from fem_mbs.solve.failure import explain_failure
-from fem_mbs.solve.initial import (
-    accelerations,
-    constraint_correction,
-    initial_state,
-    project_velocities,
-    velocity_defect,
-)
-from fem_mbs.solve.newton import FAILURES, Newton, NotConvergedError, Report
+from fem_mbs.solve.accelerations import Accelerations, accelerations
+from fem_mbs.solve.consistent_start import consistent_start
+from fem_mbs.solve.failure import explain_failure, shown_residuals
+from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
+from fem_mbs.solve.place import Place, check_state, place_of, refuse_nothing_to_move
+from fem_mbs.solve.projection import (
+    constraint_correction,
+    from_body,
+    project_velocities,
+    to_body,
+    velocity_defect,
+    with_joint_rate,
+)
 from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular
 
 __all__ = [
     "FAILURES",
+    "Accelerations",
+    "Found",
     "Newton",
     "NotConvergedError",
+    "Place",
     "Report",
     "accelerations",
+    "check_state",
+    "consistent_start",
     "constraint_correction",
     "describe_mechanism",
     "describe_singular",
     "explain_failure",
     "explain_singular",
-    "initial_state",
+    "from_body",
     "newton_solve",
+    "place_of",
     "project_velocities",
+    "refuse_nothing_to_move",
+    "shown_residuals",
+    "to_body",
     "velocity_defect",
+    "with_joint_rate",
 ]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from fem_mbs.errors import FemMbsError, ModelError, MotionError, SingularSystemError
-from fem_mbs.model import number, shown
+from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
+from fem_mbs.model import number, one_of, truth, whole_number
 
 Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
@@ -35,7 +35,8 @@ class Newton:
     constraint_tolerance : float
         Largest ``Phi``; equations with the unit of length are divided by the extent of the model.
     correction_tolerance : float
-        A correction below this (lengths divided by the extent, angles in rad) is rounding, and ends the iteration.
+        A correction below this (lengths divided by the extent, angles in rad, own unknowns divided by their size) is
+        rounding, and ends the iteration.
     max_iterations : int
         Iterations before the step counts as failed.
     matrix : {"exact", "without_tangent_operator", "simplified"}
@@ -59,17 +60,10 @@ class Newton:
     def __post_init__(self) -> None:
         for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
             number(getattr(self, name), f"Newton: {name}", positive=True)
-        if isinstance(self.max_iterations, bool) or not isinstance(self.max_iterations, int) or self.max_iterations < 1:
-            raise ModelError(
-                f"Newton: max_iterations must be a whole number of at least 1, received {shown(self.max_iterations)}"
-            )
-        if self.matrix not in MATRICES:
-            raise ModelError(
-                f"Newton: matrix must be one of {', '.join(map(repr, MATRICES))}, received {shown(self.matrix)}"
-            )
+        whole_number(self.max_iterations, "Newton: max_iterations")
+        one_of(self.matrix, MATRICES, "Newton: matrix")
         for name in ("modified", "line_search"):
-            if not isinstance(getattr(self, name), bool):
-                raise ModelError(f"Newton: {name} must be True or False, received {shown(getattr(self, name))}")
+            truth(getattr(self, name), f"Newton: {name}")
 
 
 class Problem(Protocol[Unknown, Value, Linearization]):
@@ -95,29 +89,37 @@ class Problem(Protocol[Unknown, Value, Linearization]):
 
 
 @dataclass
-class Report(Generic[Value]):
-    """How an iteration went."""
+class Report:
+    """How a step went."""
 
-    value: Value
-    complete: bool = True
-    """Whether ``value`` is at the solution, not at what was corrected once more."""
     iterations: int = 0
     evaluations: int = 0
     factorizations: int = 0
     history: list[float] = field(default_factory=list)
-    problem: Any = None
-    unknown: Any = None
-    """The solution."""
-    linearization: Any = None
-    """The last factorised matrix, which the modified method goes on with; None if the first guess was the solution."""
+    """Relative residual after each iteration."""
+
+
+@dataclass
+class Found(Generic[Unknown, Value, Linearization]):
+    """Where an iteration stands, and in the end the solution."""
+
+    unknown: Unknown
+    value: Value
+    """The equations there, unless ``corrected``."""
+    linearization: Linearization | None
+    """The last factorised matrix, None if the first guess was the solution."""
+    report: Report
+    corrected: bool = False
+    """Whether ``value`` is that before the last correction, which nothing was left to check of."""
 
 
 class NotConvergedError(FemMbsError):
     """Newton's iteration stopped without a solution; the stepper decides what to try next."""
 
-    def __init__(self, message: str, report: Report | None = None) -> None:  # type: ignore[type-arg]
+    def __init__(self, message: str, report: Report | None = None, value: Any = None) -> None:
         super().__init__(message)
         self.report = report
+        self.value = value
 
 
 FAILURES = (NotConvergedError, MotionError, SingularSystemError)
@@ -129,7 +131,7 @@ def solve(
     unknown: Unknown,
     options: Newton,
     kept: Linearization | None = None,
-) -> tuple[Unknown, Report[Value]]:
+) -> Found[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
     The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same
@@ -143,75 +145,67 @@ def solve(
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = (options.force_tolerance, options.constraint_tolerance)
-    before: tuple[float, ...] = (0.0, 0.0)
-    value = problem.evaluate(unknown)
-    report = Report(value, evaluations=1, problem=problem, linearization=kept if options.modified else None)
+    before: tuple[float, float] = (0.0, 0.0)
+    report = Report(evaluations=1)
+    at = Found(unknown, problem.evaluate(unknown), kept if options.modified else None, report)
     while True:
-        size = problem.size(value)
-        report.value = value
+        size = problem.size(at.value)
         report.history.append(max(size))
-        if _below(size, tolerances):
-            break
+        if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
+            return at
         if not sum(size) < float("inf"):
-            raise NotConvergedError("the residual is not finite", report)
+            raise NotConvergedError("the residual is not finite", report, at.value)
         if report.iterations == options.max_iterations:
-            raise NotConvergedError(f"no convergence in {report.iterations} iterations", report)
-        predicted = [SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)]
-        last = _below(predicted, tolerances)
+            raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
+        last = _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
         keep = last or (options.modified and (report.iterations == 0 or _fast(size, before, tolerances)))
-        fresh = report.linearization is None or not keep
-        if fresh:
-            report.linearization = problem.linearize(unknown, value)
+        fresh = at.linearization is None or not keep
+        if at.linearization is None or fresh:
+            at.linearization = problem.linearize(at.unknown, at.value)
             report.factorizations += 1
-        corrected, correction = problem.correct(unknown, value, report.linearization, 1.0)
+        corrected, correction = problem.correct(at.unknown, at.value, at.linearization, 1.0)
         report.iterations += 1
         if last or correction <= options.correction_tolerance:
-            unknown, report.complete = corrected, False
-            break
-        if options.line_search:
-            found = _search(problem, unknown, value, corrected, correction, report, options, SHORTEST if fresh else 1.0)
-            if found is None and not fresh:
-                # a kept matrix may lead away
-                report.linearization = None
-                continue
-            if found is None:
-                raise NotConvergedError(
-                    f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer", report
-                )
-            unknown, value = found
-        else:
-            unknown = corrected
-            value = problem.evaluate(unknown)
+            at.unknown, at.corrected = corrected, True
+            return at
+        if not options.line_search:
+            at.unknown, at.value = corrected, problem.evaluate(corrected)
             report.evaluations += 1
+        elif not _search(problem, at, corrected, correction, options, SHORTEST if fresh else 1.0):
+            if fresh:
+                raise NotConvergedError(
+                    f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer", report, at.value
+                )
+            # a kept matrix may lead away
+            at.linearization = None
+            continue
         before = size
-    report.unknown = unknown
-    return unknown, report
 
 
 def _search(
     problem: Problem[Unknown, Value, Linearization],
-    unknown: Unknown,
-    value: Value,
+    at: Found[Unknown, Value, Linearization],
     corrected: Unknown,
     correction: float,
-    report: Report[Value],
     options: Newton,
     shortest: float,
-) -> tuple[Unknown, Value] | None:
-    """The longest of halved corrections after which the next one is shorter, and the equations there."""
+) -> bool:
+    """Go the longest of halved corrections after which the next one is shorter; whether there is one."""
+    assert at.linearization is not None
     share = 1.0
     while share >= shortest:
         try:
             trial = problem.evaluate(corrected)
-            report.evaluations += 1
-            _, rest = problem.correct(corrected, trial, report.linearization, 0.0)
+            at.report.evaluations += 1
+            _, rest = problem.correct(corrected, trial, at.linearization, 0.0)
             if rest <= max((1.0 - ARMIJO * share) * correction, options.correction_tolerance):
-                return corrected, trial
+                at.unknown, at.value = corrected, trial
+                return True
         except MotionError:  # a body in an impossible place
             pass
         share *= 0.5
-        corrected, _ = problem.correct(unknown, value, report.linearization, share)
-    return None
+        corrected, _ = problem.correct(at.unknown, at.value, at.linearization, share)
+    return False
 
 
 def _fast(size: Sequence[float], before: Sequence[float], tolerances: Sequence[float]) -> bool:

@@ -13,7 +13,8 @@ from scipy.sparse.linalg import norm
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.solve.null_space import COUNTS, null_spaces
-from fem_mbs.system import System
+from fem_mbs.system import Evaluation, System
+from fem_mbs.system.mass import leading_matrix
 
 SMALL = 1e-6
 """Parts of a null vector below this size are rounding."""
@@ -21,16 +22,19 @@ LISTED = 6
 """Nodes or joints that a message lists by name."""
 
 
-def explain_singular(system: System, values: Array, when: str) -> None:
-    """Raise :class:`SingularSystemError` if ``[[M, B^T], [B, 0]]`` with these stored values is singular."""
-    if text := describe_singular(system, values, when):
+def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
+    """Raise :class:`SingularSystemError` if the accelerations and multipliers are not unique."""
+    if text := describe_singular(system, evaluation, when):
         raise SingularSystemError(text)
 
 
-def describe_singular(system: System, values: Array, when: str) -> str:
-    """What makes ``[[M, B^T], [B, 0]]`` with these stored values singular; empty if it is regular."""
-    found = _causes(system, values)
-    return "\n".join(filter(None, (_move_without_mass(system, found.motions, when), *_joints(system, found, when))))
+def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
+    """Why the accelerations and multipliers are not unique; empty if they are."""
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
+        return text
+    causes = _causes(system, matrix)
+    return "\n".join(filter(None, (_move_without_mass(system, causes, when), *_joints(system, causes, when))))
 
 
 def describe_mechanism(system: System, values: Array, R: Array, when: str) -> str:
@@ -38,16 +42,21 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
 
     ``K`` may be scaled, but not the equations of one node against each other.
     """
-    found = _causes(system, values, definite=False)
-    moving = _move_without_resistance(system, found.motions, R, when)
-    return "\n".join(filter(None, (moving, *_joints(system, found, when))))
+    matrix = system.solver.matrix(values)
+    if text := _undetermined(system, matrix, f"the equilibrium {when} is not unique"):
+        return text
+    causes = _causes(system, matrix, definite=False)
+    moving = _move_without_resistance(system, causes, R, when)
+    return "\n".join(filter(None, (moving, *_joints(system, causes, when))))
 
 
 class _Causes(NamedTuple):
     """What makes a matrix singular."""
 
-    motions: dict[int, Array]
-    """Motions ``(6, r)`` of each node that has any, in its body frame."""
+    motions: Array
+    """Motions ``(N, r)``, in the body frames of the nodes."""
+    idle: IntArray
+    """Components that stand in no equation."""
     void: IntArray
     """Equations that act on nothing."""
     acting: IntArray
@@ -56,42 +65,71 @@ class _Causes(NamedTuple):
     """Basis of the combinations of these that vanish."""
 
 
-def _causes(system: System, values: Array, definite: bool = True) -> _Causes:
-    matrix, n = system.solver.matrix(values), system.n_free
-    scale = np.ones(n) if definite else 1.0 / np.tile(system.increment_weight, (system.n, 1))[system.free]
-    M = csc_array(diags_array(scale) @ matrix[:n, :n] @ diags_array(scale))
-    B = csc_array(matrix[n:, :n] @ diags_array(scale))
+def _undetermined(system: System, matrix: csc_array, what: str) -> str:
+    """States and algebraic unknowns that their own equations do not determine, in words."""
+    rows = _first_order(system)
+    if not len(rows):
+        return ""
+    block = matrix[rows][:, rows].toarray()
+    size = np.abs(matrix[rows]).max(axis=1).toarray().ravel()
+    _, values, vectors = np.linalg.svd(block / np.where(size > 0.0, size, 1.0)[:, None])
+    loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
+    if not loose.any():
+        return ""
+    owners = [system.unknowns[k] for k in system.free_rows[rows[loose]] - 6 * system.n]
+    names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+    return f"{what}: no equation determines {_listed(names, ', ')}; look at its stiffness and damping in its own row"
+
+
+def _first_order(system: System) -> IntArray:
+    """Equations of states and algebraic unknowns."""
+    own = np.flatnonzero((system.order == 0) | (system.order == 1))
+    return system.equation[6 * system.n + own]
+
+
+def _causes(system: System, matrix: csc_array, definite: bool = True) -> _Causes:
+    # states and algebraic unknowns follow from the others
+    own = _first_order(system)
+    rest = np.setdiff1d(np.arange(system.n_free), own)
+    scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
+    M = matrix[rest][:, rest]
+    if len(own) and not definite:
+        M = M - matrix[rest][:, own] @ np.linalg.solve(matrix[own][:, own].toarray(), matrix[own][:, rest].toarray())
+    M = csc_array(diags_array(scale) @ M @ diags_array(scale))
+    B = csc_array(matrix[system.n_free :][:, rest] @ diags_array(scale))
     # unknowns in no equation and equations without unknowns are told apart, however many there are
     idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
     void = norm(B, axis=1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
     units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite)
-    free = np.flatnonzero(system.equation >= 0)
-    own = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
-    return _Causes(_blocks(system.n, free[idle], free[busy], own), np.flatnonzero(void), acting, repeated)
+    at = system.free_rows[rest]
+    components = np.zeros((system.N, motions.shape[1]))
+    components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
+    return _Causes(components, at[idle], np.flatnonzero(void), acting, repeated)
 
 
-def _joints(system: System, found: _Causes, when: str) -> tuple[str, str]:
-    return _void(system, found.void, when), _repeated(system, found.acting, found.repeated, when)
+def _joints(system: System, causes: _Causes, when: str) -> tuple[str, str]:
+    return _void(system, causes.void, when), _repeated(system, causes.acting, causes.repeated, when)
 
 
-def _blocks(n: int, idle: IntArray, busy: IntArray, motions: Array) -> dict[int, Array]:
-    """Motions ``(6, r)`` of each node that has any: the components ``idle`` alone, the others ``busy`` together."""
-    components = np.zeros((6 * n, motions.shape[1]))
-    components[busy] = motions
-    moving = components.reshape(n, 6, -1)
-    rows, kinds = np.divmod(idle, 6)
-    nodes = np.union1d(rows, np.flatnonzero(moving.any(axis=(1, 2))))
-    return {int(k): np.hstack([moving[k], np.eye(6)[:, kinds[rows == k]]]) for k in nodes}
+def _moving(system: System, causes: _Causes) -> tuple[dict[int, Array], list[str]]:
+    """Motions ``(6, r)`` of each node that has any, and names of the own unknowns that move."""
+    together = causes.motions[: 6 * system.n].reshape(system.n, 6, -1)
+    rows, kinds = np.divmod(causes.idle[causes.idle < 6 * system.n], 6)
+    moving = np.union1d(rows, np.flatnonzero(together.any(axis=(1, 2))))
+    nodes = {int(row): np.hstack([together[row], np.eye(6)[:, kinds[rows == row]]]) for row in moving}
+    own = np.union1d(np.flatnonzero(causes.motions.any(axis=1)), causes.idle)
+    unknowns = [system.unknowns[k - 6 * system.n] for k in own[own >= 6 * system.n]]
+    return nodes, [f"'{unknown.name}' of {owner}" for owner, unknown in unknowns]
 
 
-def _move_without_mass(system: System, motions: dict[int, Array], when: str) -> str:
-    if not motions:
+def _move_without_mass(system: System, causes: _Causes, when: str) -> str:
+    moving, names = _moving(system, causes)
+    if not moving and not names:
         return ""
     used = {node for element in system.elements for node in element.nodes}
     used |= {node for owner, _ in system.constraint_owner for node in owner.nodes}
-    names = []
-    for row, motion in motions.items():
+    for row, motion in moving.items():
         node, R = system.nodes[row], system.R0[row]
         ways = filter(None, (_ways("translation", "along", R @ motion[:3]), _ways("rotation", "about", R @ motion[3:])))
         names.append(f"{node} ({', '.join(ways) if node in used else 'used by no element or joint'})")
@@ -102,11 +140,12 @@ def _move_without_mass(system: System, motions: dict[int, Array], when: str) -> 
     )
 
 
-def _move_without_resistance(system: System, motions: dict[int, Array], R: Array, when: str) -> str:
-    if not motions:
+def _move_without_resistance(system: System, causes: _Causes, R: Array, when: str) -> str:
+    moving, names = _moving(system, causes)
+    if not moving and not names:
         return ""
-    names = []
-    for row, motion in motions.items():
+    names = [f"{name} can move" for name in names]
+    for row, motion in moving.items():
         ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
         names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
     return (

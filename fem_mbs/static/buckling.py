@@ -14,12 +14,12 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.modal import Modes, linearize
-from fem_mbs.model import Model, Node, instance, shown
+from fem_mbs.model import Model, Node, instance, whole_number
 from fem_mbs.result import Solution
 from fem_mbs.solve import Newton
 from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
 from fem_mbs.static.start import start
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, tangent
 
 DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
@@ -100,8 +100,7 @@ def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: b
     multipliers and loads add to the stiffness when the load grows, at the configuration of the state.
     """
     instance(model, Model, "buckling: model")
-    if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-        raise ModelError(f"buckling: count must be a whole number of at least 1, received {shown(count)}")
+    count = whole_number(count, "buckling: count")
     system = System(model)
     first = 0.0 if initial is None else instance(initial, State, "buckling: initial").t
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
@@ -111,8 +110,9 @@ def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: b
     distances, z = stiffness.singular(count, SHARE * nearest[0])
     linear = linearize(model, point.state())
     shapes = linear.node_motions(z[: system.n_free].T)
-    shapes /= np.abs(shapes * system.increment_weight).max(axis=(1, 2), keepdims=True)
-    return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, linear))
+    size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
+    shapes, own = shapes / size[:, None, None], linear.own_motions(z[: system.n_free].T) / size[:, None]
+    return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, own, linear))
 
 
 class _Stiffness:
@@ -122,7 +122,7 @@ class _Stiffness:
         self.equations, self.point = equations, point
         self.solve = equations.factor(equations.evaluate(point))
         self.d, self.multipliers = equations.response(self.solve, equations.load_derivative(point))
-        self.motion = float(np.abs(self.d * equations.system.increment_weight).max())
+        self.motion = float(np.abs(self.d * equations.system.weight).max())
         if self.motion == 0.0:
             raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
 
@@ -155,7 +155,7 @@ class _Stiffness:
         multipliers = point.multipliers + change * self.multipliers
         evaluation = equations.evaluate(point._replace(multipliers=multipliers, load=point.load + change))
         stressed = equations.with_stresses(evaluation, equations.stresses_ahead(evaluation, change * self.d))
-        return equations.system.assemble(equations.entries(stressed, equations.force_factor))
+        return tangent.assemble(equations.system, equations.entries(stressed, equations.force_factor))
 
 
 def _largest(operator: LinearOperator, count: int) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.lie import se3
 from fem_mbs.model import Motion
-from fem_mbs.system import Evaluation, Solve, State, System
+from fem_mbs.system import Evaluation, Solve, State, System, tangent
 
 DIFFERENCE = 1e-3
 """Differences of loads are taken over this share of the range of the load factor."""
@@ -21,22 +21,24 @@ class Point(NamedTuple):
 
     x: Array
     R: Array
+    u: Array
     multipliers: Array
     load: float
 
     def moved(self, D: Array, multipliers: Array, load: float) -> Point:
         """The configuration ``q exp(D)`` with new multipliers and load factor.
 
-        ``D`` (n, 6) are body increments on SE(3), also for nodes that are on R3xSO3 in time: a node that moves along a
-        screw stays closer to its neighbours than one that moves along a line.
+        ``D`` (N,) are body increments on SE(3), also for nodes that are on R3xSO3 in time: a node that moves along a
+        screw stays closer to its neighbours than one that moves along a line. Own unknowns follow.
         """
-        R, x = se3.compose(self.R, self.x, *se3.exp(D))
-        return Point(x, R, multipliers, load)
+        n = len(self.x)
+        R, x = se3.compose(self.R, self.x, *se3.exp(D[: 6 * n].reshape(n, 6)))
+        return Point(x, R, self.u + D[6 * n :], multipliers, load)
 
     def state(self) -> State:
         """The state of a system at rest there, at the time that the load factor is."""
-        still = np.zeros((len(self.x), 6))
-        return State(self.load, self.x, self.R, still, still, still, self.multipliers)
+        still, none = np.zeros((len(self.x), 6)), np.zeros_like(self.u)
+        return State(self.load, self.x, self.R, still, still, self.multipliers, self.u, none, none)
 
 
 Instant = Callable[[float], tuple[float, float]]
@@ -76,31 +78,36 @@ class Equations:
     def __init__(self, system: System, loading: Loading) -> None:
         self.system, self.loading = system, loading
         self.range = abs(loading.end - loading.start)
-        self._still = np.zeros((system.n, 6))
-        self._none = np.zeros((system.n, 6, 6))
-        built = self.evaluate(Point(system.x0, system.R0, np.zeros(system.m), loading.start))
-        stiffest = np.abs(self.entries(built)[: system.force_entries]).max(initial=0.0)
+        self._still, self._none = np.zeros((system.n, 6)), np.zeros(system.k)
+        stiffest = np.abs(self.entries(self.evaluate(self.as_built()))[: system.pattern.force_entries]).max(initial=0.0)
         self.force_factor = 1.0 / stiffest if stiffest > 0.0 else 1.0
         """Makes forces comparable with constraint equations in the matrix."""
 
+    def as_built(self) -> Point:
+        """The configuration as built, at the start of the loading."""
+        system = self.system
+        return Point(system.x0, system.R0, system.u0, np.zeros(system.m), self.loading.start)
+
     def evaluate(self, point: Point) -> Evaluation:
-        """Inner forces minus loads, and the constraints."""
+        """Inner forces minus loads, and the constraints; states and coordinates of elements rest."""
         t, factor = self.loading.instant(point.load)
-        motion = Motion(t, point.x, point.R, self._still, self._still, factor * self.system.gravity)
+        gravity = factor * self.system.gravity
+        motion = Motion(t, point.x, point.R, self._still, self._still, gravity, point.u, self._none, self._none)
         return self.system.evaluate(motion, point.multipliers, self.system.prescribe(t, factor))
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments."""
-        return self.system.entries(evaluation, self._none, self._none, force_factor)
+        return tangent.stiffness_entries(self.system, evaluation, force_factor)
 
     def factor(self, evaluation: Evaluation) -> Solve:
         """Factor the matrix."""
-        return self.system.factor(self.system.assemble(self.entries(evaluation, self.force_factor)))
+        values = tangent.assemble(self.system, self.entries(evaluation, self.force_factor))
+        return self.system.solver.factor(values).solve
 
     def response(self, solve: Solve, right: Array) -> tuple[Array, Array]:
-        """Body increments and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""
-        increments, multipliers = self.system.increments(-solve(right))
-        return increments, multipliers / self.force_factor
+        """Increments ``(N,)`` and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""
+        solution, n = -solve(right), self.system.n_free
+        return self.system.spread(solution[:n]), solution[n:] / self.force_factor
 
     def residual(self, evaluation: Evaluation) -> Array:
         """``(force_factor r, Phi)`` of the free equations."""
@@ -113,11 +120,12 @@ class Equations:
         """
         system = self.system
         as_force = np.array([1.0, 1.0 / system.length])
-        free = np.where(system.free, np.abs(evaluation.force.reshape(-1, 6)), 0.0)
+        free = np.where(system.free, np.abs(system.nodes_of(evaluation.force)), 0.0)
         residual = free.reshape(-1, 2, 3).max(axis=(0, 2)) * as_force
         largest = float((evaluation.scale * as_force).max())
         gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
-        return max(float(residual.max()) / largest if largest > 0.0 else 0.0, gap)
+        own = np.where(system.order >= 0, np.abs(system.own_of(evaluation.force)), 0.0)
+        return max(float(residual.max()) / largest, gap, float((own / evaluation.own_scale).max(initial=0.0)))
 
     def load_derivative(self, point: Point) -> Array:
         """Derivative of the residual against the load factor, exact for loads that are linear or quadratic in it.
@@ -135,11 +143,9 @@ class Equations:
         return total
 
     def stresses_ahead(self, evaluation: Evaluation, d: Array) -> list[Any]:
-        """Stresses of all batches after body increments ``d`` (n, 6), extrapolated linearly."""
-        return [
-            batch.stress_ahead(context, d[batch.nodes].reshape(len(batch.nodes), -1))
-            for batch, context in zip(self.system.batches, evaluation.contexts, strict=True)
-        ]
+        """Stresses of all batches after increments ``d`` (N,), extrapolated linearly."""
+        triples = zip(self.system.batches, evaluation.contexts, self.system.components, strict=True)
+        return [batch.stress_ahead(context, d[rows]) for batch, context, rows in triples]
 
     def with_stresses(self, evaluation: Evaluation, stresses: list[Any]) -> Evaluation:
         """The evaluation for a stiffness at other stresses."""

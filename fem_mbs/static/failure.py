@@ -6,12 +6,11 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
-from fem_mbs.solve import NotConvergedError
+from fem_mbs.solve import NotConvergedError, shown_residuals
 from fem_mbs.static.path import Path
 
 SOFT = 10.0
 """A model that moves so many times further under the same load than at first gives way."""
-SHOWN = 4
 
 
 def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
@@ -23,10 +22,9 @@ def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
     history: list[float] = []
     if isinstance(failure, NotConvergedError) and failure.report is not None:
         history = failure.report.history
-        residuals = [f"{value:.1e}" for value in history]
-        if len(residuals) > SHOWN:
-            residuals[SHOWN - 1 : -1] = ["..."]
-        text += f"\n  relative residuals {', '.join(residuals)}; the step was cut to a length of {path.shortest:.1e}"
+        text += (
+            f"\n  relative residuals {shown_residuals(failure)}; the step was cut to a length of {path.shortest:.1e}"
+        )
     softness = path.softness()
     if softness > SOFT * path.first_softness:
         text += (
@@ -54,9 +52,9 @@ def explain_length(path: Path, steps: int, loads: Array) -> FemMbsError:
 def _largest(path: Path) -> str:
     """How the node that moves most goes on, in words."""
     system, D = path.equations.system, path.here.tangent.D
-    size = np.linalg.norm((D * system.increment_weight).reshape(-1, 2, 3), axis=2)
+    size = np.linalg.norm(system.nodes_of(D * system.weight).reshape(-1, 2, 3), axis=2)
     row, kind = np.unravel_index(int(np.argmax(size)), size.shape)
-    way = path.here.point.R[row] @ D[row].reshape(2, 3)[kind]
+    way = path.here.point.R[row] @ system.nodes_of(D)[row].reshape(2, 3)[kind]
     way = np.round(way / np.linalg.norm(way), 3) + 0.0
     words = ("moves along", "turns about")[kind]
     return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in way)})"

@@ -16,7 +16,7 @@ from fem_mbs.errors import LawError
 from fem_mbs.solve import FAILURES, Newton, NotConvergedError, Report, newton_solve
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
-from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, Trial
+from fem_mbs.static.step import Arc, Direction, Metric, StepProblem
 from fem_mbs.system import Evaluation
 
 LOG = logging.getLogger("fem_mbs")
@@ -47,7 +47,7 @@ class Step(NamedTuple):
     evaluation: Evaluation
     way: Direction
     """What led there."""
-    report: Report[Trial]
+    report: Report
 
 
 class Place(NamedTuple):
@@ -83,7 +83,7 @@ class Path:
     ) -> None:
         self.equations, self.newton, self.step = equations, newton, step
         system, self.range = equations.system, equations.range
-        weight = np.where(system.free, system.increment_weight**2, 0.0) / system.n
+        weight = np.where(system.equation >= 0, system.weight**2, 0.0) / system.n
         self.distance = Metric(weight, 0.0)
         self.arc_length = arc_length
         self.metric = Metric(weight if arc_length else np.zeros_like(weight), 1.0 / self.range**2)
@@ -145,7 +145,7 @@ class Path:
 
     def _bearable(self, length: float) -> float:
         """The length, or a shorter one in which no node turns too far."""
-        return min(length, AIMED / max(_turn(self.here.tangent), AIMED / length))
+        return min(length, AIMED / max(self._turn(self.here.tangent), AIMED / length))
 
     def _stop(self, stops: Array, change: float) -> float | None:
         """The first of the load factors that a change of it reaches."""
@@ -165,15 +165,13 @@ class Path:
         problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            unknown, report = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
-            trial = report.value if report.complete else problem.evaluate(unknown)
-        point = trial.point
-        way = Direction(
-            unknown.way.D, point.multipliers - self.here.point.multipliers, point.load - self.here.point.load
-        )
-        if (turn := _turn(way)) > TURN:
-            raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", report)
-        return Step(point, trial.evaluation, way, report)
+            found = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
+            trial = problem.evaluate(found.unknown) if found.corrected else found.value
+        point, here = trial.point, self.here.point
+        way = Direction(found.unknown.way.D, point.multipliers - here.multipliers, point.load - here.load)
+        if (turn := self._turn(way)) > TURN:
+            raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", found.report)
+        return Step(point, trial.evaluation, way, found.report)
 
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
         """A place on the path to which ``came`` led."""
@@ -184,7 +182,6 @@ class Path:
             tangent = tangent.times(-1.0)
         return Place(point, evaluation, tangent, unstable_motions(equations, point))
 
-
-def _turn(way: Direction) -> float:
-    """Largest rotation of a node."""
-    return float(np.linalg.norm(way.D[:, 3:], axis=1).max())
+    def _turn(self, way: Direction) -> float:
+        """Largest rotation of a node."""
+        return float(np.linalg.norm(self.equations.system.nodes_of(way.D)[:, 3:], axis=1).max())

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import Motion, number
 from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats
-from fem_mbs.solve import Report
 from fem_mbs.static.equations import Instant
-from fem_mbs.static.stability import UNKNOWN
 from fem_mbs.system import State, System
 
 
@@ -40,10 +37,11 @@ class StaticSolution(Solution):
         states: Sequence[State],
         status: Outcome,
         stats: Stats,
+        events: Sequence[list[State]],
         instant: Instant,
         unstable: Sequence[int],
     ) -> None:
-        super().__init__(system, list(states), status, stats)
+        super().__init__(system, list(states), status, stats, events)
         self.unstable = np.array(unstable, dtype=np.intp)
         self._load_factor = self.t
         self._instant = instant
@@ -75,11 +73,8 @@ class StaticSolution(Solution):
                 return self.state(int(np.flatnonzero(self.t == t)[0]))
             raise ModelError(f"load factor {t} is outside the path, which covers {self.t.min()} to {self.t.max()}")
         first, second = self.state(int(passed[0])), self.state(int(passed[0]) + 1)
-        s = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0
-        way = se3.log(first.R.mT @ second.R, np.vecmat(second.x - first.x, first.R))
-        R, x = se3.compose(first.R, first.x, *se3.exp(s * way))
-        multipliers = (1.0 - s) * first.multipliers + s * second.multipliers
-        return State(t, x, R, first.v, first.vdot, first.a, multipliers)
+        share = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0
+        return replace(between(first, second, share), t=t)
 
     def to_paraview(self, path: str | Path, **options: Any) -> Path:
         """Write ``path.pvd`` and one ``.vtu`` a state over the load factor, or over the states where that falls.
@@ -100,36 +95,11 @@ class StaticSolution(Solution):
         )
 
 
-class StaticRecorder:
-    """The equilibria and counts of a run under way, at the load factors ``output`` if these are given."""
-
-    def __init__(
-        self, system: System, instant: Instant, first: State, unstable: int, output: Array | None, begun: float
-    ) -> None:
-        self.system, self.instant, self.output, self.begun = system, instant, output, begun
-        self.last = first
-        self._kept = [(first, unstable)]
-        if not self._wanted(first):
-            self._kept = []
-        self._steps: list[float] = []
-        self._reports: list[tuple[int, int, int]] = []
-
-    def add(self, state: State, unstable: int, report: Report[Any]) -> None:
-        """Keep an equilibrium."""
-        self._steps.append(state.t - self.last.t)
-        self._reports.append((report.iterations, report.evaluations, report.factorizations))
-        self.last = state
-        if self._wanted(state):
-            self._kept.append((state, unstable))
-
-    def solution(self, outcome: Outcome, failed: int = 0) -> StaticSolution:
-        """The solution so far."""
-        counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
-        evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
-        wall_time = time.perf_counter() - self.begun
-        stats = Stats(counts[:, 0], evaluations, factorizations, failed, 0, np.array(self._steps), wall_time)
-        states, unstable = zip(*(self._kept or [(self.last, UNKNOWN)]), strict=True)
-        return StaticSolution(self.system, states, outcome, stats, self.instant, unstable)
-
-    def _wanted(self, state: State) -> bool:
-        return self.output is None or bool((self.output == state.t).any())
+def between(first: State, second: State, share: float) -> State:
+    """State on the way from one equilibrium to the next, along the screw of each node."""
+    way = se3.log(first.R.mT @ second.R, np.vecmat(second.x - first.x, first.R))
+    R, x = se3.compose(first.R, first.x, *se3.exp(share * way))
+    t, multipliers, u = (
+        (1.0 - share) * getattr(first, name) + share * getattr(second, name) for name in ("t", "multipliers", "u")
+    )
+    return replace(first, t=t, x=x, R=R, multipliers=multipliers, u=u)

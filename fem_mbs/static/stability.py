@@ -7,6 +7,7 @@ from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.static.equations import Equations, Point
+from fem_mbs.system import tangent
 
 UNSYMMETRIC = 1e-3
 """Unsymmetric part of the stiffness, against the largest force per rad, from which loads follow."""
@@ -25,11 +26,14 @@ def unstable_motions(equations: Equations, point: Point) -> int:
     By Sylvester's law of inertia that is the number of negative pivots of ``K + penalty B^T B``.
     """
     system, evaluation = equations.system, equations.evaluate(point)
+    if (system.order == 1).any():  # rest of a state does not follow from an energy
+        return UNKNOWN
     n = system.n_free
-    units = diags_array(1.0 / np.tile(system.increment_weight, (system.n, 1))[system.free])
-    matrix = system.solver.matrix(system.assemble(equations.entries(evaluation, equations.force_factor)))
+    units = diags_array(1.0 / system.weight[system.free_rows])
+    matrix = system.solver.matrix(tangent.assemble(system, equations.entries(evaluation, equations.force_factor)))
     K, B = matrix[:n, :n] @ units, matrix[n:, :n] @ units
-    forces = np.tile(np.repeat(evaluation.scale, 3) * equations.force_factor, (system.n, 1))[system.free]
+    scale = np.append(np.tile(np.repeat(evaluation.scale, 3), system.n), evaluation.own_scale)
+    forces = (scale * equations.force_factor)[system.free_rows]
     K = units @ K
     largest = abs(K).max()
     if (abs(K - K.T).max(axis=1).toarray().ravel() > UNSYMMETRIC * units @ forces + ROUNDING * largest).any():

@@ -8,18 +8,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.errors import ConvergenceError, LawError, ModelError, MotionError, SingularSystemError
-from fem_mbs.lie import se3
-from fem_mbs.solve import Newton, NotConvergedError, describe_mechanism, describe_singular, newton_solve
+from fem_mbs.errors import ConvergenceError, LawError, MotionError, SingularSystemError
+from fem_mbs.solve import (
+    Newton,
+    NotConvergedError,
+    check_state,
+    describe_mechanism,
+    describe_singular,
+    newton_solve,
+    refuse_nothing_to_move,
+)
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.step import Direction, Linearization, StepProblem, Trial, Unknown
-from fem_mbs.system import State
+from fem_mbs.system import State, tangent
+from fem_mbs.system.mass import leading_matrix, solve_with_constraints
 
 LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 200
 MORE = 3.0
-"""Growth of a shift that does not do."""
+"""Growth of a shift that lets nodes move too far."""
 MOVES = (0.3, 0.1, 0.03)
 """First moves to try, in rad or against the extent of the model: the smaller, the surer, and the more iterations."""
 PENDULUM = (
@@ -40,15 +48,11 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     ConvergenceError
         If there is none near.
     """
-    system = equations.system
-    if system.n_free == 0:
-        raise ModelError(
-            f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
-            "model.add_node and give them beams"
-        )
-    point = Point(system.x0, system.R0, np.zeros(system.m), equations.loading.start)
+    refuse_nothing_to_move(equations.system, caller)
+    point = equations.as_built()
     if initial is not None:
-        point = _given(equations, initial, caller)
+        check_state(equations.system, initial, f"{caller}: initial")
+        point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
     if equations.imbalance(equations.evaluate(point)) > newton.force_tolerance:
         point = settle(equations, point, newton)
     if text := _mechanism(equations, point):
@@ -66,23 +70,23 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
     move as from rest, without swinging over, and at last Newton's method is left (Kelley, Keyes, *SIAM Journal on
     Numerical Analysis* 35, 1998). Where nodes have no mass, with line search instead.
     """
-    found: Point | None = None
+    reached: Point | None = None
     failure: Exception | None = None
     for problem, options in _attempts(equations, point, newton):
-        still = Direction(np.zeros((equations.system.n, 6)), np.zeros(equations.system.m), 0.0)
+        still = Direction(np.zeros(equations.system.N), np.zeros(equations.system.m), 0.0)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                unknown, _ = newton_solve(problem, problem.guess(equations.evaluate(point), still), options)
+                unknown = newton_solve(problem, problem.guess(equations.evaluate(point), still), options).unknown
         except LawError:
             raise
         except (NotConvergedError, MotionError, SingularSystemError) as error:
             failure = error
             continue
-        found = point.moved(*unknown.way)
-        if unstable_motions(equations, found) <= 0:
-            return found
-    if found is not None:
-        return found
+        reached = point.moved(*unknown.way)
+        if unstable_motions(equations, reached) <= 0:
+            return reached
+    if reached is not None:
+        return reached
     text = f"no equilibrium was found at load factor {point.load:g}: {failure}"
     if mechanism := _mechanism(equations, point):
         text += f"\n  {mechanism}"
@@ -95,12 +99,12 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
     """Problems to solve and how, one after the other."""
     options = replace(newton, max_iterations=ITERATIONS, modified=False)
     system, evaluation = equations.system, equations.evaluate(point)
-    mass = system.mass_matrix(evaluation)
-    if describe_singular(system, mass, ""):
+    if describe_singular(system, evaluation, ""):
         yield StepProblem(equations, point, None, mixed=False), replace(options, line_search=True)
         return
-    acceleration, _ = system.increments(system.factor(mass)(system.residual(evaluation, 1.0)))
-    size = float(np.abs(acceleration * system.increment_weight).max())
+    factors = system.solver.factor(leading_matrix(system, evaluation))
+    acceleration, _ = solve_with_constraints(system, factors, evaluation.force, evaluation.constraint)
+    size = float(np.abs(acceleration * system.weight).max())
     for move in MOVES:
         yield SettleProblem(equations, point, move, size / move), replace(options, line_search=False)
 
@@ -111,38 +115,27 @@ class SettleProblem(StepProblem):
     def __init__(self, equations: Equations, base: Point, move: float, shift: float) -> None:
         super().__init__(equations, base, None, mixed=True)
         self.move, self.shift = move, shift
-        self._unit = np.tile(np.eye(6), (equations.system.n, 1, 1))
 
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
         shift = self.shift * equations.imbalance(trial.evaluation)
-        mass = system.inertia_entries(trial.evaluation, self._unit, equations.force_factor)[: system.force_entries]
+        forces = slice(system.pattern.force_entries)
+        mass = tangent.mass_entries(system, trial.evaluation, equations.force_factor)[forces]
         entries = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), equations.force_factor)
-        entries[: system.force_entries] += shift * mass
+        entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
         while True:
-            solve = system.factor(system.assemble(entries))
+            solve = system.solver.factor(tangent.assemble(system, entries)).solve
             d, _ = equations.response(solve, right)
-            if not np.abs(d * system.increment_weight).max() > self.move or shift == 0.0:
-                return Linearization(solve, se3.inverse_tangent_operator(unknown.way.D), None)
-            entries[: system.force_entries] += (MORE - 1.0) * shift * mass
+            if not np.abs(d * system.weight).max() > self.move or shift == 0.0:
+                return Linearization(solve, self.inverse_tangent(unknown), None)
+            entries[forces] += (MORE - 1.0) * shift * mass
             shift *= MORE
 
 
 def _mechanism(equations: Equations, point: Point) -> str:
     """What makes the stiffness singular at a point; empty if it is regular."""
-    values = equations.system.assemble(equations.entries(equations.evaluate(point), equations.force_factor))
+    entries = equations.entries(equations.evaluate(point), equations.force_factor)
+    values = tangent.assemble(equations.system, entries)
     return describe_mechanism(equations.system, values, point.R, f"at load factor {point.load:g}")
-
-
-def _given(equations: Equations, initial: State, caller: str) -> Point:
-    """The state as a point, if it can be one of the system."""
-    system = equations.system
-    found = np.shape(initial.x), np.shape(initial.multipliers)
-    if found != ((system.n, 3), (system.m,)):
-        raise ModelError(
-            f"{caller}: the initial state is not one of this model: it has {found[0][0]} nodes and {found[1][0]} "
-            f"multipliers, the model {system.n} and {system.m}; take it from a run of the same model"
-        )
-    return Point(initial.x, initial.R, initial.multipliers, initial.t)

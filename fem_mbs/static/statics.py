@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import Model, instance, number, real, shown
+from fem_mbs.model import Model, instance, number, shown, truth, whole_number
 from fem_mbs.result import Outcome
-from fem_mbs.solve import FAILURES, Newton
+from fem_mbs.run import Accepted, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
+from fem_mbs.run.recorder import every
+from fem_mbs.solve import Newton
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
-from fem_mbs.static.path import LOG, ROUNDING, Path
-from fem_mbs.static.result import StaticRecorder, StaticSolution
+from fem_mbs.static.path import ROUNDING, Path
+from fem_mbs.static.result import StaticSolution, between
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import start
 from fem_mbs.system import State, System
 
+LOG = logging.getLogger("fem_mbs")
 MAX_ITERATIONS = 15
 MAX_STEPS = 1_000_000
 
@@ -37,6 +43,8 @@ def statics(
     newton: Newton | None = None,
     max_steps: int = 1000,
     callback: Callable[[State], object] | None = None,
+    events: EventFunction | Sequence[EventFunction] | None = None,
+    progress: bool = False,
 ) -> StaticSolution:
     """Follow the equilibria of a model while its loads grow.
 
@@ -70,6 +78,10 @@ def statics(
         Steps after which to give up.
     callback : function, optional
         Called with the state after every step; a true return value ends the run.
+    events : function or list of functions, optional
+        Functions of the state whose zeros along the path are to be found, as in :func:`simulate`.
+    progress : bool
+        Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
 
     Returns
     -------
@@ -97,42 +109,85 @@ def statics(
     load_end = number(load_end, "statics: load_end")
     step = None if step is None else number(step, "statics: step", positive=True)
     newton = Newton(max_iterations=MAX_ITERATIONS) if newton is None else instance(newton, Newton, "statics: newton")
-    _check(arc_length, ramp, max_steps, callback)
+    arc_length, ramp = truth(arc_length, "statics: arc_length"), truth(ramp, "statics: ramp")
+    max_steps = whole_number(max_steps, "statics: max_steps")
+    check_callback(callback, "statics")
     first = 0.0 if initial is None else instance(initial, State, "statics: initial").t
     if load_end == first and ramp:
         raise ModelError(f"statics: load_end must not be the load factor of the start, {first:g}: no load would change")
     output = None if loads is None else _output(loads, first, load_end, arc_length)
+    show = progress_bar(progress, first, load_end, "statics", "load")
     begun = time.perf_counter()
     system = System(model)
     loading = Loading(proportional if ramp else constant, first, load_end)
     equations = Equations(system, loading)
     point = start(equations, initial, ramp, newton)
-    unstable = unstable_motions(equations, point)
-    recorder = StaticRecorder(system, loading.instant, point.state(), unstable, output, begun)
+    recorder = Recorder(
+        "statics",
+        "load factor {:.6g}",
+        begun,
+        point.state(),
+        lambda states, marks, outcome, stats, hits: StaticSolution(
+            system, states, outcome, stats, hits, loading.instant, marks
+        ),
+        every if output is None else partial(_at_loads, output),
+        unstable_motions(equations, point),
+        warns=False,
+    )
+    watch = Events(events, point.state(), between, "statics")
     if load_end == first:
-        return recorder.solution(Outcome.FINISHED)
+        show(None)
+        return cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
     stops = np.append([] if output is None else output, load_end)
     length = step
     if step is not None and not arc_length:
         stops, length = _with_grid(stops, first, load_end, step), step / equations.range
     path = Path(equations, point, newton, arc_length, length)
-    try:
-        outcome = _run(path, recorder, stops, max_steps, callback)
-    except KeyboardInterrupt:
-        outcome = Outcome.INTERRUPTED
-    except FemMbsError as failure:
-        error = explain_failure(path, failure) if isinstance(failure, FAILURES) else failure
-        error.solution = recorder.solution(Outcome.FAILED, path.failed)
-        raise error from failure.__cause__
-    solution = recorder.solution(outcome, path.failed)
-    LOG.info("%s", solution)
+    solution = cast(StaticSolution, drive(Walk(path, stops, max_steps), recorder, watch, callback, show))
     _warn(solution)
     return solution
 
 
+class Walk:
+    """The steps along a path, from stop to stop, until it reaches its end."""
+
+    rejected = 0
+
+    def __init__(self, path: Path, stops: Array, max_steps: int) -> None:
+        self.path, self.stops, self.max_steps = path, stops, max_steps
+
+    @property
+    def failed(self) -> int:
+        """Attempts without a solution."""
+        return self.path.failed
+
+    def __iter__(self) -> Iterator[Accepted]:
+        loads = [self.path.here.point.load]
+        while len(loads) <= self.max_steps:
+            step = self.path.advance(self.stops)
+            loads.append(step.point.load)
+            yield Accepted(step.point.state(), step.report, self.path.here.unstable)
+            if step.point.load == self.path.equations.loading.end:
+                return
+        raise explain_length(self.path, self.max_steps, np.array(loads))
+
+    def explained(self, failure: FemMbsError) -> FemMbsError:
+        """How far the path was followed, and why not further."""
+        return explain_failure(self.path, failure)
+
+    def warning(self) -> str:
+        """Nothing."""
+        return ""
+
+
+def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:
+    """The state, if it is at one of the load factors."""
+    return (state,) if (loads == state.t).any() else ()
+
+
 def _warn(solution: StaticSolution) -> None:
     """Log where a path became unstable, if it ends so."""
-    if solution.unstable[-1] <= 0:
+    if solution.unstable[-1] <= 0 or solution.status is Outcome.INTERRUPTED:
         return
     k = int(np.max(np.flatnonzero(solution.unstable <= 0), initial=-1)) + 1
     LOG.warning(
@@ -140,22 +195,6 @@ def _warn(solution: StaticSolution) -> None:
         "branches, and a small load or imperfection towards the other branch leads there; mbs.buckling has its shape",
         solution.t[k],
     )
-
-
-def _run(
-    path: Path, recorder: StaticRecorder, stops: Array, max_steps: int, callback: Callable[[State], object] | None
-) -> Outcome:
-    """Step from stop to stop, until the path reaches its end."""
-    loads = [path.here.point.load]
-    while len(loads) <= max_steps:
-        made = path.advance(stops)
-        loads.append(made.point.load)
-        recorder.add(made.point.state(), path.here.unstable, made.report)
-        if callback is not None and _call(callback, recorder.last):
-            return Outcome.STOPPED
-        if made.point.load == path.equations.loading.end:
-            return Outcome.FINISHED
-    raise explain_length(path, max_steps, np.array(loads))
 
 
 def _with_grid(stops: Array, first: float, last: float, step: float) -> Array:
@@ -168,28 +207,9 @@ def _with_grid(stops: Array, first: float, last: float, step: float) -> Array:
     return np.append(stops, grid[others])
 
 
-def _check(arc_length: object, ramp: object, max_steps: object, callback: object) -> None:
-    for name, value in (("arc_length", arc_length), ("ramp", ramp)):
-        if not isinstance(value, bool | np.bool_):
-            raise ModelError(f"statics: {name} must be True or False, received {shown(value)}")
-    if not isinstance(max_steps, int | np.integer) or isinstance(max_steps, bool) or max_steps < 1:
-        raise ModelError(f"statics: max_steps must be a whole number of at least 1, received {shown(max_steps)}")
-    if callback is not None and not callable(callback):
-        raise ModelError(f"statics: callback must be a function of a State, received {shown(callback)}")
-
-
-def _call(callback: Callable[[State], object], state: State) -> object:
-    try:
-        return callback(state)
-    except Exception as error:
-        raise FemMbsError(f"statics: the callback failed at load factor {state.t:.6g}: {error!r}") from error
-
-
 def _output(loads: ArrayLike, first: float, last: float, arc_length: bool) -> Array:
     """Load factors of output, which a path can reach."""
-    result = real(loads)
-    if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
-        raise ModelError(f"statics: loads must be a list of load factors, received {shown(loads)}")
+    result = output_times(loads, "statics: loads", "load factors")
     low, high = sorted((first, last))
     if not arc_length and (result.min() < low or result.max() > high):
         raise ModelError(f"statics: loads must be between {low:g} and {high:g}, received {shown(loads)}")

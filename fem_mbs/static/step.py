@@ -37,7 +37,7 @@ class Metric:
     """Length of a direction, of which the square is ``sum(weight D^2) + load_weight load^2``."""
 
     weight: Array
-    """``(n, 6)`` weights of increments, or zeros: then the length is the change of the load factor."""
+    """``(N,)`` weights of increments, or zeros: then the length is the change of the load factor."""
     load_weight: float
 
     def product(self, a: Direction, b: Direction) -> float:
@@ -68,7 +68,7 @@ class Linearization(NamedTuple):
     """The factorised stiffness, tangent operators and the response to the load factor, if that is unknown."""
 
     solve: Solve
-    T: Array
+    T_inv: Array
     per_load: tuple[Array, Array] | None
 
 
@@ -112,7 +112,7 @@ class StepProblem:
         solve = self.equations.factor(evaluation)
         if self.arc is not None:
             per_load = self.equations.response(solve, self.equations.load_derivative(trial.point))
-        return Linearization(solve, se3.inverse_tangent_operator(unknown.way.D), per_load)
+        return Linearization(solve, self.inverse_tangent(unknown), per_load)
 
     def correct(
         self, unknown: Unknown, trial: Trial, linearization: Linearization, share: float
@@ -125,18 +125,27 @@ class StepProblem:
             d = d + load_change * linearization.per_load[0]
             multipliers = multipliers + load_change * linearization.per_load[1]
         corrected = Direction(
-            way.D + share * np.matvec(linearization.T, d),
+            way.D + share * self._increment(linearization.T_inv, d),
             way.multipliers + share * multipliers,
             way.load + share * load_change,
         )
-        correction = float(np.abs(d * self.equations.system.increment_weight).max())
+        correction = float(np.abs(d * self.equations.system.weight).max())
         return Unknown(corrected, self.equations.stresses_ahead(trial.evaluation, share * d)), correction
 
     def _load_change(self, arc: Arc, way: Direction, linearization: Linearization, d: Array) -> float:
         """Change of the load factor with which the corrected step has its length: that equation is eliminated."""
         assert linearization.per_load is not None
-        T = linearization.T
-        rate = way._replace(D=np.matvec(T, linearization.per_load[0]), load=1.0)
-        reached = way._replace(D=way.D + np.matvec(T, d), load=way.load - self.base.load)
+        T_inv = linearization.T_inv
+        rate = way._replace(D=self._increment(T_inv, linearization.per_load[0]), load=1.0)
+        reached = way._replace(D=way.D + self._increment(T_inv, d), load=way.load - self.base.load)
         missing = arc.length - arc.metric.product(arc.tangent, reached)
         return missing / arc.metric.product(arc.tangent, rate)
+
+    def inverse_tangent(self, unknown: Unknown) -> Array:
+        """Inverse tangent operators ``(n, 6, 6)`` at a trial step."""
+        return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.way.D))
+
+    def _increment(self, T_inv: Array, d: Array) -> Array:
+        """The change ``(N,)`` of ``D`` that moves the configuration by ``d`` (N,)."""
+        system = self.equations.system
+        return np.append(np.matvec(T_inv, system.nodes_of(d)), system.own_of(d))

@@ -1,9 +1,26 @@
 """The frozen model as arrays."""
 
+from fem_mbs.system import constraints, mass, tangent
+from fem_mbs.system.contract import check_shapes, not_finite
 from fem_mbs.system.kinematics import Kinematics
-from fem_mbs.system.linear import Solve
-from fem_mbs.system.numbering import ConstraintRows
+from fem_mbs.system.linear import Factors, Solve
+from fem_mbs.system.pattern import ConstraintRows, flat
 from fem_mbs.system.state import State
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
-__all__ = ["ConstraintRows", "Evaluation", "Kinematics", "Prescribed", "Solve", "State", "System"]
+__all__ = [
+    "ConstraintRows",
+    "Evaluation",
+    "Factors",
+    "Kinematics",
+    "Prescribed",
+    "Solve",
+    "State",
+    "System",
+    "check_shapes",
+    "constraints",
+    "flat",
+    "mass",
+    "not_finite",
+    "tangent",
+]

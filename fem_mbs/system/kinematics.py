@@ -3,191 +3,257 @@
 Elements work in body components: the velocity ``V = (U, Omega)`` and the acceleration ``A = (acceleration of the
 node point, Omega dot)`` in the body frame, and increments ``(delta U, delta theta)``. With ``P = diag(R^T, I)`` on
 R3xSO3 and ``P = I`` on SE(3), ``V = P v``; the residual in body components is ``P^-T r``, so both groups share one set
-of equations.
+of equations (Bruels, Cardona, Arnold 2012, sections 3 and 4; docs/theory.md, "Both groups, one set of equations").
+
+Rates come in pairs ``(2, n, 6)``: velocities and accelerations, of the group or of the body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.lie import r3xso3, se3, so3
 
+Rows: TypeAlias = "slice | IntArray"
 
-class R3xSO3:
+
+class Kinematics(Protocol):
+    """What is asked of the nodes of a system, each on its own group; every call serves all nodes at once."""
+
+    @property
+    def parts(self) -> list[tuple[Any, Rows]]:
+        """The groups, and the rows of their nodes."""
+        ...
+
+    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+        """Configuration ``q exp(D)`` of increments ``(n, 6)``."""
+        ...
+
+    def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
+        """Increments with ``q0 exp(D) = q1``, ``(n, 6)``."""
+        ...
+
+    def motion(self, R: Array, rates: Array) -> Array:
+        """Body velocities and accelerations ``(V, A)`` from group rates ``(v, vdot)``, ``(2, n, 6)``."""
+        ...
+
+    def to_body(self, R: Array, d: Array) -> Array:
+        """Body components ``P d`` of a group increment or velocity."""
+        ...
+
+    def from_body(self, R: Array, d: Array) -> Array:
+        """Group components ``P^-1 d`` of a body increment or velocity."""
+        ...
+
+    def vdot(self, R: Array, V: Array, A: Array) -> Array:
+        """Time derivatives of the group velocities from body accelerations."""
+        ...
+
+    def body_transfer(self, R0: Array, R1: Array) -> Array:
+        """``P_1 P_0^-1`` (n, 6, 6): from body components at ``R0`` to those at ``R1`` of the same increment."""
+        ...
+
+    def derivatives(self, body: Array, rates: Array) -> Array:
+        """Derivatives of ``(V, A)`` against body increments from those of the group rates, ``(2, n, 6, 6)``."""
+        ...
+
+    def inverse_tangent(self, D: Array) -> Array:
+        """Inverse tangent operators of the group, ``(n, 6, 6)``."""
+        ...
+
+    def bracket_product(self, v: Array, w: Array) -> Array:
+        """Lie bracket ``[v, w]``, ``(n, 6)``."""
+        ...
+
+
+class Alone:
+    """A group that all nodes of a system are on."""
+
+    @property
+    def parts(self) -> list[tuple[Any, Rows]]:
+        return [(self, slice(None))]
+
+
+class R3xSO3(Alone):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
-    group = r3xso3
-    coupled = False
-    bracket = staticmethod(r3xso3.bracket)
+    coupled: ClassVar = False
     inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """Configuration ``q exp(D)``."""
         return x + D[:, :3], R @ so3.exp(D[:, 3:])
 
     @staticmethod
-    def motion(R: Array, v: Array, vdot: Array) -> tuple[Array, Array]:
-        """Body velocity and acceleration: ``U = R^T u``, acceleration ``R^T u dot``."""
-        return _rotate_back(R, v), _rotate_back(R, vdot)
+    def relative(x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
+        return np.concatenate([x1 - x0, so3.log(R0.mT @ R1)], axis=-1)
+
+    @staticmethod
+    def to_body(R: Array, d: Array) -> Array:
+        result = d.copy()
+        result[..., :3] = np.vecmat(d[..., :3], R)
+        return result
+
+    motion = to_body
 
     @staticmethod
     def from_body(R: Array, d: Array) -> Array:
-        """Group components ``P^-1 d`` of a body increment or velocity."""
-        return _rotate(R, d)
+        result = d.copy()
+        result[..., :3] = np.matvec(R, d[..., :3])
+        return result
+
+    @staticmethod
+    def vdot(R: Array, V: Array, A: Array) -> Array:
+        return R3xSO3.from_body(R, A)
 
     @staticmethod
     def body_transfer(R0: Array, R1: Array) -> Array:
-        """``P_1 P_0^-1 = diag(R_1^T R_0, I)``."""
         result = np.zeros((len(R0), 6, 6))
         result[:, :3, :3] = R1.mT @ R0
         result[:, 3:, 3:] = so3.IDENTITY
         return result
 
     @staticmethod
-    def vdot(R: Array, V: Array, A: Array) -> Array:
-        """Time derivative of ``v`` from the body acceleration."""
-        return _rotate(R, A)
+    def derivatives(body: Array, rates: Array) -> Array:
+        """``P`` turns with the increment."""
+        result = rates.copy()
+        result[..., :3, 3:] += so3.skew(body[..., :3])
+        return result
 
     @staticmethod
-    def derivatives(V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against the body increment: ``P`` turns with it."""
-        dV, dA = dv.copy(), dvdot.copy()
-        dV[:, :3, 3:] += so3.skew(V[:, :3])
-        dA[:, :3, 3:] += so3.skew(A[:, :3])
-        return dV, dA
+    def bracket_product(v: Array, w: Array) -> Array:
+        result = np.zeros_like(v)
+        result[:, 3:] = so3.cross(v[:, 3:], w[:, 3:])
+        return result
 
 
-class SE3:
+class SE3(Alone):
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
-    group = se3
-    coupled = True
-    bracket = staticmethod(se3.bracket)
+    coupled: ClassVar = True
     inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """Configuration ``q exp(D)``."""
         return se3.compose(R, x, *se3.exp(D))[::-1]
 
     @staticmethod
-    def motion(R: Array, v: Array, vdot: Array) -> tuple[Array, Array]:
-        """Body velocity and acceleration: ``U dot + Omega x U``."""
-        A = vdot.copy()
-        A[:, :3] += np.matvec(so3.skew(v[:, 3:]), v[:, :3])
-        return v, A
+    def relative(x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
+        return se3.log(R0.mT @ R1, np.vecmat(x1 - x0, R0))
 
     @staticmethod
-    def from_body(R: Array, d: Array) -> Array:
-        """Group components ``P^-1 d`` of a body increment or velocity."""
+    def motion(R: Array, rates: Array) -> Array:
+        """The acceleration of the point is ``U dot + Omega x U``."""
+        result = rates.copy()
+        result[1, :, :3] += so3.cross(rates[0, :, 3:], rates[0, :, :3])
+        return result
+
+    @staticmethod
+    def to_body(R: Array, d: Array) -> Array:
         return d
 
-    @staticmethod
-    def body_transfer(R0: Array, R1: Array) -> Array:
-        """``P_1 P_0^-1 = I``."""
-        return np.tile(np.eye(6), (len(R0), 1, 1))
+    from_body = to_body
 
     @staticmethod
     def vdot(R: Array, V: Array, A: Array) -> Array:
-        """Time derivative of ``v`` from the body acceleration."""
         result = A.copy()
-        result[:, :3] -= np.matvec(so3.skew(V[:, 3:]), V[:, :3])
+        result[:, :3] -= so3.cross(V[:, 3:], V[:, :3])
         return result
 
     @staticmethod
-    def derivatives(V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against the body increment: ``A`` has ``Omega x U``."""
-        dA = dvdot.copy()
-        dA[:, :3] += so3.skew(V[:, 3:]) @ dv[:, :3] - so3.skew(V[:, :3]) @ dv[:, 3:]
-        return dv, dA
+    def body_transfer(R0: Array, R1: Array) -> Array:
+        return np.broadcast_to(np.eye(6), (len(R0), 6, 6))
+
+    @staticmethod
+    def derivatives(body: Array, rates: Array) -> Array:
+        """``A`` has ``Omega x U``."""
+        result = rates.copy()
+        V, dV = body[0], rates[0]
+        result[1, :, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
+        return result
+
+    @staticmethod
+    def bracket_product(v: Array, w: Array) -> Array:
+        return np.matvec(se3.bracket(v), w)  # type: ignore[no-any-return]
 
 
-def _rotate(R: Array, d: Array) -> Array:
-    result = d.copy()
-    result[:, :3] = np.matvec(R, d[:, :3])
-    return result
+GROUPS: dict[str, type[R3xSO3] | type[SE3]] = {"R3xSO3": R3xSO3, "SE3": SE3}
 
 
-def _rotate_back(R: Array, d: Array) -> Array:
-    result = d.copy()
-    result[:, :3] = np.vecmat(d[:, :3], R)
-    return result
-
-
-KINEMATICS = {"R3xSO3": R3xSO3, "SE3": SE3}
-
-
-class Kinematics:
-    """The nodes of a system, each on its own group; every call serves all nodes of a group at once."""
+class Grouped:
+    """Nodes of several groups: each call serves one group after the other."""
 
     def __init__(self, groups: Sequence[str]) -> None:
-        self.n = len(groups)
         names = np.array(groups)
-        self.parts: list[tuple[Any, IntArray | slice]] = [
-            (KINEMATICS[name], slice(None) if (names == name).all() else np.flatnonzero(names == name))
-            for name in KINEMATICS
-            if (names == name).any()
+        self.parts: list[tuple[Any, Rows]] = [
+            (GROUPS[name](), np.flatnonzero(names == name)) for name in dict.fromkeys(groups)
         ]
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """Configuration ``q exp(D)`` of increments ``(n, 6)``."""
-        return self._each("retract", x, R, D)  # type: ignore[no-any-return]
-
-    def motion(self, R: Array, v: Array, vdot: Array) -> tuple[Array, Array]:
-        """Body velocity ``V`` and acceleration ``A``, each ``(n, 6)``."""
-        return self._each("motion", R, v, vdot)  # type: ignore[no-any-return]
-
-    def from_body(self, R: Array, d: Array) -> Array:
-        """Increments or velocities of the groups from body components."""
-        return self._each("from_body", R, d)  # type: ignore[no-any-return]
-
-    def body_transfer(self, R0: Array, R1: Array) -> Array:
-        """``P_1 P_0^-1`` (n, 6, 6): from body components at ``R0`` to those at ``R1`` of the same increment."""
-        return self._each("body_transfer", R0, R1)  # type: ignore[no-any-return]
-
-    def vdot(self, R: Array, V: Array, A: Array) -> Array:
-        """Time derivatives of the group velocities from body accelerations."""
-        return self._each("vdot", R, V, A)  # type: ignore[no-any-return]
-
-    def inverse_tangent(self, D: Array) -> Array:
-        """Inverse tangent operators of the groups, ``(n, 6, 6)``."""
-        return self._each("inverse_tangent", D)  # type: ignore[no-any-return]
-
-    def bracket(self, v: Array) -> Array:
-        """Matrices of the Lie bracket of the groups, ``(n, 6, 6)``."""
-        return self._each("bracket", v)  # type: ignore[no-any-return]
-
-    def derivatives(self, V: Array, A: Array, dv: Array, dvdot: Array) -> tuple[Array, Array]:
-        """Derivatives of ``V`` and ``A`` against body increments from those of ``P v`` and ``P vdot``, (n, 6, 6)."""
-        return self._each("derivatives", V, A, dv, dvdot)  # type: ignore[no-any-return]
+        x1, R1 = np.empty_like(x), np.empty_like(R)
+        for group, rows in self.parts:
+            x1[rows], R1[rows] = group.retract(x[rows], R[rows], D[rows])
+        return x1, R1
 
     def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
-        """Increments with ``q0 exp(D) = q1``, ``(n, 6)``."""
-        result = np.empty((self.n, 6))
-        for part, rows in self.parts:
-            group = part.group
-            inverse = group.inverse(R0[rows], x0[rows])
-            result[rows] = group.log(*group.compose(*inverse, R1[rows], x1[rows]))
+        result = np.empty((len(x0), 6))
+        for group, rows in self.parts:
+            result[rows] = group.relative(x0[rows], R0[rows], x1[rows], R1[rows])
         return result
 
-    def _each(self, name: str, *arguments: Any) -> Any:
-        if len(self.parts) == 1:
-            return getattr(self.parts[0][0], name)(*arguments)
-        results = [
-            getattr(part, name)(*(a[rows] if isinstance(a, np.ndarray) else a for a in arguments))
-            for part, rows in self.parts
-        ]
-        if isinstance(results[0], tuple):
-            return tuple(self._merge(parts) for parts in zip(*results, strict=True))
-        return self._merge(results)
+    def motion(self, R: Array, rates: Array) -> Array:
+        result = np.empty_like(rates)
+        for group, rows in self.parts:
+            result[:, rows] = group.motion(R[rows], rates[:, rows])
+        return result
 
-    def _merge(self, results: Sequence[Array]) -> Array:
-        merged = np.empty((self.n, *results[0].shape[1:]))
-        for (_, rows), result in zip(self.parts, results, strict=True):
-            merged[rows] = result
-        return merged
+    def to_body(self, R: Array, d: Array) -> Array:
+        result = np.empty_like(d)
+        for group, rows in self.parts:
+            result[..., rows, :] = group.to_body(R[rows], d[..., rows, :])
+        return result
+
+    def from_body(self, R: Array, d: Array) -> Array:
+        result = np.empty_like(d)
+        for group, rows in self.parts:
+            result[..., rows, :] = group.from_body(R[rows], d[..., rows, :])
+        return result
+
+    def vdot(self, R: Array, V: Array, A: Array) -> Array:
+        result = np.empty_like(A)
+        for group, rows in self.parts:
+            result[rows] = group.vdot(R[rows], V[rows], A[rows])
+        return result
+
+    def body_transfer(self, R0: Array, R1: Array) -> Array:
+        result = np.empty((len(R0), 6, 6))
+        for group, rows in self.parts:
+            result[rows] = group.body_transfer(R0[rows], R1[rows])
+        return result
+
+    def derivatives(self, body: Array, rates: Array) -> Array:
+        result = np.empty_like(rates)
+        for group, rows in self.parts:
+            result[:, rows] = group.derivatives(body[:, rows], rates[:, rows])
+        return result
+
+    def inverse_tangent(self, D: Array) -> Array:
+        result = np.empty((*D.shape, 6))
+        for group, rows in self.parts:
+            result[rows] = group.inverse_tangent(D[rows])
+        return result
+
+    def bracket_product(self, v: Array, w: Array) -> Array:
+        result = np.empty_like(v)
+        for group, rows in self.parts:
+            result[rows] = group.bracket_product(v[rows], w[rows])
+        return result
+
+
+def make_kinematics(groups: Sequence[str]) -> Kinematics:
+    """The nodes of a system on the groups named, one a node."""
+    return GROUPS[groups[0]]() if len(set(groups)) == 1 else Grouped(groups)

@@ -7,8 +7,8 @@ banded factorisation is several times faster than a general sparse one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, cast
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy.linalg import lapack
@@ -25,6 +25,13 @@ BAND_WIDTH = 80
 Solve = Callable[[Array], Array]
 
 
+class Factors(NamedTuple):
+    """A factorised matrix: the function that solves with it, and arrays from which it can be restored."""
+
+    solve: Solve
+    arrays: tuple[Array, ...]
+
+
 class LinearSolver(Protocol):
     """What assembly and Newton need of a solver.
 
@@ -35,8 +42,12 @@ class LinearSolver(Protocol):
     slots: IntArray
     storage: int
 
-    def factor(self, values: Array) -> Solve:
-        """Factor the matrix with these stored values; return the function that solves with it."""
+    def factor(self, values: Array) -> Factors:
+        """Factor the matrix with these stored values."""
+        ...
+
+    def restore(self, arrays: Sequence[Array]) -> Factors:
+        """The factorised matrix of which these are the ``arrays``."""
         ...
 
     def matrix(self, values: Array) -> csc_array:
@@ -68,11 +79,16 @@ class DenseSolver:
         self.storage = size * size
         self.slots = np.where((rows >= 0) & (columns >= 0), columns * size + rows, self.storage)
 
-    def factor(self, values: Array) -> Solve:
+    def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         lu, pivots, info = lapack.dgetrf(values.reshape(self.size, self.size).T, overwrite_a=1)
         _refuse_singular(info)
-        return lambda b: lapack.dgetrs(lu, pivots, b)[0]
+        return self.restore((lu, pivots))
+
+    def restore(self, arrays: Sequence[Array]) -> Factors:
+        """Restore; see :class:`LinearSolver`."""
+        lu, pivots = arrays
+        return Factors(lambda b: lapack.dgetrs(lu, pivots, b)[0], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -91,12 +107,17 @@ class BandedSolver:
         self.slots = np.where(inside, j * self.height + 2 * width + i - j, self.storage)
         self.order = np.argsort(place)
 
-    def factor(self, values: Array) -> Solve:
+    def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         k = self.width
         lu, pivots, info = lapack.dgbtrf(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         _refuse_singular(info)
-        return lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place]
+        return self.restore((lu, pivots))
+
+    def restore(self, arrays: Sequence[Array]) -> Factors:
+        """Restore; see :class:`LinearSolver`."""
+        (lu, pivots), k = arrays, self.width
+        return Factors(lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -117,13 +138,21 @@ class SparseSolver:
         self.slots[inside] = slots
         self._rows = (places % size).astype(np.int32)
         self._starts = np.searchsorted(places, np.arange(size + 1) * size).astype(np.int32)
+        self._last: Factors | None = None
 
-    def factor(self, values: Array) -> Solve:
+    def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         try:
-            return splu(self.matrix(values)).solve  # type: ignore[no-any-return]
+            self._last = Factors(splu(self.matrix(values)).solve, (values,))
         except RuntimeError as error:
             raise SingularSystemError("the matrix is singular") from error
+        return self._last
+
+    def restore(self, arrays: Sequence[Array]) -> Factors:
+        """Restore; see :class:`LinearSolver`. SuperLU's factors stay within it: they are kept, or made again."""
+        if self._last is not None and self._last.arrays[0] is arrays[0]:
+            return self._last
+        return self.factor(arrays[0])
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse matrix; see :class:`LinearSolver`."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fem_mbs.arrays import Array
+from fem_mbs.model.motion import none
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class State:
-    """State of a system of ``n`` nodes and ``m`` constraint equations.
+    """State of a system of ``n`` nodes, ``k`` own unknowns of elements and ``m`` constraint equations.
 
     Attributes
     ----------
@@ -24,10 +25,10 @@ class State:
         velocity is in the body frame on both.
     vdot : (n, 6)
         Their time derivatives.
-    a : (n, 6)
-        Algorithmic accelerations of the generalised-alpha method.
     multipliers : (m,)
         Lagrange multipliers, with ``M vdot + g + B^T multipliers = 0``.
+    u, udot, uddot : (k,)
+        Own unknowns and their time derivatives; zero beyond the order of their equation.
     """
 
     t: float
@@ -35,5 +36,7 @@ class State:
     R: Array
     v: Array
     vdot: Array
-    a: Array
     multipliers: Array
+    u: Array = field(default_factory=none)
+    udot: Array = field(default_factory=none)
+    uddot: Array = field(default_factory=none)

@@ -22,6 +22,8 @@ from fem_mbs.elements import (
 from fem_mbs.integrate import GeneralizedAlpha, simulate
 from fem_mbs.model import Element, Model, Node
 from fem_mbs.result import Solution
+from fem_mbs.system.constraints import body_velocity
+from fem_mbs.system.mass import mass_product
 from fem_mbs.validation.case import Quantity, case, compared, refine
 
 EXACT = "exact solution, eighth-order Runge-Kutta"
@@ -170,7 +172,8 @@ def spin_up() -> list[Quantity]:
 def _momentum(solution: Solution, k: int) -> Array:
     """Linear and angular momentum about the origin ``(6,)``, world frame."""
     system, motion = solution.system, solution.motion(k)
-    P = system.inertia_force(motion, system.prescribe(motion.t), motion.V).reshape(-1, 6)
+    evaluation = system.evaluate(motion, solution.multipliers_all[k], system.prescribe(motion.t))
+    P = system.nodes_of(mass_product(system, evaluation, body_velocity(motion)))
     linear, angular = (np.matvec(motion.R, part) for part in (P[:, :3], P[:, 3:]))
     return np.concatenate([linear.sum(axis=0), (angular + np.cross(motion.x, linear)).sum(axis=0)])
 

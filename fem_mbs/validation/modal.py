@@ -142,7 +142,7 @@ def _steady(model: Model, omega: Array) -> State:
     turning = np.where(system.free[:, :3], omega, 0.0)
     for _ in range(20):
         v = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
-        state = State(0.0, x, R, v, still, still, np.zeros(system.m))
+        state = State(0.0, x, R, v, still, np.zeros(system.m))
         linear = linearize(model, state)
         d = linear.node_motions(np.linalg.solve(linear.K.toarray(), -linear.force))
         if np.abs(d).max() < 1e-12:

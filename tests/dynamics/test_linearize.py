@@ -6,27 +6,35 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from catalogue import DAMPED, ELEMENTS, GROUPS, JOINTS, LOADS, build
+from catalogue import EVERYTHING, GROUPS, build
 from motions import derivative
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection
 from fem_mbs.lie import so3
-from fem_mbs.system import State, System
+from fem_mbs.model import Motion
+from fem_mbs.system import State, System, constraints
 
 PARTS = [
-    ELEMENTS["rigid body"],
-    ELEMENTS["R3xSO3 beam, curved, coupled"],
-    DAMPED["SE3 beam, straight, plain damped"],
-    LOADS["world force"],
-    LOADS["body moment"],
-    JOINTS["spherical"],
-    JOINTS["hinge driven by a law"],
-    JOINTS["fixed"],
+    EVERYTHING[name]
+    for name in (
+        "rigid body",
+        "R3xSO3 beam, curved, coupled",
+        "SE3 beam, straight, plain damped",
+        "world force",
+        "body moment",
+        "Maxwell",
+        "modal body",
+        "actuator",
+        "spherical",
+        "hinge driven by a law",
+        "fixed",
+        "rolling disc",
+    )
 ]
 T = 0.7
-Path = Callable[[float], tuple[Array, Array]]
+Path = Callable[[float], tuple[Array, Array, Array]]
 
 
 def moving_model(group: str, seed: int) -> tuple[mbs.Model, State]:
@@ -38,7 +46,9 @@ def moving_model(group: str, seed: int) -> tuple[mbs.Model, State]:
     x = system.x0 + 0.3 * rng.normal(size=(system.n, 3))
     R = system.R0 @ so3.exp(0.3 * rng.normal(size=(system.n, 3)))
     v, vdot = rng.normal(size=(2, system.n, 6)) * system.free
-    return model, State(T, x, R, v, vdot, vdot, rng.normal(size=system.m))
+    u, udot, uddot = rng.normal(size=(3, system.k))
+    own = u, udot, np.where(system.order == 2, uddot, 0.0)
+    return model, State(T, x, R, v, vdot, rng.normal(size=system.m), *own)
 
 
 def axis_of(S: Array) -> Array:
@@ -47,53 +57,62 @@ def axis_of(S: Array) -> Array:
 
 
 def residual(system: System, state: State, path: Path, multipliers: Array) -> tuple[Array, Array]:
-    """Residual and constraints along a motion ``path(s)``, which gives positions and rotations of all nodes around
-    ``s = 0``; velocities and accelerations are differences of fourth order in time."""
+    """Residual and constraints along a motion ``path(s)``, which gives positions and rotations of all nodes, and own
+    unknowns, around ``s = 0``; velocities and accelerations are differences of fourth order in time. Constraints of
+    velocities as such."""
     h = 2e-3
-    x, R = zip(*(path(k * h) for k in range(-2, 3)), strict=True)
+    x, R, u = zip(*(path(k * h) for k in range(-2, 3)), strict=True)
     first, second = np.array([1, -8, 0, 8, -1]) / (12 * h), np.array([-1, 16, -30, 16, -1]) / (12 * h * h)
-    x1, x2 = (np.tensordot(weights, x, 1) for weights in (first, second))
-    R1, R2 = (np.tensordot(weights, R, 1) for weights in (first, second))
+    (x1, x2), (R1, R2), (u1, u2) = (
+        [np.tensordot(weights, part, 1) for weights in (first, second)] for part in (x, R, u)
+    )
     back = R[2].mT
     W, W_dot = back @ R1, R1.mT @ R1 + back @ R2
-    motion = system.motion(state.t, x[2], R[2], state.v, state.vdot)
-    motion.V = np.concatenate([np.matvec(back, x1), axis_of(W)], axis=1)
-    motion.A = np.concatenate([np.matvec(back, x2), axis_of(W_dot)], axis=1)
+    V = np.concatenate([np.matvec(back, x1), axis_of(W)], axis=1)
+    A = np.concatenate([np.matvec(back, x2), axis_of(W_dot)], axis=1)
+    motion = Motion(state.t, x[2], R[2], V, A, system.gravity, u[2], u1, np.where(system.order == 2, u2, 0.0))
     evaluation = system.evaluate(motion, multipliers, system.prescribe(state.t))
-    values = system.residual(evaluation, 1.0)
-    return values[: system.n_free], values[system.n_free :]
+    velocity = constraints.velocity_residual(system, evaluation)
+    gap = np.where(system.velocity_level, velocity, evaluation.constraint)
+    return evaluation.force[system.free_rows], gap
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_derivatives_along_a_motion(group: str) -> None:
-    """``M d'' + C d' + K d + B^T mu`` is the change of the residual of a motion that is seen to deviate by ``d(t)``."""
+    """``M d'' + C d' + K d + B^T mu`` is the change of the residual of a motion that is seen to deviate by ``d(t)``.
+
+    Of the constraints, ``B d`` and, where they are of velocities, ``B d' + G d``.
+    """
     model, state = moving_model(group, seed=3)
     linear = mbs.linearize(model, state)
     system = linear.system
-    own = system.motion(state.t, state.x, state.R, state.v, state.vdot)
+    own = system.motion(state)
     acceleration = np.matvec(state.R, own.A[:, :3])
     velocity = np.matvec(state.R, own.V[:, :3])
     rng = np.random.default_rng(7)
 
     def deviated(d: list[Array], mu: Array, size: float) -> tuple[Array, Array]:
-        def path(s: float) -> tuple[Array, Array]:
-            now = np.zeros((system.n, 6))
-            now[system.free] = size * (d[0] + s * d[1] + 0.5 * s * s * d[2])
+        def path(s: float) -> tuple[Array, Array, Array]:
+            now = system.spread(size * (d[0] + s * d[1] + 0.5 * s * s * d[2]))
+            moved = system.nodes_of(now)
             R = state.R @ so3.exp(s * own.V[:, 3:] + 0.5 * s * s * own.A[:, 3:])
             x = state.x + s * velocity + 0.5 * s * s * acceleration
-            return x + np.matvec(R, now[:, :3]), R @ so3.exp(now[:, 3:])
+            u = state.u + s * state.udot + 0.5 * s * s * state.uddot + system.own_of(now)
+            return x + np.matvec(R, moved[:, :3]), R @ so3.exp(moved[:, 3:]), u
 
         return residual(system, state, path, state.multipliers + size * mu)
 
     force, gap = deviated([np.zeros(system.n_free)] * 3, np.zeros(system.m), 0.0)
     # differences in time are exact to h^4 times fifth derivatives of order one, 1e-11, and rounding over h^2, 1e-10
     np.testing.assert_allclose(linear.force, force, rtol=0, atol=1e-7)
-    np.testing.assert_allclose(linear.gap, gap, rtol=0, atol=1e-12)
+    position = ~system.velocity_level
+    np.testing.assert_allclose(linear.gap[position], gap[position], rtol=0, atol=1e-12)
     for which in range(3):
         d = [np.zeros(system.n_free) for _ in range(3)]
         d[which] = rng.normal(size=system.n_free)
         mu = rng.normal(size=system.m)
-        expected = [linear.K @ d[0] + linear.C @ d[1] + linear.M @ d[2] + linear.B.T @ mu, linear.B @ d[0]]
+        closed = np.where(position, linear.B @ d[0], linear.B @ d[1] + linear.G @ d[0])
+        expected = [linear.K @ d[0] + linear.C @ d[1] + linear.M @ d[2] + linear.B.T @ mu, closed]
         found = derivative(lambda s, d=d, mu=mu: np.concatenate(deviated(d, mu, s)), step=1e-3)
         np.testing.assert_allclose(found, np.concatenate(expected), rtol=0, atol=2e-6 * np.abs(expected[0]).max())
 
@@ -106,8 +125,7 @@ def test_node_motions() -> None:
     motions = linear.node_motions(d[0] + 1j * d[1])
     assert motions.shape == (linear.system.n, 6)
     assert not motions[0].any()  # the ground
-    body = np.zeros((2, linear.system.n, 6))
-    body[:, linear.system.free] = d
+    body = np.stack([linear.system.nodes_of(linear.system.spread(part)) for part in d])
     for k, node in enumerate(linear.system.nodes):
         R = state.R[k]
         np.testing.assert_allclose(motions[k, :3], R @ (body[0, k, :3] + 1j * body[1, k, :3]), err_msg=str(node))

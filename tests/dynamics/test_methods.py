@@ -1,4 +1,5 @@
-"""What every method of time integration keeps on every group: order, constraint levels, and one limit for all."""
+"""The laws that every method of the catalogue obeys; of the generalised-alpha method in all coordinates, on every
+group: order of all unknowns, constraint levels, and one limit for all."""
 
 from __future__ import annotations
 
@@ -8,16 +9,29 @@ from itertools import product
 
 import numpy as np
 import pytest
-from catalogue import GROUPS
-from models import FORMULATIONS, METHODS, machine
+from catalogue import GROUPS, METHODS
+from models import CHARTS, FORMULATIONS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
+from fem_mbs.testing import METHOD_LAWS, Bench
+
+
+@pytest.mark.parametrize("law", METHOD_LAWS)
+@pytest.mark.parametrize("name", METHODS)
+def test_laws(name: str, law: str) -> None:
+    METHOD_LAWS[law](bench(name))
+
+
+@cache
+def bench(name: str) -> Bench:
+    return Bench(METHODS[name])
+
 
 STEPS = np.array([0.015, 0.0075])
 T_END = 0.3
 BASE = ("Lie group", "index3")
-CASES = list(product(METHODS, FORMULATIONS))
+CASES = list(product(CHARTS, FORMULATIONS))
 cases = pytest.mark.parametrize(("name", "formulation"), CASES)
 groups = pytest.mark.parametrize("group", GROUPS)
 
@@ -33,7 +47,7 @@ def model(group: str) -> mbs.Model:
 
 
 def method(name: str, formulation: str) -> mbs.GeneralizedAlpha:
-    return replace(METHODS[name], formulation=formulation, start="perturbed")
+    return replace(CHARTS[name], formulation=formulation, start="perturbed")
 
 
 @cache

@@ -65,7 +65,7 @@ def test_a_swinging_body_obeys_newton_and_euler(group: str, joint: str) -> None:
     model, body = hung(group, joint, below=False)
     solution = mbs.simulate(model, 1.0, 0.02, mbs.GeneralizedAlpha(newton=mbs.Newton(force_tolerance=1e-11)))
     force, moment = solution.reaction(model.constraints[0])
-    row = solution.system.row(body)
+    row = solution.system.number(body)
     J = np.diag([0.2, 0.3, 0.4])
     for k in range(len(solution.t)):
         motion = solution.motion(k)

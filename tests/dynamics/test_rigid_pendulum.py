@@ -76,7 +76,7 @@ def test_period() -> None:
         solution = mbs.simulate(model, 0.3 * PERIOD, h)
 
         def sideways(t: float, solution: mbs.Solution = solution) -> float:
-            state, row = solution(t), solution.system.row(node)
+            state, row = solution(t), solution.system.number(node)
             return float((state.x[row] + state.R[row] @ [0.1, 0.0, 0.2])[0])
 
         quarters.append(brentq(sideways, 0.2 * PERIOD, 0.3 * PERIOD, xtol=1e-12))

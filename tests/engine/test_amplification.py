@@ -88,7 +88,7 @@ def test_overshoot_is_that_of_the_paper(rho: float, n: int, norm: float) -> None
         (Parameters(0.0, 0.0, 0.0, 0.5), 10, "if beta is not 0 and alpha_f is not 1, received beta = 0, alpha_f = 0"),
         (Parameters(0.0, 1.0, 0.25, 0.5), 10, "received beta = 0.25, alpha_f = 1"),
         (chung_hulbert(0.9), -1, "count must be a whole number of at least 0, received -1"),
-        (chung_hulbert(0.9), 10.0, "count must be a whole number of at least 0, received 10.0"),
+        (chung_hulbert(0.9), 10.5, "count must be a whole number of at least 0, received 10.5"),
     ],
 )
 def test_bad_input(parameters: Any, count: Any, words: str) -> None:

@@ -40,7 +40,7 @@ def swinging(group: str) -> mbs.Model:
 def start(model: mbs.Model) -> tuple[mbs.System, mbs.State, Motion]:
     system = mbs.System(model)
     state = mbs.start(system, mbs.GeneralizedAlpha())
-    return system, state, system.motion(0.0, state.x, state.R, state.v, state.vdot)
+    return system, state, system.motion(state)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -49,7 +49,6 @@ def test_equations_of_motion_hold_at_the_start(group: str) -> None:
     evaluation = system.evaluate(motion, state.multipliers, system.prescribe(0.0))
     force, constraint = system.relative_residual(evaluation)
     assert force < 1e-13 and constraint < 1e-14
-    np.testing.assert_array_equal(state.a, state.vdot)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -60,7 +59,7 @@ def test_joints_stay_closed_to_third_order(group: str) -> None:
     Vdot[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
 
     def gap(s: float) -> float:
-        near = neighbour(motion, s * motion.V + 0.5 * s * s * Vdot)
+        near = neighbour(motion, (s * motion.V + 0.5 * s * s * Vdot).ravel())
         return float(np.abs(system.evaluate(near, state.multipliers, system.prescribe(s)).constraint).max())
 
     assert gap(0.0) < 1e-15

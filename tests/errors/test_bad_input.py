@@ -256,7 +256,7 @@ BEAM: dict[str, Case] = {
     ),
     "interpolation": (
         lambda w: Beam([w.bob, w.tip], SECTION, interpolation="cubic"),
-        "one of SE3, R3xSO3, received 'cub",
+        "one of 'SE3', 'R3xSO3', received 'cub",
     ),
     "no line": (lambda w: line(w, end=(0, 0, 0)), "Beam.line 'spar': start and end are the same point"),
     "line of rounding": (
@@ -265,7 +265,7 @@ BEAM: dict[str, Case] = {
     ),
     "no elements": (lambda w: line(w, elements=0), "Beam.line 'spar': elements must be a whole number of at least 1"),
     "half an element": (lambda w: line(w, elements=2.5), "elements must be a whole number of at least 1, received 2.5"),
-    "elements text": (lambda w: line(w, elements="3"), "elements must be a number, received '3'"),
+    "elements text": (lambda w: line(w, elements="3"), "elements must be a whole number of at least 1, received '3'"),
     "no model": (lambda w: line(w, model=None), "Beam.line 'spar': model must be a Model, received None"),
     "start a node": (lambda w: line(w, start=w.tip), "start must be three numbers, received node 'tip'"),
     "end elsewhere": (

@@ -63,10 +63,10 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "step zero": ({"step": 0}, "simulate: step must be a positive number of seconds, received 0"),
     "step text": ({"step": "1 ms"}, "simulate: step must be a positive number of seconds, received '1 ms'"),
     "step in nanoseconds": ({"step": 1e-9}, "are 1.0e+09 steps, more than can be kept (1e+07); look at the units"),
-    "method by name": ({"method": "HHT"}, "simulate: method must be a GeneralizedAlpha, received 'HHT'"),
+    "method by name": ({"method": "HHT"}, "simulate: method must be a Method, received 'HHT'"),
     "method a class": (
         {"method": mbs.GeneralizedAlpha},
-        "simulate: method must be a GeneralizedAlpha, received <class",
+        "simulate: method must be a Method, received <class",
     ),
     "callback": ({"callback": 3}, "simulate: callback must be a function of a State, received 3"),
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,11 +85,10 @@ def test_worst_equations_are_compared_without_units() -> None:
     R[2] = so3.exp(np.array([0, 0, 0.7]))
     x[1:] += (0, 1, 0)
     x[2] = x[1] + (0.5, 0, 0) + 0.5 * R[2][:, 0]
-    trial = SimpleNamespace(
-        evaluation=system.evaluate(system.motion(0.0, x, R, zero, zero), np.zeros(system.m), system.prescribe(0.0))
-    )
-    failure = NotConvergedError("no convergence in 1 iterations", Report(trial, history=[1.0, 0.7]))
-    lines = [line.strip() for line in explain_failure(system, state, failure).splitlines()]
+    moved = replace(state, x=x, R=R, v=zero, vdot=zero, multipliers=np.zeros(system.m))
+    trial = SimpleNamespace(evaluation=system.evaluate(system.motion(moved), moved.multipliers, system.prescribe(0.0)))
+    failure = NotConvergedError("no convergence in 1 iterations", Report(history=[1.0, 0.7]), trial)
+    lines = [line.strip() for line in explain_failure(system, state, failure, "try a smaller step").splitlines()]
     assert lines[:2] == ["no convergence in 1 iterations", "relative residuals 1.0e+00, 7.0e-01"]
     kind, worst = lines[2].split(": ")
     assert kind == "worst equations"
@@ -130,22 +129,21 @@ def test_a_callback_that_fails_keeps_the_steps_and_its_traceback() -> None:
             raise KeyError("plot")
 
     error = fail(double_pendulum(), mbs.FemMbsError, callback=callback)
-    assert str(error) == "simulate: the callback failed at t = 0.3 s: KeyError('plot')"
+    assert str(error).startswith("simulate: the callback failed at t = 0.3 s: KeyError('plot'); it is called with the")
     assert isinstance(error.__cause__, KeyError) and len(error.solution.t) == 4
 
 
-def test_a_step_with_a_singular_matrix_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("fem_mbs.integrate.march")
+def test_a_step_with_a_singular_matrix_ends_the_run() -> None:
     attempts = []
 
-    def step(system: mbs.System, state: mbs.State, h: float, method: mbs.GeneralizedAlpha, kept: Any) -> Any:
-        if state.t < 0.15:
-            return mbs.step(system, state, h, method)
-        attempts.append(h)
-        raise mbs.SingularSystemError("the matrix is singular")
+    class Singular(mbs.GeneralizedAlpha):
+        def step(self, system: mbs.System, state: mbs.State, h: float, memory: Any) -> mbs.Step:
+            if state.t < 0.15:
+                return super().step(system, state, h, memory)
+            attempts.append(h)
+            raise mbs.SingularSystemError("the matrix is singular")
 
-    monkeypatch.setattr(module, "step", step)
-    error = fail(double_pendulum(), mbs.SingularSystemError)
+    error = fail(double_pendulum(), mbs.SingularSystemError, method=Singular())
     assert str(error).startswith(
         "no solution at t = 0.200391 s: the matrix is singular\n  reached t = 0.2 s in 2 steps"
     )
@@ -161,17 +159,17 @@ def test_a_singular_position_is_explained() -> None:
     for name, a, b, x in (("P", model.ground, bars[0], 0), ("Q", *bars, 1), ("R", bars[1], model.ground, 2)):
         model.add(SphericalJoint(a, b, (x, 0, 0)), name=name)
     failure = mbs.SingularSystemError("the matrix is singular")
-    text = explain_failure(*standing(model, 0.5), failure)
+    text = explain_failure(*standing(model, 0.5), failure, "")
     assert text.startswith("the matrix is singular\n  the joint forces at t = 0.5 s are not unique")
     for name in "PQR":
         assert f"SphericalJoint '{name}': translation x" in text
-    assert explain_failure(*standing(double_pendulum(), 0.5), failure) == "the matrix is singular"
+    assert explain_failure(*standing(double_pendulum(), 0.5), failure, "") == "the matrix is singular"
 
 
 def standing(model: mbs.Model, t: float) -> tuple[mbs.System, mbs.State]:
     system = mbs.System(model)
     zero = np.zeros((system.n, 6))
-    return system, mbs.State(t, system.x0, system.R0, zero, zero, zero, np.zeros(system.m))
+    return system, mbs.State(t, system.x0, system.R0, zero, zero, np.zeros(system.m))
 
 
 def test_a_run_that_fails_gives_no_warnings() -> None:

@@ -12,9 +12,10 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint
+from fem_mbs.model import Constraint, Motion
 from fem_mbs.solve.null_space import null_spaces
 from fem_mbs.system import Evaluation
+from fem_mbs.system.mass import mass_matrix
 
 Z = np.array([0.0, 0.0, 1.0])
 
@@ -263,7 +264,7 @@ def test_null_spaces_have_the_dimension_they_must(units: str, kind: str) -> None
         light = model.add_node(model.nodes[k].position + u.point(0.3, 0, 0) - u.point(0, 0, 0))
         model.add(RevoluteJoint(model.nodes[k], light, u.Q @ (1, 2, 3)))
     system = mbs.System(model)
-    matrix, n = system.solver.matrix(system.mass_matrix(at_rest(system))), system.n_free
+    matrix, n = system.solver.matrix(mass_matrix(system, at_rest(system))), system.n_free
     _, motions, repeated = null_spaces(matrix[:n, :n], matrix[n:, :n])
     assert (motions.shape[1], repeated.shape[1]) == (2, 3 * JOINTS[kind][1])
     np.testing.assert_allclose(motions.T @ motions, np.eye(2), atol=1e-12)
@@ -271,7 +272,7 @@ def test_null_spaces_have_the_dimension_they_must(units: str, kind: str) -> None
 
 def at_rest(system: mbs.System) -> Evaluation:
     zero = np.zeros((system.n, 6))
-    motion = system.motion(0.0, system.x0, system.R0, zero, zero)
+    motion = Motion(0.0, system.x0, system.R0, zero, zero, system.gravity)
     return system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
 
 

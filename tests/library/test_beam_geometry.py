@@ -171,7 +171,7 @@ def test_bad_beams_are_refused_by_name() -> None:
         Beam([a, b, again], PLAIN)
     with pytest.raises(mbs.ModelError, match="at least two nodes, received 1"):
         Beam([a], PLAIN)
-    with pytest.raises(mbs.ModelError, match="interpolation must be one of SE3, R3xSO3, received 'SO3'"):
+    with pytest.raises(mbs.ModelError, match="interpolation must be one of 'SE3', 'R3xSO3', received 'SO3'"):
         Beam([a, b], PLAIN, interpolation="SO3")
     with pytest.raises(mbs.ModelError, match="section must be a BeamSection"):
         Beam([a, b], 7.0)  # type: ignore[arg-type]

@@ -310,7 +310,10 @@ CASES: dict[str, tuple[Callable[[mbs.Model], Any], str]] = {
         lambda m: beams_from_mesh(m, portal(), PLAIN, y_axis=(0, 0, 1)),
         "Beam on node 'mesh[0]', node 'mesh[1]': y_axis [0. 0. 1.] is parallel to the beam in element 1",
     ),
-    "interpolation": (lambda m: beams_from_mesh(m, portal(), PLAIN, interpolation="SO3"), "must be one of SE3, R3xSO3"),
+    "interpolation": (
+        lambda m: beams_from_mesh(m, portal(), PLAIN, interpolation="SO3"),
+        "must be one of 'SE3', 'R3xSO3'",
+    ),
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from catalogue import COUPLED, DISTRIBUTED, PLAIN, build
+from catalogue import COUPLED, PLAIN, build
 from motions import fitted_order, random_motion, residual, resultant
 from scipy.sparse.linalg import spsolve
 
@@ -12,6 +14,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, DistributedLoad, Force, Moment
 from fem_mbs.lie import so3
+from fem_mbs.testing import Stage
 
 LENGTH = 2.0
 interpolations = pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
@@ -21,7 +24,7 @@ def small_motions(model: mbs.Model) -> Array:
     """Motions of the nodes under small loads: one linear solve about the position as built, at rest."""
     system = mbs.System(model)
     still = np.zeros((system.n, 6))
-    linear = mbs.linearize(model, mbs.State(0.0, system.x0, system.R0, still, still, still, np.zeros(0)))
+    linear = mbs.linearize(model, mbs.State(0.0, system.x0, system.R0, still, still, np.zeros(0)))
     return linear.node_motions(spsolve(linear.K, -linear.force))
 
 
@@ -43,16 +46,28 @@ def test_weight_is_a_distributed_load(interpolation: str) -> None:
     np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-13 * np.abs(forces[0]).max())
 
 
-@pytest.mark.parametrize("name", DISTRIBUTED)
-def test_resultant(name: str) -> None:
+VALUES: dict[str, tuple[Any, Any]] = {
+    "uniform": ((2.0, 1.0, -3.0), lambda t: (t, 0.5, 2.0)),
+    "linear": (lambda t: [(2.0, k * t, -3) for k in range(3)], [(2.0, 1, -3), (0, 2, 1), (1, 1, 1)]),
+}
+
+
+@pytest.mark.parametrize("frame", ["world", "body"])
+@pytest.mark.parametrize("values", VALUES)
+def test_resultant(values: str, frame: str) -> None:
     """Force, and moment about the origin, of the load between the ends of the elements as they stand.
 
     The integrals are those of linear functions along straight lines (Simpson's rule is exact).
     """
-    model, (load,) = build(DISTRIBUTED[name])
+
+    def loaded(n: Stage) -> DistributedLoad:
+        beam = Beam(n.line, PLAIN, start=n.point((0.1, -0.3, 0.2)), end=n.point((1.4, 0.5, -0.9)))
+        return DistributedLoad(beam, *VALUES[values], frame=frame)
+
+    model, (load,) = build(loaded)
     system = mbs.System(model)
     motion = random_motion(system, 1)
-    rows = [system.row(node) for node in load.nodes]
+    rows = [system.number(node) for node in load.nodes]
     x, R = motion.x[rows], motion.R[rows]
     values = [np.asarray(value(motion.t) if callable(value) else value) for value in load.values]
     total = np.zeros(6)

@@ -23,18 +23,30 @@ def test_joints_close_as_many_motions_as_they_say(name: str, count: int) -> None
 
 
 @pytest.mark.parametrize("angle", [-3.0, -0.5, 0.0, 0.5, 2.0, 3.1])
-def test_angle_is_that_of_b_against_a_about_the_axis(angle: float) -> None:
+def test_coordinate_of_a_hinge_is_the_angle_of_b_against_a_about_the_axis(angle: float) -> None:
     model, (joint,) = build(JOINTS["revolute"])
     a, b = joint.nodes
     Q = so3.exp(np.array([0.3, -2.0, 1.0]))
-    R_b = so3.exp(angle * AXIS) @ b.rotation
-    np.testing.assert_allclose(joint.relative_angle(Q @ a.rotation, Q @ R_b), angle, atol=1e-14)
+    R = np.stack([Q @ a.rotation, Q @ so3.exp(angle * AXIS) @ b.rotation])
+    value = joint.coordinate_values(np.random.default_rng(0).normal(size=(2, 3)), R)
+    np.testing.assert_allclose(value, [angle], atol=1e-14)
+    assert joint.coordinates == (("rotation z", True),)
 
 
-def test_a_joint_without_axis_has_no_angle() -> None:
+def test_coordinates_of_a_ball_are_the_rotation_vector_along_the_axes_of_a() -> None:
     _, (joint,) = build(JOINTS["spherical"])
-    with pytest.raises(mbs.ModelError, match=f"{joint} has no axis"):
-        joint.relative_angle(np.eye(3), np.eye(3))
+    a, b = joint.nodes
+    w = np.array([0.7, -1.1, 0.4])
+    R = np.stack([a.rotation, a.rotation @ so3.exp(w) @ a.rotation.T @ b.rotation])
+    np.testing.assert_allclose(joint.coordinate_values(np.zeros((2, 3)), R), w, atol=1e-14)
+    assert [coordinate.name for coordinate in joint.coordinates] == ["rotation x", "rotation y", "rotation z"]
+
+
+def test_a_weld_has_no_coordinate() -> None:
+    _, (joint,) = build(JOINTS["fixed"])
+    assert joint.coordinates == ()
+    with pytest.raises(mbs.ModelError, match=f"{joint} has no coordinates"):
+        joint.coordinate_values(np.zeros((2, 3)), np.zeros((2, 3, 3)))
 
 
 def test_default_point_is_node_b() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from catalogue import LOADS, build
+from catalogue import build
 from motions import jacobian, neighbour, random_motion, residual
 
 import fem_mbs as mbs
@@ -15,19 +17,22 @@ from fem_mbs.lie import so3
 POINT = np.array([0.1, 0.3, -0.2])
 
 
-@pytest.mark.parametrize("name", LOADS)
-def test_virtual_work(name: str) -> None:
+@pytest.mark.parametrize("frame", ["world", "body"])
+@pytest.mark.parametrize("kind", [Force, Moment])
+@pytest.mark.parametrize("value", [(2.0, 1.0, -3.0), lambda t: (2.0 * t, 1.0, -3.0)], ids=["constant", "function"])
+def test_virtual_work(value: Any, kind: type[Force | Moment], frame: str) -> None:
     """Minus the residual does the work of the load when its point moves, or when its node turns."""
-    model, (load,) = build(LOADS[name])
+    at = {"point": POINT} if kind is Force else {}
+    model, (load,) = build(lambda n: kind(n.line[1], value, frame, **at))
     system = mbs.System(model)
     motion = random_motion(system, 1)
-    row = system.row(load.nodes[0])
-    kind, value = name.split()[1], load.value(motion.t) if callable(load.value) else load.value
-    world = motion.R[row] @ value if name.startswith("body") else np.asarray(value)
+    row = system.number(load.nodes[0])
+    given = np.asarray(value(motion.t) if callable(value) else value)
+    world = motion.R[row] @ given if frame == "body" else given
 
     def work(d: Array) -> Array:
-        near = neighbour(motion, d)
-        if kind == "force":
+        near = neighbour(motion, d.ravel())
+        if kind is Force:
             return np.array([world @ (near.x[row] + near.R[row] @ POINT)])
         return np.array([world @ (motion.R[row] @ so3.log(motion.R[row].T @ near.R[row]))])
 

@@ -22,8 +22,7 @@ class Guide(RelativeJoint):
     """Closes some translations and rotations along and about the world's axes."""
 
     def __init__(self, node: mbs.Node, ground: mbs.Node, along: str = "", about: str = "") -> None:
-        self.positions = tuple("xyz".index(axis) for axis in along)
-        self.cosines = tuple({"x": (1, 2), "y": (0, 2), "z": (0, 1)}[axis] for axis in about)
+        self.closes = (*(f"translation {axis}" for axis in along), *(f"rotation {axis}" for axis in about))
         super().__init__(ground, node, None, np.eye(3))
 
 

@@ -10,16 +10,17 @@ import fem_mbs as mbs
 from examples.statics import bend, following, frame, helix, lee
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody
 from fem_mbs.static.equations import Equations, Loading, Point
+from fem_mbs.system import tangent
 
 
 def falling(solution: mbs.StaticSolution) -> list[int]:
     """Negative eigenvalues, lengths in units of the extent of the model."""
     system, counts = solution.system, []
     equations = Equations(system, Loading(solution._instant, 0.0, 1.0))
-    units = 1 / np.tile(system.increment_weight, (system.n, 1))[system.free]
-    for place in zip(solution.x, solution.R, solution.multipliers_all, solution.t, strict=True):
+    units = 1 / system.weight[system.free_rows]
+    for place in zip(solution.x, solution.R, solution.u, solution.multipliers_all, solution.t, strict=True):
         entries = equations.entries(equations.evaluate(Point(*place)))
-        matrix, n = system.solver.matrix(system.assemble(entries)).toarray(), system.n_free
+        matrix, n = system.solver.matrix(tangent.assemble(system, entries)).toarray(), system.n_free
         allowed = null_space(matrix[n:, :n] * units) if system.m else np.eye(n)
         K = allowed.T @ (units[:, None] * matrix[:n, :n] * units) @ allowed
         values = eigvalsh(K + K.T)

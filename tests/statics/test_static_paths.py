@@ -68,7 +68,7 @@ def test_states_at_the_loads_asked_for_are_equilibria() -> None:
     np.testing.assert_array_equal(solution.t, sorted(loads))
     for load, position in zip(solution.t[1:], solution.position(tip)[1:], strict=True):
         alone = mbs.statics(cantilever((0, 3 * load, 0))[0])
-        np.testing.assert_allclose(position, alone.x[-1, alone.system.row(alone.system.nodes[-1])], atol=1e-9)
+        np.testing.assert_allclose(position, alone.x[-1, alone.system.number(alone.system.nodes[-1])], atol=1e-9)
 
 
 def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.io.part import Cells, Kind
-from fem_mbs.model import Motion, Node
+from fem_mbs.model import Cells, Kind, Motion
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.beam import Beam
 
 SAME_FRAME = 1e-9
 
 
-@runtime_checkable
-class Drawable(Protocol):
-    """What an element provides to be drawn as a beam: a chain of two-node elements with a cross-section.
-
-    ``section.outline`` (m, 2) is the contour in the y-z plane, counter-clockwise; the methods are documented in
-    :class:`fem_mbs.elements.Beam`.
-    """
-
-    nodes: tuple[Node, ...]
-    section: Any
-
-    def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
-        """Points ``(k, stations, 3)`` and section frames ``(k, stations, 3, 3)`` along the elements."""
-        ...
-
-    def section_forces(self, x: Array, R: Array) -> Array:
-        """Section forces ``(k, 6)`` in the section frame."""
-        ...
-
-
-class BeamPart:
+class BeamPicture:
     """One beam.
 
     Every station of every element has ``1 + m`` points: the centre, then the outline. Neighbouring elements share no
@@ -41,24 +23,20 @@ class BeamPart:
 
     Parameters
     ----------
-    beam : Drawable
+    beam : Beam
         The element.
-    beam_id : int
-        Its number.
     rows : (k + 1,)
-        Rows of its nodes in ``x``, ``R`` and in the arrays of a motion.
-    x, R : (n, 3), (n, 3, 3)
-        Initial positions and rotations of all nodes.
+        Rows of its nodes in the arrays of a motion.
     stations : int
         Stations along each element, both ends included.
     """
 
-    def __init__(self, beam: Drawable, beam_id: int, rows: IntArray, x: Array, R: Array, stations: int) -> None:
+    def __init__(self, beam: Beam, rows: IntArray, stations: int) -> None:
         self.beam, self.rows = beam, rows
         self.outline = np.concatenate([np.zeros((1, 2)), beam.section.outline])
         self.s = np.linspace(0.0, 1.0, stations)[:, None]
-        starts, ends = self._open_ends(x[rows], R[rows])
-        self.cells = self._cells(beam_id, starts, ends)
+        x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+        self.cells = self._cells(*self._open_ends(x, R))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points of all stations and what they carry.
@@ -87,7 +65,7 @@ class BeamPart:
         corner = np.abs(frames[1:, 0] - frames[:-1, 1]).max(axis=(1, 2)) > SAME_FRAME
         return np.flatnonzero([True, *corner]), np.flatnonzero([*corner, True])
 
-    def _cells(self, beam_id: int, starts: IntArray, ends: IntArray) -> list[Cells]:
+    def _cells(self, starts: IntArray, ends: IntArray) -> list[Cells]:
         """Lines through the centres, quads between outlines, polygons over the open ends; normals outward."""
         elements = np.arange(len(self.rows) - 1)
         shape = (len(elements), len(self.s), len(self.outline))
@@ -98,15 +76,15 @@ class BeamPart:
         quads = np.stack([ring[:, :-1], turned[:, :-1], turned[:, 1:], ring[:, 1:]], axis=-1)
         caps = np.concatenate([ring[starts, 0, ::-1], ring[ends, -1]])
         return [
-            _cells("line", Kind.LINE, beam_id, elements, lines),
-            _cells("quad", Kind.SURFACE, beam_id, elements, quads),
-            _cells("polygon", Kind.SURFACE, beam_id, np.concatenate([starts, ends]), caps),
+            _cells("line", Kind.LINE, elements, lines),
+            _cells("quad", Kind.SURFACE, elements, quads),
+            _cells("polygon", Kind.SURFACE, np.concatenate([starts, ends]), caps),
         ]
 
 
-def _cells(type_: str, kind: Kind, beam_id: int, elements: IntArray, points: IntArray) -> Cells:
+def _cells(type_: str, kind: Kind, elements: IntArray, points: IntArray) -> Cells:
     """Cells ``(elements, ..., p)`` in a row, with the numbers of their elements."""
     points = points.reshape(-1, points.shape[-1])
     n = len(points)
     element_id = np.repeat(elements, n // len(elements))
-    return Cells(type_, points, {"part": np.full(n, kind), "beam_id": np.full(n, beam_id), "element_id": element_id})
+    return Cells(type_, points, {"part": np.full(n, kind), "element_id": element_id})

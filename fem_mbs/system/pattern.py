@@ -1,4 +1,4 @@
-"""Where everything stands: free components, constraint equations and the entries of the iteration matrix."""
+"""Where everything stands: components, constraint equations and the entries of the iteration matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import BoolArray, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
@@ -32,10 +32,12 @@ class ConstraintNumbers(NamedTuple):
     """The constraint each equation belongs to, and the name of the equation."""
     length: BoolArray
     """True for equations in units of length, ``(m,)``."""
+    velocity: BoolArray
+    """True for equations of velocities, ``(m,)``."""
 
 
 class Triplets(NamedTuple):
-    """Entries of ``[[K, B^T], [B, 0]]`` in the order in which they are computed; -1 where a component is fixed.
+    """Entries of ``[[K, B^T], [B, 0]]`` in the order in which they are computed; -1 where a component is held.
 
     First come the blocks of elements and constraints, ``force_entries`` in all, then those of ``B`` and of ``B^T``.
     """
@@ -43,8 +45,6 @@ class Triplets(NamedTuple):
     rows: IntArray
     columns: IntArray
     force_entries: int
-    force_slots: IntArray
-    """Body component of each computed force: those of elements, then the gradient of each constraint equation."""
 
 
 def free_components(nodes: Sequence[Node]) -> BoolArray:
@@ -52,6 +52,12 @@ def free_components(nodes: Sequence[Node]) -> BoolArray:
     fixed = np.array([[node.fixed_translation, node.fixed_rotation] for node in nodes])
     free: BoolArray = ~np.repeat(fixed, 3, axis=1)
     return free
+
+
+def components(batch: ElementBatch | ConstraintBatch, n: int) -> IntArray:
+    """Components ``(cells, b)`` of each cell: six of each of its nodes, then own unknowns, which follow ``n`` nodes."""
+    of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
+    return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
 
 
 def number_constraints(batches: Sequence[ConstraintBatch]) -> ConstraintNumbers:
@@ -67,25 +73,35 @@ def number_constraints(batches: Sequence[ConstraintBatch]) -> ConstraintNumbers:
             owner.extend((constraint, equation) for equation in constraint.equations)
         slices.append(slice(m, m + len(batch.cell)))
         m += len(batch.cell)
-    length = np.concatenate([np.empty(0, np.bool_), *(batch.length for batch in batches)])
-    return ConstraintNumbers(m, slices, rows, owner, length)
+    none = np.empty(0, np.bool_)
+    length = np.concatenate([none, *(batch.length for batch in batches)])
+    velocity = np.concatenate([none, *(_of_velocities(batch) for batch in batches)])
+    return ConstraintNumbers(m, slices, rows, owner, length, velocity)
 
 
-def triplets(
-    batches: Sequence[ElementBatch],
-    constraint_batches: Sequence[ConstraintBatch],
-    equation: IntArray,
-    first_multiplier: int,
-) -> Triplets:
-    """Places of all entries, from the equation number ``(6 n,)`` of each body component."""
-    elements = [_components(batch.nodes) for batch in batches]
-    constraints = [_components(batch.nodes) for batch in constraint_batches]
-    gradients = [own[batch.cell] for own, batch in zip(constraints, constraint_batches, strict=True)]
-    blocks = [equation[components] for components in (*elements, *constraints)]
+def _of_velocities(batch: ConstraintBatch) -> BoolArray:
+    return np.zeros(len(batch.cell), np.bool_) if batch.velocity is None else batch.velocity
+
+
+def triplets(cells: Sequence[IntArray], gradients: Sequence[IntArray], equation: IntArray, size: int) -> Triplets:
+    """Places of all entries.
+
+    Parameters
+    ----------
+    cells : list of (n, b)
+        Components of the cells of all elements and constraints.
+    gradients : list of (m, b)
+        Components of the constraint equations.
+    equation : (N,)
+        Equation of each component, -1 where it is held.
+    size : int
+        Number of the first constraint equation.
+    """
+    blocks = [equation[own] for own in cells]
     rows = [np.repeat(own, own.shape[1], axis=1).ravel() for own in blocks]
     columns = [np.tile(own, (1, own.shape[1])).ravel() for own in blocks]
     B_columns = [equation[own].ravel() for own in gradients]
-    m = np.cumsum([first_multiplier, *(len(own) for own in gradients)])
+    m = np.cumsum([size, *(len(own) for own in gradients)])
     B_rows = [
         np.repeat(start + np.arange(len(own)), own.shape[1]) for start, own in zip(m[:-1], gradients, strict=True)
     ]
@@ -93,10 +109,9 @@ def triplets(
         np.concatenate([_NONE, *rows, *B_rows, *B_columns]),
         np.concatenate([_NONE, *columns, *B_columns, *B_rows]),
         sum(len(own) for own in rows),
-        np.concatenate([_NONE, *(own.ravel() for own in (*elements, *gradients))]),
     )
 
 
-def _components(nodes: IntArray) -> IntArray:
-    """Body components ``(n, 6p)`` of the nodes of each cell."""
-    return (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)
+def flat(parts: Sequence[Array]) -> Array:
+    """All numbers of arrays in a row."""
+    return np.concatenate([part.ravel() for part in parts]) if parts else np.empty(0)

@@ -1,4 +1,4 @@
-"""Instants at which a function of the state passes through zero."""
+"""Places on the way of a run at which a function of the state passes through zero."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from scipy.optimize import brentq
 
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import number, real, shown
-from fem_mbs.result import Solution, interpolate
-from fem_mbs.system import State, System
+from fem_mbs.result import Solution
+from fem_mbs.run.recorder import Between
+from fem_mbs.system import State
 
 EventFunction = Callable[[State], float]
 PRECISION = 1e-12
@@ -19,9 +20,10 @@ PRECISION = 1e-12
 
 
 class Hit(NamedTuple):
-    """An event: its number among the functions and the state there."""
+    """An event: its number among the functions, where it is in the step, and the state there."""
 
     event: int
+    share: float
     state: State
 
 
@@ -33,11 +35,17 @@ class Events:
     may end without a change of sign).
     """
 
-    def __init__(self, functions: EventFunction | Sequence[EventFunction] | None, system: System, first: State) -> None:
-        self.functions = _listed(functions)
-        self.system = system
+    def __init__(
+        self,
+        functions: EventFunction | Sequence[EventFunction] | None,
+        first: State,
+        between: Between,
+        label: str = "simulate",
+    ) -> None:
+        self.functions = _listed(functions, label)
+        self.between = between
         self.hits: list[list[State]] = [[] for _ in self.functions]
-        self._labels = [f"simulate: event {getattr(g, '__name__', k)!r}" for k, g in enumerate(self.functions)]
+        self._labels = [f"{label}: event {getattr(g, '__name__', k)!r}" for k, g in enumerate(self.functions)]
         for function, label in zip(self.functions, self._labels, strict=True):
             _check(function, label)
         self._last = first
@@ -51,7 +59,7 @@ class Events:
         values = [self._value(k, state) for k in range(len(self.functions))]
         found = [self._find(k, state, value) for k, value in enumerate(values) if self._passed(k, value)]
         self._last, self._values = state, values
-        for hit in sorted(found, key=lambda hit: hit.state.t):
+        for hit in sorted(found, key=lambda hit: hit.share):
             self.hits[hit.event].append(hit.state)
             terminal = getattr(self.functions[hit.event], "terminal", False)
             if terminal and len(self.hits[hit.event]) >= terminal:
@@ -82,12 +90,13 @@ class Events:
         first, before = self._last, self._values[k]
 
         def at(s: float) -> State:
-            return state if s == 1.0 else interpolate(self.system, first, state, first.t + s * (state.t - first.t))
+            return state if s == 1.0 else self.between(first, state, s)
 
         def along(s: float) -> float:
             return before if s == 0.0 else value if s == 1.0 else self._value(k, at(s))
 
-        return Hit(k, at(1.0 if value == 0.0 else brentq(along, 0.0, 1.0, xtol=PRECISION)))
+        share = 1.0 if value == 0.0 else float(brentq(along, 0.0, 1.0, xtol=PRECISION))
+        return Hit(k, share, at(share))
 
     def _value(self, k: int, state: State) -> float:
         label = self._labels[k]
@@ -101,14 +110,14 @@ class Events:
         return float(result)
 
 
-def _listed(functions: object) -> list[EventFunction]:
+def _listed(functions: object, label: str) -> list[EventFunction]:
     if functions is None:
         return []
     if callable(functions):
         return [functions]
     if not isinstance(functions, Sequence) or isinstance(functions, str):
         raise ModelError(
-            f"simulate: events must be a function of a State or a list of them, received {shown(functions)}"
+            f"{label}: events must be a function of a State or a list of them, received {shown(functions)}"
         )
     return list(functions)
 

@@ -1,0 +1,99 @@
+"""Coordinates of the motions that a joint leaves free: values, gradients and second derivatives.
+
+Axes of a joint coincide as built; ``i``, ``j``, ``k`` below are its three axes, right-handed. Everything is against the
+relative motion ``xi`` of frame b in its own components, see ``frames.py``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.frames import Frames
+from fem_mbs.lie import so3
+from fem_mbs.lie.coefficients import INVERSE_TANGENT
+
+AXES = "xyz"
+
+
+class Measure(NamedTuple):
+    """Coordinates ``(..., c)`` with gradients ``(..., c, 6)`` and derivatives of these, ``(..., c, 6, 6)``."""
+
+    value: Array
+    gradient: Array
+    bend: Array
+
+
+class JointFrame(NamedTuple):
+    """Axes (3, 3) as columns and points (3,) of a joint on its two nodes."""
+
+    axes_a: Array
+    axes_b: Array
+    point_a: Array
+    point_b: Array
+
+
+def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
+    """How far the point of b has moved along an axis of a, in m."""
+    axis = joint.axes_a[..., k]
+    along = np.vecmat(axis, frames.S)
+    value = np.vecdot(axis, frames.r + np.matvec(frames.S, joint.point_b) - joint.point_a)
+    gradient = np.concatenate([along, np.cross(joint.point_b, along)], axis=-1)
+    bend = np.zeros((*along.shape[:-1], 6, 6))
+    bend[..., :3, 3:] = so3.skew(along)
+    bend[..., 3:, 3:] = so3.skew(joint.point_b) @ so3.skew(along)
+    return Measure(value, gradient, bend)
+
+
+def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -> Measure:
+    """Angle in rad about the axis ``about`` of a, or of b, by which the axis ``seen`` of the other node has turned."""
+    other = 3 - about - seen
+    sign = 1.0 if (seen - about) % 3 == 1 else -1.0
+    pairs = ((seen, seen), (other, seen)) if of_a else ((seen, seen), (seen, other))
+    (c, dc, hc), (s, ds, hs) = (_cosine(frames, joint.axes_a[..., i], joint.axes_b[..., j]) for i, j in pairs)
+    s, ds, hs = (sign * (1.0 if of_a else -1.0) * part for part in (s, ds, hs))
+    size = c**2 + s**2
+    # theta = atan2(s, c): c ds - s dc over s^2 + c^2
+    change = c[..., None] * ds - s[..., None] * dc
+    d_size = 2.0 * (c[..., None] * dc + s[..., None] * ds)
+    gradient = np.zeros((*change.shape[:-1], 6))
+    gradient[..., 3:] = change / size[..., None]
+    bend = np.zeros((*change.shape[:-1], 6, 6))
+    bend[..., 3:, 3:] = (c[..., None, None] * hs - s[..., None, None] * hc + _outer(ds, dc) - _outer(dc, ds)) / size[
+        ..., None, None
+    ] - _outer(gradient[..., 3:], d_size / size[..., None])
+    return Measure(np.arctan2(s, c), gradient, bend)
+
+
+def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
+    """Component of the rotation vector of b against a along an axis of the joint, for rotations below pi."""
+    w = so3.log(joint.axes_a.mT @ frames.S @ joint.axes_b)
+    T_inv = so3.inverse_tangent_operator(w)
+    gradient = np.zeros((*w.shape[:-1], 6))
+    gradient[..., 3:] = np.vecmat(T_inv[..., k, :], joint.axes_b.mT)
+    bend = np.zeros((*w.shape[:-1], 6, 6))
+    bend[..., 3:, 3:] = joint.axes_b @ _d_row(w, k) @ T_inv @ joint.axes_b.mT
+    return Measure(w[..., k], gradient, bend)
+
+
+def _d_row(w: Array, k: int) -> Array:
+    """Derivative (..., 3, 3) of row ``k`` of ``T^-1(w) = I + w~/2 + e w~ w~`` against ``w``."""
+    e, e1, _ = (c[..., 0] for c in INVERSE_TANGENT(np.vecdot(w, w)))
+    unit = np.eye(3)[k]
+    wk = w[..., k, None]
+    # row k of w~ is e_k x w turned round: (w~)^T e_k = -w x e_k; of w~ w~ = w w^T - |w|^2 I it is w_k w - |w|^2 e_k
+    square = wk * w - np.vecdot(w, w)[..., None] * unit
+    d_square = _outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * _outer(unit + 0.0 * w, w)
+    return 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + _outer(square, e1 * w)
+
+
+def _cosine(frames: Frames, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
+    seen = np.vecmat(a, frames.S)
+    return np.vecdot(seen, b), np.cross(b, seen), so3.skew(b) @ so3.skew(seen)
+
+
+def _outer(a: Array, b: Array) -> Array:
+    return a[..., :, None] * b[..., None, :]

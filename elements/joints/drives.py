@@ -1,0 +1,88 @@
+"""What prescribes the coordinates of a joint, or moves its point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.joints.relative import RelativeJoint
+
+Drive = Callable[[float], float]
+Displacement = Callable[[float], ArrayLike]
+TOLERANCE = 1e-8
+
+
+class Move(NamedTuple):
+    """A law that moves the point of b: its directions (3, s) in frame a, and how many components it returns."""
+
+    directions: Array
+    law: Callable[[float], ArrayLike]
+    size: int | None
+
+
+class Drives:
+    """The laws of a joint: of its angle, and of where the point of b is against that of a."""
+
+    def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
+        self.joint, self.angle, self.moves = joint, angle, moves
+
+    def turned(self, t: float) -> float:
+        """The prescribed angle in rad."""
+        assert self.angle is not None
+        return float(evaluate(self.angle, t, self.joint, None))
+
+    def turning(self, t: float) -> tuple[float, float]:
+        """Its first and second time derivative."""
+        assert self.angle is not None
+        first, second = derivatives(self.angle, t, self.joint)
+        return float(first), float(second)
+
+    def moved(self, t: float) -> Array:
+        """How far the point of b is from that of a, ``(3,)`` in frame a."""
+        parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
+        return np.sum(parts, axis=0)  # type: ignore[no-any-return]
+
+    def moving(self, t: float) -> tuple[Array, Array]:
+        """First and second time derivative of :meth:`moved`."""
+        rates = [
+            [D @ np.atleast_1d(rate) for rate in derivatives(law, t, self.joint, size)] for D, law, size in self.moves
+        ]
+        first, second = np.sum(rates, axis=0)
+        return first, second
+
+    def check_start(self) -> None:
+        """Refuse laws that do not begin where the joint stands as built."""
+        if self.angle is not None and abs(angle := self.turned(0.0)) > TOLERANCE:
+            raise ModelError(
+                f"{self.joint}: its drive must be 0 at t = 0, where the joint stands as it was built, received "
+                f"{angle:.6g} rad; subtract its first value"
+            )
+        if self.moves and np.abs(first := self.moved(0.0)).max() > TOLERANCE:
+            raise ModelError(
+                f"{self.joint}: its displacement must be 0 at t = 0, where the joint stands as it was built, received "
+                f"{first}; subtract its first value"
+            )
+
+
+def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], label: str) -> None:
+    """Refuse drives of motions that the joint closes, or that no drive can prescribe.
+
+    ``free`` are the coordinates of the joint that a drive may prescribe.
+    """
+    for name, law in drives.items():
+        if not callable(law):
+            raise ModelError(f"{label}: drive must be a function of time, received {law!r}")
+        if name not in free:
+            why = "the joint closes it" if name in closes else "no drive can prescribe it"
+            raise ModelError(
+                f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe "
+                f"{', '.join(map(repr, free)) or 'nothing of this joint'}"
+            )

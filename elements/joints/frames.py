@@ -1,0 +1,108 @@
+"""Constraints on how one frame stands to another: everything that follows from their relative motion.
+
+Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
+``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. A constraint ``phi(h, t)`` is described by its gradient
+``b`` (6,) against ``xi`` and the derivative ``h`` (6, 6) of that; what it means for the nodes is written here, once:
+``B = b J`` and ``H = DB = J^T h J + (Ad^T dual(b) J, 0)``, as ``Ad_(h^-1)`` itself turns with ``xi``
+(docs/theory.md, "Joints").
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import se3, so3
+from fem_mbs.model import ConstraintBatch, Motion
+
+
+class Frames(NamedTuple):
+    """Relative placement of pairs of frames: rotation ``S`` (n, 3, 3) and position ``r`` (n, 3) in frame a."""
+
+    S: Array
+    r: Array
+
+
+def relative(x: Array, R: Array) -> Frames:
+    """How node b stands to node a, of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3)."""
+    R_a = R[..., 0, :, :]
+    return Frames(R_a.mT @ R[..., 1, :, :], np.vecmat(x[..., 1, :] - x[..., 0, :], R_a))
+
+
+def adjoint_inverse(frames: Frames) -> Array:
+    """``Ad_(h^-1) = [[S^T, -S^T r~], [0, S^T]]``, ``(..., 6, 6)``."""
+    St = frames.S.mT
+    result = np.zeros((*St.shape[:-2], 6, 6))
+    result[..., :3, :3] = result[..., 3:, 3:] = St
+    result[..., :3, 3:] = -St @ so3.skew(frames.r)
+    return result
+
+
+def gradients(b: Array, Ad: Array) -> Array:
+    """``B = b J`` (..., 12) of gradients ``b`` (..., 6) against the relative motion."""
+    return np.concatenate([-np.vecmat(b, Ad), b], axis=-1)
+
+
+class Context(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    frames: Frames
+    b: Array
+    """Gradients against the relative motion, ``(m, 6)``."""
+    own: Any
+    """What a subclass needs."""
+
+
+class FramesBatch(ConstraintBatch):
+    """Constraints between two nodes each that say something of their relative motion.
+
+    A subclass sets ``nodes``, ``owners``, ``cell``, ``length`` and defines
+
+    1. ``closed(frames, prescribed)``, which returns ``phi`` (m,), ``b`` (m, 6) and whatever it needs again;
+    2. ``bend(context)``, which returns the derivatives ``h`` (m, 6, 6) of ``b``.
+    """
+
+    def closed(self, frames: Frames, prescribed: Any) -> tuple[Array, Array, Any]:
+        """``phi`` and its gradients against the relative motion."""
+        raise NotImplementedError(f"{type(self).__name__} must define closed(frames, prescribed)")
+
+    def bend(self, context: Context) -> Array:
+        """Derivatives of the gradients against the relative motion."""
+        raise NotImplementedError(f"{type(self).__name__} must define bend(context)")
+
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Context]:
+        """``Phi`` (m,) and ``B`` (m, 12)."""
+        frames = relative(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
+        phi, b, own = self.closed(frames, prescribed)
+        return phi, gradients(b, adjoint_inverse(frames)[self.cell]), Context(frames, b, own)
+
+    def second(self, context: Context) -> Array:
+        """``H`` (m, 12, 12)."""
+        Ad = adjoint_inverse(context.frames)[self.cell]
+        return nodal(Ad, self.bend(context), context.b)
+
+    def stiffness(self, context: Context, multipliers: Array) -> Array:
+        """``sum lambda H`` (n, 12, 12): the sums are taken of the relative quantities."""
+        first = np.searchsorted(self.cell, np.arange(len(self.nodes)))
+        bend = np.add.reduceat(multipliers[:, None, None] * self.bend(context), first)
+        b = np.add.reduceat(multipliers[:, None] * context.b, first)
+        return nodal(adjoint_inverse(context.frames), bend, b)
+
+    def rate_gradient(self, context: Context, V: Array) -> Array:
+        """``H V`` (m, 12): ``(zeta^T h + (Ad V_a)^T dual(b)) J`` with the relative velocity ``zeta``."""
+        Ad = adjoint_inverse(context.frames)
+        moved = np.matvec(Ad, V[:, :6])
+        row = self.along(context, (V[:, 6:] - moved)[self.cell]) - np.matvec(se3.dual(context.b), moved[self.cell])
+        return gradients(row, Ad[self.cell])
+
+    def along(self, context: Context, zeta: Array) -> Array:
+        """``zeta^T h`` (m, 6) for relative velocities ``(m, 6)``."""
+        return np.vecmat(zeta, self.bend(context))  # type: ignore[no-any-return]
+
+
+def nodal(Ad: Array, bend: Array, b: Array) -> Array:
+    """``H`` from relative quantities: rows ``(Ad^T (dual(b) - h), h)`` times ``J``."""
+    rows = np.concatenate([Ad.mT @ (se3.dual(b) - bend), bend], axis=-2)
+    return np.concatenate([-rows @ Ad, rows], axis=-1)

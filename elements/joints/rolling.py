@@ -1,0 +1,132 @@
+"""A disc that rolls on a plane without slipping.
+
+In frame b, with the plane's normal ``n``, the disc's axis ``m`` and centre ``c``, the lowest point of the rim is at
+``c + d``, ``d = -rho w``, where ``w = (n - kappa m)/sine``, ``kappa = n . m``, is the steepest direction in the disc.
+Its height above the plane is closed, an equation of positions; its velocity along two directions of the plane is zero,
+two equations of velocities that cannot be integrated. As the height does not change when the disc turns on, all three
+have one form, ``(t, (c + d) x t)`` against the relative motion, for ``t`` the normal and the two directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
+from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
+from fem_mbs.model import Constraint, ConstraintBatch, Node, Numbering, check_node, direction, node_rows, number, vector
+
+FLAT = 1e-3
+"""Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""
+
+
+class RollingDisc(Constraint):
+    """A sharp-edged disc, fixed to node b, rolls without slipping on a plane that is fixed to node a.
+
+    Parameters
+    ----------
+    a, b : Node
+        Of the plane (often ``model.ground``) and of the disc.
+    normal : (3,)
+        Normal of the plane at t = 0, world frame, to the side on which the disc is.
+    axis : (3,)
+        Axis of the disc at t = 0, world frame.
+    radius : float
+        Radius, m.
+    center : (3,), optional
+        Centre of the disc at t = 0, world frame; by default the position of node b.
+
+    Notes
+    -----
+    The plane touches the disc as built. The first multiplier is the normal force on the disc, reversed, and the others
+    are those along two directions of the plane: the disc neither lifts off nor slips, whatever forces this takes.
+    """
+
+    equations = ("height", "rolling x", "rolling y")
+
+    def __init__(
+        self, a: Node, b: Node, normal: ArrayLike, axis: ArrayLike, radius: float, center: ArrayLike | None = None
+    ) -> None:
+        self.nodes = (check_node(a, "RollingDisc: a"), check_node(b, "RollingDisc: b"))
+        label = f"RollingDisc on {a}, {b}"
+        if a is b:
+            raise ModelError(f"RollingDisc: {a} cannot roll on itself; give the nodes of the plane and of the disc")
+        self.radius = number(radius, f"{label}: radius", positive=True)
+        n, m = direction(normal, f"{label}: normal"), direction(axis, f"{label}: axis")
+        place = b.position if center is None else vector(center, f"{label}: center")
+        self.center, self.axis = b.rotation.T @ (place - b.position), b.rotation.T @ m
+        self.offset = self.center
+        self.directions = a.rotation.T @ axes_about(n)[:, [2, 0, 1]]
+        """The normal and two directions of the plane, as columns, in the frame of node a."""
+        sine = np.linalg.norm(np.cross(n, m))
+        if sine < FLAT:
+            raise ModelError(f"{label}: the disc lies flat on the plane: axis {m} is along normal {n}")
+        self.height = float(n @ (place - a.position) - self.radius * sine)
+        """Height of the plane above node a."""
+
+    @classmethod
+    def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
+        """All discs of a model."""
+        return RollingBatch(constraints, number)
+
+
+class Rim(NamedTuple):
+    """Where the lowest points are."""
+
+    t: Array
+    """The normal and the two directions in frame b, ``(n, 3, 3)`` as rows."""
+    w: Array
+    """Steepest direction in the disc."""
+    kappa: Array
+    sine: Array
+    arm: Array
+    """``c + d``."""
+
+
+class RollingBatch(FramesBatch):
+    """Discs as arrays; the rows of each are its height and two velocities."""
+
+    def __init__(self, discs: Sequence[RollingDisc], number: Numbering) -> None:
+        self.owners = discs
+        self.nodes = node_rows(discs, number)
+        n = len(discs)
+        self.cell = np.repeat(np.arange(n), 3)
+        self.length = np.ones(3 * n, np.bool_)
+        self.velocity = np.tile([False, True, True], n)
+        self._directions = np.array([disc.directions.T for disc in discs])
+        self._axis, self._center = (np.array([getattr(disc, name) for disc in discs]) for name in ("axis", "center"))
+        self._radius, self._height = np.array([[disc.radius, disc.height] for disc in discs]).T
+
+    def closed(self, frames: Frames, prescribed: None) -> tuple[Array, Array, Rim]:
+        """The height, zero for the velocities, and the gradients."""
+        t = self._directions @ frames.S
+        n = t[:, 0]
+        kappa = np.vecdot(n, self._axis)
+        across = n - kappa[:, None] * self._axis
+        sine = np.linalg.norm(across, axis=-1)
+        if (sine < FLAT).any():
+            raise MotionError(f"{self.owners[int(np.argmin(sine))]}: the disc has fallen flat on the plane")
+        w = across / sine[:, None]
+        arm = self._center - self._radius[:, None] * w
+        phi = np.zeros((len(n), 3))
+        phi[:, 0] = np.vecdot(self._directions[:, 0], frames.r) + np.vecdot(n, arm) - self._height
+        b = np.concatenate([t, so3.cross(arm[:, None], t)], axis=-1)
+        return phi.ravel(), b.reshape(-1, 6), Rim(t, w, kappa, sine, arm)
+
+    def bend(self, context: Context) -> Array:
+        """``t`` turns against frame b, and the lowest point moves along the rim."""
+        t, w, _, sine, arm = context.own
+        # the rim's lowest point moves by d_arm theta, along the third direction m x w of the disc
+        along = np.cross(self._axis, w)
+        d_arm = -(self._radius / sine)[:, None, None] * (along[:, :, None] * along[:, None]) @ so3.skew(t[:, 0])
+        turned = so3.skew(t)
+        result = np.zeros((*turned.shape[:2], 6, 6))
+        result[..., :3, 3:] = turned
+        result[..., 3:, 3:] = so3.skew(arm)[:, None] @ turned - turned @ d_arm[:, None]
+        return result.reshape(-1, 6, 6)

@@ -1,0 +1,110 @@
+"""The contract of a method of time integration.
+
+A method is data and two pure functions. ``init`` makes what it remembers, ``step`` takes a state and this memory and
+returns new ones; the same call twice gives the same answer. The driver knows nothing else of a method.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from fem_mbs.errors import ModelError
+from fem_mbs.model import shown
+from fem_mbs.solve import Report
+from fem_mbs.system import State, System
+
+
+class Step(NamedTuple):
+    """What a step returns.
+
+    Attributes
+    ----------
+    state : State
+        The state at the end.
+    memory : NamedTuple
+        What the method goes on with: numbers, arrays, None, and tuples of arrays, so that it can be kept in a file.
+    report : Report
+        Counts of iterations, evaluations and factorisations.
+    error : float or None
+        Size of the local error: lengths over the extent of the model, angles in rad, own unknowns over their size;
+        ``system.weight`` makes these of an increment. None from a method without an estimate.
+    """
+
+    state: State
+    memory: Any
+    report: Report
+    error: float | None = None
+
+
+class Nothing(NamedTuple):
+    """The memory of a one-step method."""
+
+
+class Method:
+    """A method of time integration.
+
+    To write one:
+
+    1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
+       of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
+       ``error_share tolerance^(error_order/order)``.
+    2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
+    3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
+    4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
+       the step does to the memory is the business of the method. It ends with ``system.accept(state)``, which updates
+       unknowns of kind "history", and raises one of ``fem_mbs.solve.FAILURES`` where a shorter step may have a solution.
+    5. ``check(system)`` refuses models that it cannot integrate.
+    6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
+    7. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
+
+    ``fem_mbs.testing.check_method`` holds the laws of the contract.
+    """
+
+    order: ClassVar[int]
+    error_order: ClassVar[int | None] = None
+    error_share: ClassVar[float] = 1.0
+    Memory: ClassVar[Any]
+
+    def init(self, system: System, state: State, h: float) -> Any:
+        """The memory for a first step of about ``h`` s from a consistent state."""
+        raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+
+    def step(self, system: System, state: State, h: float, memory: Any) -> Step:
+        """A step of ``h`` s."""
+        raise NotImplementedError(f"{type(self).__name__} must define step(system, state, h, memory)")
+
+    def check(self, system: System) -> None:
+        """Raise :class:`ModelError` for a model that the method cannot integrate."""
+
+    def within(self, allowed: float) -> Method:
+        """The method as it suffices where local errors up to ``allowed`` pass."""
+        return self
+
+    def advice(self, state: State, h: float) -> str:
+        """What may help where a step fails."""
+        return "try a smaller step, more elements where the motion is large, or look at loads that jump"
+
+
+def check_step(step: object, method: Method) -> Step:
+    """What a method returned, if it is a step; the driver asks once."""
+    if not isinstance(step, Step) or not isinstance(step.state, State):
+        raise ModelError(
+            f"{type(method).__name__}.step must return Step(state, memory, report, error), received {shown(step)}"
+        )
+    return step
+
+
+def unconstrained(method: Method, system: System) -> None:
+    """Refuse joints and algebraic unknowns, for methods that integrate ordinary differential equations."""
+    name = type(method).__name__
+    if system.m:
+        owner, equation = system.constraint_owner[0]
+        raise ModelError(
+            f"{name} is for models without constraints, and {owner} closes {equation} ({system.m} equations in all); "
+            "take GeneralizedAlpha, or springs in place of joints"
+        )
+    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+        if order == 0:
+            raise ModelError(
+                f"{name} cannot integrate the algebraic unknown '{unknown.name}' of {owner}; take GeneralizedAlpha"
+            )

@@ -1,0 +1,69 @@
+"""Where nodes and own unknowns stand in the arrays of a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from fem_mbs.arrays import IntArray
+from fem_mbs.errors import ModelError
+from fem_mbs.model.node import Node
+from fem_mbs.model.unknown import Unknown
+
+
+class Part(Protocol):
+    """What an element and a constraint have in common."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its nodes."""
+        ...
+
+    @property
+    def unknowns(self) -> tuple[Unknown, ...]:
+        """Its own unknowns."""
+        ...
+
+
+class Numbering:
+    """Rows of nodes and of own unknowns; called with a node, it returns the row of the node.
+
+    Attributes
+    ----------
+    unknowns : list of (Part, Unknown)
+        All own unknowns, in the order of ``motion.u``.
+    """
+
+    def __init__(self, nodes: Sequence[Node], parts: Sequence[Part]) -> None:
+        self._rows = {node: row for row, node in enumerate(nodes)}
+        self._own: dict[Part, IntArray] = {}
+        self.unknowns: list[tuple[Part, Unknown]] = []
+        for part in parts:
+            first = len(self.unknowns)
+            self.unknowns.extend((part, unknown) for unknown in part.unknowns)
+            self._own[part] = np.arange(first, len(self.unknowns))
+
+    def __call__(self, node: Node) -> int:
+        try:
+            return self._rows[node]
+        except KeyError:
+            raise ModelError(f"{node} is not part of this model") from None
+
+    def own(self, part: Part) -> IntArray:
+        """Rows of the own unknowns of an element or a constraint in ``motion.u``."""
+        try:
+            return self._own[part]
+        except KeyError:
+            raise ModelError(f"{part} is not part of this model") from None
+
+
+def node_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
+    """Rows ``(n, p)`` of the nodes of elements or constraints with ``p`` nodes each."""
+    return np.array([[number(node) for node in part.nodes] for part in parts], dtype=np.intp)
+
+
+def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
+    """Rows ``(n, s)`` of the own unknowns of elements or constraints with ``s`` each."""
+    return np.array([number.own(part) for part in parts], dtype=np.intp)

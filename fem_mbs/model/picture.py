@@ -1,0 +1,57 @@
+"""What a picture is made of: parts, each with points that move and cells that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model.motion import Motion
+
+
+class Kind(IntEnum):
+    """What a cell shows: the values of the cell data ``part``."""
+
+    LINE = 0
+    SURFACE = 1
+    NODE = 2
+    BODY = 3
+    JOINT = 4
+
+
+class Cells(NamedTuple):
+    """Cells of one type: its name in meshio, the points ``(n, p)`` of each cell, and named numbers ``(n,)``."""
+
+    type: str
+    points: IntArray
+    numbers: dict[str, IntArray]
+
+
+class Picture(Protocol):
+    """What is drawn of an element, of all nodes, or of the joints of one batch.
+
+    ``cells`` count the points of the picture from 0.
+    """
+
+    cells: list[Cells]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Positions ``"points"`` and point data at an instant, each ``(n, 3)``, always the same names."""
+        ...
+
+
+class Polyline:
+    """A line through points ``(n, 3)``, world frame, that a function tells of a motion: a spring, a strut, a rope."""
+
+    def __init__(self, points: Callable[[Motion], Array], count: int) -> None:
+        self._points = points
+        pairs = np.stack([np.arange(count - 1), np.arange(1, count)], axis=-1)
+        kind = np.full(count - 1, Kind.LINE)
+        self.cells = [Cells("line", pairs, {"part": kind, "element_id": np.arange(count - 1)})]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """The points."""
+        return {"points": np.asarray(self._points(motion), dtype=float)}

@@ -1,0 +1,59 @@
+"""Unknowns that an element or a joint has of its own, beside the six of each of its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fem_mbs.errors import ModelError
+from fem_mbs.model.validate import number, shown
+
+KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
+"""Kinds of unknowns and the order of the time derivative that their equation has; history has no equation."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """One unknown ``u`` of an element, listed in its ``unknowns``.
+
+    Parameters
+    ----------
+    name : str
+        How queries and messages call it.
+    kind : {"coordinate", "state", "algebraic", "history"}
+        What its equation, a row of the residual, is:
+        "coordinate": of second order, ``M u'' + ... = 0``, as of nodes (a modal amplitude);
+        "state": of first order, ``u' - f = 0`` (a damper's elongation, a controller, a friction bristle);
+        "algebraic": ``g(u, ...) = 0``;
+        "history": none. It keeps its value during a step, and ``ElementBatch.accept`` changes it afterwards.
+    initial : float
+        Value at t = 0. An algebraic unknown starts from there to where its equation holds.
+    rate : float
+        Time derivative at t = 0, of a coordinate.
+    size : float
+        A value that counts as large: tolerances are relative to it.
+    unit : str
+        Unit in tables and messages.
+    """
+
+    name: str
+    kind: str = "state"
+    initial: float = 0.0
+    rate: float = 0.0
+    size: float = 1.0
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise ModelError(f"Unknown: name must be text, received {shown(self.name)}")
+        label = f"Unknown '{self.name}'"
+        if self.kind not in KINDS:
+            raise ModelError(f"{label}: kind must be one of {', '.join(map(repr, KINDS))}, received {shown(self.kind)}")
+        number(self.initial, f"{label}: initial")
+        if number(self.rate, f"{label}: rate") and self.kind != "coordinate":
+            raise ModelError(f"{label}: rate = {self.rate:g}, but only a coordinate has an initial rate")
+        number(self.size, f"{label}: size", positive=True)
+
+    @property
+    def order(self) -> int:
+        """Order of the highest time derivative in its equation; -1 for history."""
+        return KINDS[self.kind]

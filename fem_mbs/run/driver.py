@@ -1,0 +1,125 @@
+"""The only loop over steps, of a run in time and of a path of equilibria."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.model import shown
+from fem_mbs.result import Outcome, Solution
+from fem_mbs.run.events import Events
+from fem_mbs.run.recorder import Recorder
+from fem_mbs.solve import FAILURES, Report
+from fem_mbs.system import State
+
+LOG = logging.getLogger("fem_mbs")
+
+
+class Accepted(NamedTuple):
+    """A step that passed."""
+
+    state: State
+    report: Report
+    mark: int = 0
+    """A number that belongs to the state: of a path, how unstable it is."""
+
+
+class Walk(Protocol):
+    """Steps one after the other, tried and repeated where necessary."""
+
+    failed: int
+    """Attempts without a solution."""
+    rejected: int
+    """Attempts with too large an error."""
+
+    def __iter__(self) -> Iterator[Accepted]:
+        """The steps that pass, to the end."""
+        ...
+
+    def explained(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the walk came, and why not further."""
+        ...
+
+    def warning(self) -> str:
+        """What is to be said at the end; empty for nothing."""
+        ...
+
+
+def drive(
+    walk: Walk,
+    recorder: Recorder,
+    watch: Events,
+    callback: Callable[[State], object] | None,
+    show: Callable[[State | None], None],
+) -> Solution:
+    """Go to the end of a walk, or to where an event or the callback ends it.
+
+    Raises
+    ------
+    FemMbsError
+        If a step fails for good, or the callback or an event fails; ``error.solution`` has all steps so far.
+    """
+
+    def solution(outcome: Outcome) -> Solution:
+        return recorder.solution(outcome, walk.failed, walk.rejected, watch.hits)
+
+    try:
+        outcome = _run(walk, recorder, watch, callback, show)
+    except KeyboardInterrupt:
+        outcome = Outcome.INTERRUPTED
+    except FAILURES as failure:
+        error = walk.explained(failure)
+        error.solution = solution(Outcome.FAILED)
+        raise error from failure.__cause__
+    except FemMbsError as error:
+        error.solution = solution(Outcome.FAILED)
+        raise
+    finally:
+        show(None)
+    result = solution(outcome)
+    LOG.info("%s", result)
+    if walk.failed and recorder.warns:
+        LOG.warning("%d steps failed and were repeated with shorter ones", walk.failed)
+    if text := walk.warning():
+        LOG.warning("%s", text)
+    if outcome is Outcome.FINISHED:
+        watch.check(result)
+    return result
+
+
+def _run(
+    walk: Walk,
+    recorder: Recorder,
+    watch: Events,
+    callback: Callable[[State], object] | None,
+    show: Callable[[State | None], None],
+) -> Outcome:
+    for accepted in walk:
+        last = watch.until(accepted.state)
+        recorder.add(accepted if last is None else accepted._replace(state=last))
+        show(recorder.last)
+        stopped = callback is not None and _call(callback, recorder)
+        if last is not None:
+            return Outcome.EVENT
+        if stopped:
+            return Outcome.STOPPED
+    return Outcome.FINISHED
+
+
+def _call(callback: Callable[[State], object], recorder: Recorder) -> bool:
+    state = recorder.last
+    try:
+        return bool(callback(state))
+    except Exception as error:
+        raise FemMbsError(
+            f"{recorder.label}: the callback failed at {recorder.where.format(state.t)}: {error!r}; it is called with "
+            "the state after each step, and ends the run by returning something true"
+        ) from error
+
+
+def check_callback(callback: object, label: str) -> None:
+    """Refuse what is no function."""
+    if callback is not None and not callable(callback):
+        raise ModelError(f"{label}: callback must be a function of a State, received {shown(callback)}")

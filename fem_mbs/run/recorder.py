@@ -1,0 +1,112 @@
+"""Collects the states of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.model import real, shown
+from fem_mbs.result import Outcome, Solution, Stats
+from fem_mbs.system import State
+
+if TYPE_CHECKING:
+    from fem_mbs.run.driver import Accepted
+
+Between = Callable[[State, State, float], State]
+"""The state at a share of the way from one state to the next."""
+Wanted = Callable[[State | None, State], Iterable[State]]
+"""The states to keep of a step from one state to another; of the start, which has none before it."""
+
+
+def every(before: State | None, state: State) -> Iterable[State]:
+    """The state after each step."""
+    return (state,)
+
+
+class AtTimes:
+    """States at given times, interpolated."""
+
+    def __init__(self, times: Array, between: Between) -> None:
+        self.times, self.between, self.done = times, between, 0
+
+    def __call__(self, before: State | None, state: State) -> Iterable[State]:
+        """Those that a step has passed."""
+        while self.done < len(self.times) and self.times[self.done] <= state.t:
+            t = float(self.times[self.done])
+            self.done += 1
+            if before is None or t == state.t:
+                yield state
+            else:
+                yield self.between(before, state, (t - before.t) / (state.t - before.t))
+
+
+class Recorder:
+    """The states and counts of a run under way.
+
+    Parameters
+    ----------
+    label, where : str
+        What messages begin with, the function that was called, and how they name a place: "t = {:.6g} s".
+    begun : float
+        When the run began, ``time.perf_counter()``.
+    first : State
+        Where the run begins.
+    make : function
+        Makes the solution of the states, their marks, the outcome, the counts and the events.
+    wanted : function
+        The states to keep.
+    mark : int
+        The mark of the first state.
+    warns : bool
+        Whether failed steps are worth a warning.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        where: str,
+        begun: float,
+        first: State,
+        make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]]], Solution],
+        wanted: Wanted = every,
+        mark: int = 0,
+        warns: bool = True,
+    ) -> None:
+        self.label, self.where, self.last, self.warns = label, where, first, warns
+        self._make, self._wanted = make, wanted
+        self._mark = mark
+        self._kept = [(state, mark) for state in wanted(None, first)]
+        self._steps: list[float] = []
+        self._reports: list[Any] = []
+        self._begun = begun
+
+    def add(self, accepted: Accepted) -> None:
+        """Keep what is wanted of a step."""
+        state, report, mark = accepted
+        self._steps.append(state.t - self.last.t)
+        self._reports.append((report.iterations, report.evaluations, report.factorizations))
+        self._kept += [(kept, mark) for kept in self._wanted(self.last, state)]
+        self.last, self._mark = state, mark
+
+    def solution(self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]]) -> Solution:
+        """The solution so far."""
+        counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
+        evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
+        wall_time = time.perf_counter() - self._begun
+        stats = Stats(counts[:, 0], evaluations, factorizations, failed, rejected, np.array(self._steps), wall_time)
+        states, marks = map(list, zip(*(self._kept or [(self.last, self._mark)]), strict=True))
+        return self._make(states, marks, outcome, stats, events)
+
+
+def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
+    """A list of times or of load factors, or a :class:`ModelError`."""
+    result = real(values)
+    if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
+        raise ModelError(f"{label} must be a list of {what}, received {shown(values)}")
+    return result

@@ -1,0 +1,77 @@
+"""Consistent start: velocities, accelerations and multipliers that satisfy the equations of motion and all constraints.
+
+The user gives the velocities; :func:`fem_mbs.project_velocities` makes them agree with the joints on demand.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.errors import ModelError
+from fem_mbs.model import Motion
+from fem_mbs.solve.accelerations import accelerations
+from fem_mbs.solve.place import (
+    as_built,
+    closed,
+    place_of,
+    refuse_nothing_to_move,
+    without_accelerations,
+    worst_joint,
+)
+from fem_mbs.solve.projection import velocity_defect
+from fem_mbs.solve.singular import explain_singular
+from fem_mbs.system import Evaluation, State, System, check_shapes, constraints
+from fem_mbs.system.mass import leading_matrix
+
+SPEED = 1e-7
+"""Largest rate of a gap against the largest speed: velocities that are typed with eight digits pass."""
+REST = 1e-10
+"""Rate in 1/s that counts as rest: what differences make of a drive that starts smoothly."""
+DIFFERENCE_TIME = 1e-5
+"""Time in s by which differences may misjudge the rate of a drive that accelerates."""
+
+
+def consistent_start(system: System, given: State | None = None) -> State:
+    """State with consistent accelerations and multipliers (Arnold, Cardona, Bruels 2015, eq. 19).
+
+    Parameters
+    ----------
+    given : State, optional
+        Time, configuration and velocities to start from; by default t = 0 and what the model says. The velocities of a
+        run obey the joints to its own accuracy, so these are projected.
+
+    Raises
+    ------
+    ModelError
+        If nothing can move, a joint is open, the initial velocities violate it, or an element breaks its contract.
+    SingularSystemError
+        If accelerations or multipliers are not unique; names the nodes or joints.
+    """
+    refuse_nothing_to_move(system, "start")
+    place = as_built(system) if given is None else place_of(given)
+    check_shapes(system, without_accelerations(system, place).motion, system.prescribe(place.t))
+    evaluation = closed(system, place)
+    matrix = leading_matrix(system, evaluation)
+    explain_singular(system, evaluation, "at the start")
+    if given is not None:
+        defect = velocity_defect(system, place)
+        place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
+        evaluation = closed(system, place)
+    _check_velocities(system, evaluation)
+    vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
+    return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+
+
+def _check_velocities(system: System, evaluation: Evaluation) -> None:
+    motion = evaluation.motion
+    speed = float(np.abs(constraints.body_velocity(motion) * system.weight).max())
+    still = np.zeros_like(motion.V)
+    rest = Motion(motion.t, motion.x, motion.R, still, still, motion.gravity, motion.u, *2 * [np.zeros_like(motion.u)])
+    resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
+    acceleration = constraints.acceleration_residual(system, resting) * system.constraint_weight
+    limit = REST + SPEED * speed + DIFFERENCE_TIME * np.abs(acceleration).max(initial=0.0)
+    if worst := worst_joint(system, constraints.velocity_residual(system, evaluation), limit):
+        raise ModelError(
+            f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
+            "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
+        )

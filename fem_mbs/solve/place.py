@@ -1,0 +1,96 @@
+"""A place in the state space, and the equations of motion there before anything moves on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.model import Motion, instance
+from fem_mbs.system import Evaluation, State, System, not_finite
+
+GAP = 1e-8
+"""Largest gap of a joint against the extent of the model."""
+
+
+class Place(NamedTuple):
+    """A configuration and what is given of its rates: velocities of nodes and rates of coordinates."""
+
+    t: float
+    x: Array
+    R: Array
+    v: Array
+    u: Array
+    udot: Array
+
+
+def as_built(system: System) -> Place:
+    """The initial configuration and velocities, as the user gave them."""
+    V = system.velocities.copy()
+    V[:, :3] = np.vecmat(V[:, :3], system.R0)
+    v = system.kinematics.from_body(system.R0, V)
+    return Place(0.0, system.x0, system.R0, v, system.u0, system.udot0)
+
+
+def place_of(state: State) -> Place:
+    """Where a state is."""
+    return Place(state.t, state.x, state.R, state.v, state.u, state.udot)
+
+
+def without_accelerations(system: System, place: Place) -> Evaluation:
+    """The equations for vanishing body accelerations and multipliers."""
+    t, x, R, v, u, udot = place
+    V = system.kinematics.to_body(R, v)
+    udot = np.where(system.order == 2, udot, 0.0)
+    motion = Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u))
+    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(t))
+    if not np.isfinite(evaluation.force).all() and (text := not_finite(system, evaluation)):
+        raise MotionError(text)
+    return evaluation
+
+
+def closed(system: System, place: Place) -> Evaluation:
+    """The equations at a place, or a :class:`ModelError` that names the joint that is open there."""
+    evaluation = without_accelerations(system, place)
+    if worst := worst_joint(system, evaluation.constraint, GAP):
+        raise ModelError(f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]})")
+    return evaluation
+
+
+def refuse_nothing_to_move(system: System, caller: str) -> None:
+    """Raise :class:`ModelError` if all nodes are held and there are no own unknowns."""
+    if system.n_free == 0:
+        raise ModelError(
+            f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
+            "model.add_node and give them bodies or beams"
+        )
+
+
+def check_state(system: System, state: State, label: str, joints: bool = True) -> State:
+    """A state, if it can be one of the system; without ``joints`` its multipliers may be those of others."""
+    instance(state, State, label)
+    counts: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = [("nodes", np.shape(state.x), (system.n, 3))]
+    if joints:
+        counts.append(("multipliers", np.shape(state.multipliers), (system.m,)))
+    if system.k or np.size(state.u):
+        counts.append(("own unknowns of elements", np.shape(state.u), (system.k,)))
+    if any(found != expected for _, found, expected in counts):
+        own = " and ".join(f"{found[0]} {what}" for what, found, _ in counts)
+        expected = " and ".join(str(shape[0]) for *_, shape in counts)
+        raise ModelError(
+            f"{label} is not one of this model: it has {own}, the model {expected}; take it from a run of the same "
+            "model, such as solution.state(-1)"
+        )
+    return state
+
+
+def worst_joint(system: System, values: Array, limit: float) -> tuple[object, str] | None:
+    """The joint with the largest of the values and what it says, if that is above a limit."""
+    sizes = np.abs(values * system.constraint_weight)
+    if sizes.max(initial=0.0) <= limit:
+        return None
+    row = int(np.argmax(sizes))
+    owner, equation = system.constraint_owner[row]
+    return owner, f"{equation}: {values[row]:.3g} where 0 is expected"

@@ -1,0 +1,88 @@
+"""Projection of velocities on what the joints allow, in the metric of the mass.
+
+``[[M, B^T], [B, 0]] (w, mu) = (0, B v + Phi_t)``: the smallest ``w`` without which the velocities obey the hidden
+constraints (Arnold, Cardona, Bruels, *Order reduction in time integration caused by velocity projection*, 2015, eq. 7).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.model import Model, instance
+from fem_mbs.solve.place import Place, as_built, closed, place_of, refuse_nothing_to_move, without_accelerations
+from fem_mbs.solve.singular import explain_singular
+from fem_mbs.system import Evaluation, State, System, constraints
+from fem_mbs.system.mass import leading_matrix, solve_with_constraints
+
+
+def project_velocities(model: Model) -> None:
+    """Replace the initial velocities of all nodes by the closest ones that satisfy the joints, ``B v + Phi_t = 0``.
+
+    Closest means the least kinetic energy ``w.M w/2`` of the change ``w`` (Arnold, Cardona, Bruels, *Order reduction in
+    time integration caused by velocity projection*, 2015, eq. 7, here with drives). Driven joints get the rate of their
+    drive; velocities that satisfy all joints stay as they are.
+
+    Parameters
+    ----------
+    model : Model
+        Its nodes get the new ``velocity`` (world frame) and ``angular_velocity`` (body frame).
+
+    Raises
+    ------
+    ModelError
+        If nothing can move or a joint is open.
+    SingularSystemError
+        If the closest velocities are not unique or joints repeat each other; names the nodes or joints.
+    """
+    system = System(instance(model, Model, "project_velocities: model"))
+    refuse_nothing_to_move(system, "project_velocities")
+    evaluation = closed(system, as_built(system))
+    explain_singular(system, evaluation, "at the start")
+    change = system.nodes_of(_smallest(system, evaluation, -constraints.velocity_residual(system, evaluation))).copy()
+    change[:, :3] = np.matvec(system.R0, change[:, :3])
+    for node, w in zip(system.nodes, change, strict=True):
+        node.velocity = node.velocity + w[:3]
+        node.angular_velocity = node.angular_velocity + w[3:]
+
+
+def velocity_defect(system: System, place: Place) -> Array:
+    """Smallest velocity ``w`` (N,), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
+    evaluation = without_accelerations(system, place)
+    w = _smallest(system, evaluation, constraints.velocity_residual(system, evaluation))
+    return from_body(system, place.R, w)
+
+
+def constraint_correction(system: System, state: State, w: Array) -> Array:
+    """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``."""
+    evaluation = without_accelerations(system, place_of(state))
+    rate = constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    return from_body(system, state.R, _smallest(system, evaluation, rate))
+
+
+def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Array:
+    """The velocity closest to ``w`` (N,), in the metric of the mass, with ``B w`` zero, or what the state's have missed.
+
+    That is ``B v + Phi_t`` of a method which closes joints on position level alone.
+    """
+    evaluation = without_accelerations(system, place_of(state))
+    rate = -constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    if missed:
+        rate += constraints.velocity_residual(system, evaluation)
+    return w + from_body(system, state.R, _smallest(system, evaluation, rate))
+
+
+def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:
+    """Smallest body velocities (N,) with ``B V = rate``, in the metric of the mass."""
+    factors = system.solver.factor(leading_matrix(system, evaluation))
+    return solve_with_constraints(system, factors, np.zeros(system.N), rate)[0]
+
+
+def to_body(system: System, R: Array, d: Array) -> Array:
+    """Body components of group increments or velocities ``(N,)``."""
+    return np.append(system.kinematics.to_body(R, system.nodes_of(d)), system.own_of(d))
+
+
+def from_body(system: System, R: Array, d: Array) -> Array:
+    """Group components of body increments or velocities ``(N,)``."""
+    return np.append(system.kinematics.from_body(R, system.nodes_of(d)), system.own_of(d))

@@ -1,0 +1,95 @@
+"""The hidden constraints: what the equations of joints say of velocities and accelerations.
+
+With ``Phi(q, t) = 0`` come ``B v + Phi_t = 0`` and its derivative (Arnold, Cardona, Bruels 2015, eqs. 16-19, here with
+the terms of drives). Equations of velocities ``B v - b = 0`` stand beside the first from the outset.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.model import Follow, Motion
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.system import Evaluation, System
+
+
+def body_velocity(motion: Motion) -> Array:
+    """Body velocities of all nodes and rates of own unknowns, ``(N,)``."""
+    return np.append(motion.V, motion.udot) if len(motion.udot) else motion.V.ravel()
+
+
+def gradient_product(system: System, evaluation: Evaluation, d: Array) -> Array:
+    """``B d`` (m,) of components ``(N,)``."""
+    pairs = zip(evaluation.gradients, system.gradient_components, strict=True)
+    return flat([np.vecdot(gradient, d[rows]) for gradient, rows in pairs])
+
+
+def gradient_transpose_product(system: System, evaluation: Evaluation, multipliers: Array) -> Array:
+    """``B^T multipliers`` (N,), zero where held."""
+    values = flat(
+        [multipliers[s, None] * g for g, s in zip(evaluation.gradients, system.constraint_slices, strict=True)]
+    )
+    force = np.bincount(system.force_slots[len(system.force_slots) - len(values) :], values, system.N)
+    return system.spread(force[system.free_rows])
+
+
+def velocity_residual(system: System, evaluation: Evaluation) -> Array:
+    """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
+    residual = gradient_product(system, evaluation, body_velocity(evaluation.motion))
+    for joints, context, phi, rows in _joints(system, evaluation):
+        if (rates := joints.rates(context)) is not None:
+            residual[rows] += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
+        if joints.velocity is not None:
+            residual[rows] += np.where(joints.velocity, phi, 0.0)
+    return residual
+
+
+def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
+    """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
+    V, result = body_velocity(evaluation.motion), []
+    for (joints, context, _, _), rows in zip(_joints(system, evaluation), system.constraint_components, strict=True):
+        gradient = joints.rate_gradient(context, V[rows])
+        if (rates := joints.rates(context)) is not None:
+            of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
+            gradient = gradient + of_positions
+        result.append(gradient)
+    return result
+
+
+def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
+    """Time derivative of :func:`velocity_residual` for vanishing accelerations ``A`` and ``uddot``, ``(m,)``.
+
+    That is ``B V' + V H V + 2 B_t V + Phi_tt`` with ``V' = (-Omega x U, 0)``.
+    """
+    motion = evaluation.motion
+    V, rate = body_velocity(motion), np.zeros(system.N)
+    system.nodes_of(rate)[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
+    residual = gradient_product(system, evaluation, rate)
+    for (joints, context, _, rows), own in zip(_joints(system, evaluation), system.constraint_components, strict=True):
+        here = V[own]
+        residual[rows] += np.vecdot(joints.rate_gradient(context, here), here[joints.cell])
+        if (rates := joints.rates(context)) is not None:
+            turning = np.vecdot(rates.gradient, here[joints.cell])
+            both = 2.0 * turning + rates.second
+            residual[rows] += both if joints.velocity is None else np.where(joints.velocity, turning + rates.phi, both)
+    return residual
+
+
+def gradients_after(system: System, gradients: list[Array], follow: Follow) -> list[Array]:
+    """Gradients of all batches times derivatives of the nodes and own unknowns."""
+    return [
+        follow.after(g[:, None], b.nodes[b.cell], None if b.own is None else b.own[b.cell])[:, 0]
+        for g, b in zip(gradients, system.constraint_batches, strict=True)
+    ]
+
+
+def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]
+    """Batches of constraints with their contexts, what they returned as ``Phi``, and their rows."""
+    return zip(
+        system.constraint_batches,
+        evaluation.constraint_contexts,
+        evaluation.phi,
+        system.constraint_slices,
+        strict=True,
+    )

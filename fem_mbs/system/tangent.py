@@ -1,0 +1,108 @@
+"""The matrices of the equations: stiffness, damping and mass of all elements, geometric stiffness of joints."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from fem_mbs.arrays import Array
+from fem_mbs.model import Follow
+from fem_mbs.system.linear import sums
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.system import Evaluation, System
+
+
+def entries(
+    system: System,
+    evaluation: Evaluation,
+    dV: Follow,
+    dA: Follow,
+    force_factor: float = 1.0,
+    rows: list[Array] | None = None,
+) -> Array:
+    """Entries of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``, those of the forces first.
+
+    Parameters
+    ----------
+    dV, dA : Follow
+        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against these.
+    rows : list of (m, b), optional
+        What stands in the rows of the constraints, if not ``B``.
+    """
+    blocks = [
+        batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)
+    ]
+    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor, rows)
+
+
+def stiffness_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
+    """Entries of ``[[force_factor K, B^T], [B, 0]]``."""
+    blocks = [batch.stiffness(context) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
+    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor)
+
+
+def rate_entries(
+    system: System, evaluation: Evaluation, dV: Follow | None, dA: Follow | None, force_factor: float = 1.0
+) -> Array:
+    """Entries of ``[[force_factor (C dV + M dA), B^T], [B, 0]]``; None leaves a term out."""
+    blocks = []
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        block = np.zeros((*rows.shape, rows.shape[1]))
+        for matrix, follow in ((batch.damping, dV), (batch.mass, dA)):
+            if follow is not None and (own := matrix(context)) is not None:
+                block += follow.after(own, batch.nodes, batch.own)
+        blocks.append(block)
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
+
+
+def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
+    """Entries of ``[[force_factor M, B^T], [B, 0]]``."""
+    blocks = []
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        own = batch.mass(context)
+        blocks.append(np.zeros((*rows.shape, rows.shape[1])) if own is None else own)
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
+
+
+def assemble(system: System, values: Array) -> Array:
+    """Stored values of the matrix with these entries."""
+    return sums(system.solver.slots, values, system.solver.storage + 1)[:-1]
+
+
+def force_matrix(system: System, values: Array) -> csc_array:
+    """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
+    matrix = system.solver.matrix(assemble(system, values))
+    return csc_array(matrix[: system.n_free, : system.n_free])
+
+
+def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
+    """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
+    values = np.concatenate([np.zeros(system.pattern.force_entries), flat(gradients), flat(gradients)])
+    return csc_array(system.solver.matrix(assemble(system, values))[system.n_free :, : system.n_free])
+
+
+@cache
+def unit(n: int, k: int) -> Follow:
+    """Rates that follow increments one to one."""
+    return Follow(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
+
+
+def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:
+    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
+    return [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
+
+
+def _nothing(system: System) -> list[Array]:
+    return [np.zeros((*rows.shape, rows.shape[1])) for rows in system.constraint_components]
+
+
+def _with_constraints(
+    system: System, evaluation: Evaluation, blocks: list[Array], force_factor: float, rows: list[Array] | None = None
+) -> Array:
+    columns = evaluation.gradients
+    values = flat([*blocks, *(columns if rows is None else rows), *columns])
+    if force_factor != 1.0:
+        values[: system.pattern.force_entries] *= force_factor
+    return values

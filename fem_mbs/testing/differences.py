@@ -1,0 +1,95 @@
+"""Derivatives by differences, and what to say where a function disagrees with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+
+STEP = 1e-5
+"""Central differences over this step of quantities of order one are exact to about 1e-10."""
+TOLERANCE = 1e-6
+NOISE = 1e-9
+"""Entries below this share of the largest cannot be told from rounding of differences."""
+SHOWN = 3
+
+
+class ContractError(AssertionError):
+    """An element, a joint or a method breaks a law of its contract; the message says which, and how."""
+
+
+def derivative(function: Callable[[float], Array | float], step: float = STEP) -> Array:
+    """Derivative at 0 by the central difference of fourth order."""
+    f = [np.asarray(function(k * step)) for k in (-2, -1, 1, 2)]
+    return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
+
+
+def jacobian(function: Callable[[Array], Array], sizes: Array) -> Array:
+    """Derivatives ``(..., n)`` of a function of ``n`` numbers of given ``sizes`` at 0, by differences of fourth order."""
+    return np.stack(
+        [derivative(lambda s, e=e: function(s * e)) / size for e, size in zip(np.diag(sizes), sizes, strict=True)],
+        axis=-1,
+    )
+
+
+def rounding(value: Array, sizes: Array) -> Array:
+    """What cannot be told from rounding in differences of a function with this value, ``(..., n)``."""
+    noise: Array = 1e-15 / STEP * np.abs(value)[..., None] / sizes
+    return noise
+
+
+def agree(
+    what: str,
+    actual: Array,
+    expected: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    tolerance: float = TOLERANCE,
+    noise: Array | float = 0.0,
+) -> None:
+    """Refuse a derivative that is not right to ``tolerance`` of the largest entry of each column, and to ``noise``.
+
+    Raises
+    ------
+    ContractError
+        With what it looks like: zero, of the wrong sign, transposed, or with its worst entries by name.
+    """
+    if np.shape(actual) != np.shape(expected):
+        raise ContractError(f"{what} has the shape {np.shape(actual)}, expected {np.shape(expected)}")
+    if not np.isfinite(actual).all():
+        raise ContractError(f"{what} is not finite")
+    size = np.abs(expected).max(axis=-2, keepdims=True, initial=0.0)
+    error = np.abs(actual - expected) - tolerance * size - noise - NOISE * np.abs(expected).max(initial=1.0)
+    if error.max(initial=-1.0) <= 0.0:
+        return
+
+    def fits(other: Array) -> bool:
+        far = np.abs(other - expected) - 1e-3 * np.abs(expected).max()
+        return bool(np.shape(other) == np.shape(expected) and far.max() <= 0.0)
+
+    text = f"{what} is not the derivative that differences give"
+    if not np.any(actual):
+        text += ": it is zero, and what it is the derivative of changes. A function that is left out?"
+    elif fits(-actual):
+        text += ": minus it is. A wrong sign?"
+    elif actual.shape[-1] == actual.shape[-2] and fits(np.swapaxes(actual, -1, -2)):
+        text += ": its transpose is. Rows are equations, columns increments"
+    elif not np.any(expected):
+        text += ", which is zero: what it should be the derivative of does not change"
+    else:
+        text += ". A missing or wrong term? The largest errors are"
+    worst = np.argsort(-error, axis=None)[:SHOWN]
+    for index in zip(*np.unravel_index(worst, error.shape), strict=True):
+        if error[index] > 0.0:
+            text += f"\n  {rows[index[-2]]} against {columns[index[-1]]}: {actual[index]:.6g}, by differences "
+            text += f"{expected[index]:.6g}"
+    raise ContractError(text)
+
+
+def near(what: str, actual: Array | float, expected: Array | float, tolerance: float, hint: str = "") -> None:
+    """Refuse numbers that differ by more than ``tolerance``."""
+    distance = float(np.abs(np.asarray(actual) - np.asarray(expected)).max(initial=0.0))
+    if not distance <= tolerance:
+        raise ContractError(f"{what}: off by {distance:.3g} where {tolerance:.1g} is allowed{hint and '. ' + hint}")

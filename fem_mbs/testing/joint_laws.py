@@ -1,0 +1,311 @@
+"""The laws of the contract of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
+from fem_mbs.model import ConstraintBatch, Motion
+from fem_mbs.system import System, constraints
+from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
+from fem_mbs.testing.stage import AWAY, HOME, Make, build, moved, neighbour, random_motion
+from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
+
+RATES = 1e-3
+"""Time in s over which rates of drives are taken."""
+WALK, STRIDE = 100, 0.1
+REGULAR = 1e-3
+"""Smallest share of the largest singular value of the gradients."""
+
+
+def it_is_closed_as_built(trial: JointTrial) -> None:
+    """``Phi`` vanishes at t = 0 where nodes stand as built, wherever that is, and so do its coordinates."""
+    for pose in (HOME, AWAY):
+        own = JointTrial.of(trial.make, trial.seed, pose)
+        built = _as_built(own.system)
+        position = np.where(own.system.velocity_level, 0.0, own.evaluate(built)[0])
+        near(f"{trial.name}: Phi as built", position, 0.0, 1e-12 * max(1.0, own.system.length))
+        if own.joint.coordinates:
+            values = own.joint.coordinate_values(*_nodes(own, built))
+            near(f"{trial.name}: coordinates as built", values, 0.0, 1e-12 * max(1.0, own.system.length))
+
+
+def gradient_is_the_derivative(trial: JointTrial) -> None:
+    """``B`` of equations of positions against differences of ``Phi``."""
+    position = ~trial.system.velocity_level
+    expected = _differences(trial, lambda motion: trial.evaluate(motion)[0])
+    names = _equations(trial)[position]
+    agree(f"{trial.name}: gradient B", trial.evaluate()[1][position], expected[position], names, trial.own_names())
+
+
+def second_is_the_derivative_of_the_gradient(trial: JointTrial) -> None:
+    """``H`` against differences of ``B``."""
+    _, _, context = trial.evaluate()
+    expected, actual = _differences(trial, lambda motion: trial.evaluate(motion)[1]), trial.batch.second(context)
+    near(f"{trial.name}: shape of second", np.shape(actual), np.shape(expected), 0.0)
+    names = trial.own_names()
+    for name, H, differences in zip(_equations(trial), actual, expected, strict=True):
+        agree(f"{trial.name}: second, H = DB, of '{name}'", H, differences, names, names)
+
+
+def rates_are_time_derivatives(trial: JointTrial) -> None:
+    """``Phi_t``, ``B_t`` and ``Phi_tt`` at constant configuration; None where nothing depends on time."""
+    batch, motion = trial.batch, trial.motion
+    _, B, context = trial.evaluate()
+    rates = batch.rates(context)
+
+    def at(s: float) -> tuple[Array, Array]:
+        return batch.evaluate(motion, batch.at(motion.t + s))[:2]
+
+    first, turning = derivative(lambda s: at(s)[0], RATES), derivative(lambda s: at(s)[1], RATES)
+    second = (at(RATES)[0] - 2.0 * at(0.0)[0] + at(-RATES)[0]) / RATES**2
+    zero = np.zeros(len(B)), np.zeros_like(B), np.zeros(len(B))
+    given = zero if rates is None else (rates.phi, rates.gradient, rates.second)
+    hint = "rates() returns None: does nothing depend on time?" if rates is None else ""
+    position = ~trial.system.velocity_level
+    for what, actual, expected, tolerance in (
+        ("rates: phi", given[0], first, 1e-6),
+        ("rates: gradient", given[1], turning, 1e-6),
+        ("rates: second", given[2][position], second[position], 1e-4),
+    ):
+        near(f"{trial.name}: {what}", actual, expected, tolerance * (1.0 + np.abs(expected).max(initial=0.0)), hint)
+
+
+def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> None:
+    """``stiffness`` and ``rate_gradient``, where a batch has its own, are what ``second`` makes of them."""
+    _, _, context = trial.evaluate()
+    rng = np.random.default_rng(trial.seed + 1)
+    multipliers, V = rng.normal(size=trial.system.m), rng.normal(size=(len(trial.batch.nodes), len(trial.rows)))
+    for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
+        actual = getattr(trial.batch, name)(context, value)
+        expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
+        near(
+            f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
+        )
+
+
+def hidden_constraints_are_time_derivatives(trial: JointTrial) -> None:
+    """Rates of the equations along a motion are what the engine makes of ``B``, ``H`` and the rates."""
+    system, multipliers = trial.system, np.zeros(trial.system.m)
+    motion = replace(trial.motion, A=trial.motion.A.copy())
+    evaluation = system.evaluate(motion, multipliers, system.prescribe(motion.t))
+    Vdot = np.zeros_like(motion.V)
+
+    def along(s: float) -> Motion:
+        near_by = neighbour(motion, s * np.append(motion.V, motion.udot))
+        return replace(near_by, t=motion.t + s)
+
+    def velocity(s: float) -> Array:
+        there = along(s)
+        return constraints.velocity_residual(system, system.evaluate(there, multipliers, system.prescribe(there.t)))
+
+    position = ~system.velocity_level
+    if position.any():
+        rate = derivative(lambda s: trial.evaluate(along(s))[0], RATES)
+        near(
+            f"{trial.name}: rate of Phi against B V + Phi_t",
+            constraints.velocity_residual(system, evaluation)[position],
+            rate[position],
+            1e-6 * (1.0 + np.abs(rate).max()),
+        )
+    # V stays along the screws, so that the acceleration of the node point is Omega x U
+    Vdot[:, :3] = np.cross(motion.V[:, 3:], motion.V[:, :3])
+    steady = np.append(Vdot, np.zeros(system.k))
+    expected = derivative(velocity, RATES)
+    actual = constraints.acceleration_residual(system, evaluation) + constraints.gradient_product(
+        system, evaluation, steady
+    )
+    near(f"{trial.name}: rate of B V + Phi_t", actual, expected, 1e-5 * (1.0 + np.abs(expected).max()))
+
+
+def moving_everything_changes_no_equation(trial: JointTrial) -> None:
+    """Equations, gradients and coordinates do not depend on where everything is."""
+    if len(trial.joint.nodes) < 2:
+        return
+    there = moved(trial.motion, AWAY)
+    hint = "Directions and points belong to nodes"
+    for what, a, b in zip(("Phi", "B"), trial.evaluate(there), trial.evaluate(), strict=False):
+        near(f"{trial.name}: {what} with everything moved rigidly", a, b, 1e-11 * (1.0 + np.abs(b).max()), hint)
+    if trial.joint.coordinates:
+        values = [trial.joint.coordinate_values(*_nodes(trial, motion)) for motion in (there, trial.motion)]
+        near(f"{trial.name}: coordinates with everything moved rigidly", *values, 1e-11, hint)
+
+
+def forces_balance(trial: JointTrial) -> None:
+    """Force and counterforce: what a joint does to its nodes has no resultant; a joint on one node acts from outside."""
+    p = len(trial.joint.nodes)
+    if p < 2:
+        return
+    B = trial.evaluate()[1][:, : 6 * p].reshape(-1, p, 6)
+    rows, motion = trial.batch.nodes[0], trial.motion
+    force = np.matvec(motion.R[rows], B[..., :3])
+    moment = np.matvec(motion.R[rows], B[..., 3:]) + np.cross(motion.x[rows], force)
+    hint = "A rigid motion of all nodes must not change Phi, nor slip"
+    for what, part in (("forces", force), ("moments", moment)):
+        near(f"{trial.name}: sum of its {what}", part.sum(axis=1), 0.0, 1e-11 * (1.0 + np.abs(B).max()), hint)
+
+
+def legal_motions_keep_it_regular(trial: JointTrial) -> None:
+    """Along the motions that it leaves free the joint closes, and neither its equations nor its coordinates coincide.
+
+    The last node walks at random; a joint that raises :class:`MotionError` has come to a limit that it names.
+    """
+    system, batch = trial.system, trial.batch
+    own = trial.rows[-6:] if batch.own is None else trial.rows[6 * (batch.nodes.shape[1] - 1) :]
+    columns = slice(len(trial.rows) - len(own), None)
+    position = ~system.velocity_level
+    motion, way = _as_built(system), np.random.default_rng(trial.seed + 4).normal(size=len(own))
+    for _ in range(WALK):
+        try:
+            motion, way = _stride(trial, motion, way, own, columns, position)
+        except MotionError:
+            return
+        phi, B, _ = trial.evaluate(motion)
+        near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
+        rows = [B[:, columns]]
+        if trial.joint.coordinates and batch.own is None:
+            gradients = trial.joint.coordinate_gradients(*_nodes(trial, motion))[:, columns]
+            free = [c.name not in trial.joint.driven for c in trial.joint.coordinates]
+            rows.append(gradients[free])
+        singular = np.linalg.svd(stacked := np.concatenate(rows), compute_uv=False)
+        if len(stacked) > len(own) or singular[-1] < REGULAR * singular[0]:
+            raise ContractError(
+                f"{trial.name}: its {len(phi)} equations, with its coordinates, do not stay independent along the "
+                f"motions that it leaves free (singular values {singular}). Are there more equations than closed motions?"
+            )
+
+
+def coordinates_measure_what_is_free(trial: JointTrial) -> None:
+    """Names and gradients of the coordinates; these are their derivatives."""
+    joint = trial.joint
+    names = [coordinate.name for coordinate in joint.coordinates]
+    if len(set(names)) < len(names):
+        raise ContractError(f"{trial.name}: coordinates {names} must have names of their own")
+    if not names:
+        return
+    columns = slice(0, 6 * len(joint.nodes))
+    actual = joint.coordinate_gradients(*_nodes(trial, trial.motion))
+    expected = _differences(trial, lambda motion: joint.coordinate_values(*_nodes(trial, motion)))[:, columns]
+    agree(f"{trial.name}: coordinate_gradients", actual, expected, names, trial.own_names()[columns])
+
+
+def equations_have_names(trial: JointTrial) -> None:
+    """As many as there are equations, each of its own."""
+    names = trial.joint.equations
+    if len(names) != trial.system.m or len(set(names)) != len(names):
+        raise ContractError(
+            f"{trial.name}: {trial.system.m} equations with the names {names}; each needs one of its own"
+        )
+
+
+def many_are_the_sum(trial: JointTrial) -> None:
+    """A batch of several joints does what each does alone."""
+    twice, once = System(build(trial.make, trial.make)[0]), trial.system
+    if len(twice.constraint_batches) > 1:
+        raise ContractError(
+            f"{trial.name}: two equal joints have different keys; batch_key() must not depend on the object"
+        )
+    motion = random_motion(twice, trial.seed)
+    multipliers = np.random.default_rng(trial.seed).normal(size=twice.m)
+    whole = twice.evaluate(motion, multipliers, twice.prescribe(motion.t))
+    first = slice(0, once.k)
+    alone = replace(motion, u=motion.u[first], udot=motion.udot[first], uddot=motion.uddot[first])
+    part = once.evaluate(alone, multipliers[: once.m], once.prescribe(motion.t))
+    hint = "Do arrays keep their first axis?"
+    near(f"{trial.name}: Phi of two of them", whole.constraint[: once.m], part.constraint, 1e-13, hint)
+    near(f"{trial.name}: B of two of them", whole.gradients[0][: once.m], part.gradients[0], 1e-13, hint)
+
+
+JOINT_LAWS = {
+    law.__name__: law
+    for law in (
+        shapes_are_right,
+        evaluation_is_pure,
+        equations_have_names,
+        it_is_closed_as_built,
+        gradient_is_the_derivative,
+        second_is_the_derivative_of_the_gradient,
+        rates_are_time_derivatives,
+        shortcuts_agree_with_the_second_derivative,
+        hidden_constraints_are_time_derivatives,
+        moving_everything_changes_no_equation,
+        forces_balance,
+        coordinates_measure_what_is_free,
+        legal_motions_keep_it_regular,
+        many_are_the_sum,
+    )
+}
+"""All laws by name."""
+
+
+def check_joint(make: Make, seeds: Sequence[int] = (0, 1)) -> list[str]:
+    """Hold a joint, or any constraint, to the laws of its contract; returns what was checked.
+
+    Parameters
+    ----------
+    make : function
+        Makes the joint on the nodes of a :class:`Stage`; what it gives in world components goes through
+        ``stage.point`` or ``stage.vector``.
+    seeds : sequence of int
+        Of the random motions.
+
+    Raises
+    ------
+    ContractError
+        If a law does not hold; says which, and what that looks like.
+
+    Examples
+    --------
+    >>> from fem_mbs.elements import SphericalJoint
+    >>> from fem_mbs.testing import check_joint
+    >>> laws = check_joint(lambda stage: SphericalJoint(stage.line[0], stage.line[1]))
+    """
+    for seed in seeds:
+        trial = JointTrial.of(make, seed)
+        _ = trial.joint
+        for law in JOINT_LAWS.values():
+            law(trial)
+    return list(JOINT_LAWS)
+
+
+def _as_built(system: System) -> Motion:
+    zero = np.zeros((system.n, 6))
+    return Motion(0.0, system.x0, system.R0, zero, zero, system.gravity, system.u0, *np.zeros((2, system.k)))
+
+
+def _nodes(trial: JointTrial, motion: Motion) -> tuple[Array, Array]:
+    rows = trial.batch.nodes[0]
+    return motion.x[rows], motion.R[rows]
+
+
+def _equations(trial: JointTrial) -> Array:
+    return np.array(trial.joint.equations)
+
+
+def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
+    """Derivatives of a function of the motion against the increments of the joint's own nodes and unknowns."""
+    return jacobian(lambda d: function(neighbour(trial.motion, trial.increments(d))), trial.sizes()[trial.rows])
+
+
+def _stride(
+    trial: JointTrial, motion: Motion, way: Array, own: Array, columns: slice, position: Array
+) -> tuple[Motion, Array]:
+    """One step along what the gradients leave free, and back onto the joint."""
+    motion = replace(motion, t=motion.t + STRIDE)
+    for iteration in range(6):
+        phi, B, _ = trial.evaluate(motion)
+        B = B[:, columns]
+        d = np.zeros(trial.system.N)
+        if iteration == 0:
+            way = way - np.linalg.pinv(B) @ (B @ way)
+            size = np.linalg.norm(way)
+            if size > 1e-6:
+                way = way / size
+                d[own] = STRIDE * way
+        d[own] -= np.linalg.pinv(B[position]) @ phi[position]
+        motion = neighbour(motion, d)
+    return motion, way

@@ -1,0 +1,267 @@
+"""The laws of the contract of methods of time integration."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import FemMbsError, LawError, ModelError
+from fem_mbs.integrate import Checkpoint, Method, Step, VariableStep, simulate, start
+from fem_mbs.model import Model
+from fem_mbs.result import Solution
+from fem_mbs.system import State, System
+from fem_mbs.testing.bench import failing, free, joined, slipping
+from fem_mbs.testing.differences import ContractError, near
+from fem_mbs.testing.stage import AWAY, HOME, Pose
+
+STEP, T_END = 0.02, 0.4
+PATTERN = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0])
+"""Lengths of steps that change, again and again."""
+QUANTITIES = ("x", "R", "v", "u")
+ROUNDING = 1e-7
+"""What Newton's tolerance and rounding make of a run."""
+ARRAYS = (*QUANTITIES, "vdot", "multipliers_all", "udot", "uddot")
+
+
+class Bench:
+    """The model that a method is tried on: with joints, if it takes these."""
+
+    def __init__(self, method: Method) -> None:
+        self.method, self.name = method, type(method).__name__
+        self.make: Callable[..., Model] = joined
+        try:
+            method.check(System(joined()))
+        except ModelError:
+            self.make = free
+            method.check(System(free()))
+        self._runs: dict[Any, Solution] = {}
+
+    @property
+    def sizes(self) -> Array:
+        """Three steps, each half of the one before; errors of first order need short ones to fall as they should."""
+        return STEP / 2.0 ** np.arange(3) / (8.0 if self.method.order == 1 else 1.0)
+
+    def run(self, h: float, group: str = "R3xSO3", pose: Pose = HOME) -> Solution:
+        """A run with equal steps."""
+        if (key := (h, group, pose)) not in self._runs:
+            self._runs[key] = simulate(self.make(group, pose), T_END, h, self.method)
+        return self._runs[key]
+
+    def steps(self, sizes: Iterable[float], model: Model | None = None) -> Iterator[tuple[System, State, Any, Step]]:
+        """System, state and memory before each of some steps, and the step."""
+        sizes = list(sizes)
+        system = System(self.make() if model is None else model)
+        state = start(system, self.method)
+        memory = self.method.init(system, state, sizes[0])
+        for h in sizes:
+            step = self.method.step(system, state, h, memory)
+            yield system, state, memory, step
+            state, memory = step.state, step.memory
+
+
+def order_is_as_said(bench: Bench) -> None:
+    """Halving the step divides errors by ``2^order``, to 0.1 of the order."""
+    runs = [bench.run(h) for h in bench.sizes]
+    for name in QUANTITIES:
+        if getattr(runs[0], name).size:
+            apart = [_distance(getattr(runs[k], name), getattr(runs[k + 1], name)) for k in (0, 1)]
+            _order(f"{bench.name}: order of {name}", *apart, bench.method.order, below=0.1, above=0.1)
+
+
+def groups_agree_in_the_limit(bench: Bench) -> None:
+    """The distance between runs on both groups falls with the order of the method, where there is one."""
+    apart = [_distance(bench.run(h).x, bench.run(h, "SE3").x) for h in bench.sizes[:2]]
+    if apart[0] > 10.0 * ROUNDING:
+        what = f"{bench.name}: order of the distance between runs on R3xSO3 and SE3"
+        _order(what, *apart, bench.method.order, below=0.3, above=np.inf)
+
+
+def steps_are_pure(bench: Bench) -> None:
+    """The same call twice gives the same step to the bit, and changes neither state nor memory."""
+    for k, (system, state, memory, step) in enumerate(bench.steps(4 * [STEP])):
+        kept = _flat((state, memory))
+        again = bench.method.step(system, state, STEP, memory)
+        for what, first, second in (("its step", _flat(step[:2]), _flat(again[:2])), ("what it was given", kept, None)):
+            second = _flat((state, memory)) if second is None else second
+            if len(first) != len(second) or not all(map(_identical, first, second)):
+                raise ContractError(f"{bench.name}: step {k + 1}, made twice, changes {what}; keep nothing but memory")
+        near(f"{bench.name}: time of step {k + 1}", step.state.t, state.t + STEP, 1e-14)
+
+
+def memory_can_be_stored(bench: Bench) -> None:
+    """It is the NamedTuple ``Memory`` of numbers, arrays, None, and tuples of arrays."""
+    for _, _, before, step in bench.steps(2 * [STEP]):
+        for memory in (before, step.memory):
+            if not isinstance(memory, bench.method.Memory):
+                raise ContractError(f"{bench.name}: its memory is no {bench.method.Memory.__name__}, but {memory!r}")
+            for name, value in memory._asdict().items():
+                if not all(isinstance(v, int | float | np.ndarray | np.number | None) for v in _members(value)):
+                    raise ContractError(f"{bench.name}: memory.{name} is neither a number nor an array, but {value!r}")
+
+
+def a_run_goes_on_from_a_file(bench: Bench) -> None:
+    """A run that is stored, read back and continued is the run that never stopped, to the bit."""
+    model = bench.make()
+    whole = simulate(model, 2 * T_END, STEP, bench.method)
+    with tempfile.TemporaryDirectory() as folder:
+        path = simulate(model, T_END, STEP, bench.method).checkpoint.save(Path(folder) / "run")
+        rest = simulate(model, 2 * T_END, STEP, bench.method, initial=Checkpoint.load(path, bench.method))
+    for name in ARRAYS:
+        if not np.array_equal(getattr(whole, name)[-len(rest.t) :], getattr(rest, name)):
+            raise ContractError(
+                f"{bench.name}: {name} of a run that was stored and continued differs from that of a run in one; what "
+                "the method goes on with has to be in its memory"
+            )
+
+
+def order_survives_changes_of_the_step(bench: Bench) -> None:
+    """Steps that go up and down leave the order as it is."""
+    reference, errors = bench.run(bench.sizes[-1] / 4).state(-1), []
+    for h in bench.sizes[:2]:
+        *_, (*_, last) = bench.steps(np.tile(h * PATTERN, round(T_END / (h * PATTERN.sum()))))
+        errors.append([_distance(getattr(last.state, name), getattr(reference, name)) for name in QUANTITIES])
+    for name, first, second in zip(QUANTITIES, *errors, strict=True):
+        if first:
+            what = f"{bench.name}: order of {name} with steps that change"
+            _order(what, first, second, bench.method.order, below=0.3, above=np.inf)
+
+
+def errors_are_estimated(bench: Bench) -> None:
+    """The local error falls with ``error_order``; a method without one is refused by steps of variable length."""
+    expected = bench.method.error_order
+    if expected is None:
+        try:
+            simulate(bench.make(), T_END, VariableStep(1e-2), bench.method)
+        except ModelError:
+            return
+        raise ContractError(f"{bench.name}: VariableStep takes it, though it has no error_order")
+    local = []
+    for h in bench.sizes[:2]:
+        errors = [step.error for *_, step in bench.steps(round(T_END / h) * [h])]
+        if None in errors:
+            raise ContractError(f"{bench.name}: error_order = {expected}, but its steps have no error")
+        local.append(float(np.mean(errors[len(errors) // 2 :])))
+    _order(f"{bench.name}: power of the step in its error", *local, expected, below=0.2, above=0.2)
+    reference = bench.run(bench.sizes[-1]).x[-1]
+    errors = [
+        _distance(simulate(bench.make(), T_END, VariableStep(own), bench.method).x[-1], reference)
+        for own in (1e-1, 1e-2)
+    ]
+    near(f"{bench.name}: error of a run with the tolerance 1e-2", errors[1], 0.0, min(errors[0], 1e-1))
+
+
+def moving_everything_changes_nothing(bench: Bench) -> None:
+    """A model that is built elsewhere in space moves there as here."""
+    here, there = (bench.run(STEP, pose=pose).state(-1) for pose in (HOME, AWAY))
+    moved = here.x @ AWAY.Q.T + AWAY.c
+    near(f"{bench.name}: positions of the model moved rigidly", there.x[1:], moved[1:], ROUNDING)
+    near(f"{bench.name}: rotations of the model moved rigidly", there.R[1:], AWAY.Q @ here.R[1:], ROUNDING)
+
+
+def history_is_accepted(bench: Bench) -> None:
+    """Unknowns of kind "history" are as their elements leave them after each step."""
+    try:
+        bench.method.check(System(slipping()))
+    except ModelError:
+        return
+    changed = False
+    for system, state, _, step in bench.steps(10 * [STEP], slipping()):
+        accepted = system.accept(step.state).u
+        hint = "A step ends with system.accept(state)"
+        near(f"{bench.name}: history after a step", step.state.u, accepted, 1e-12, hint)
+        changed |= bool((step.state.u != state.u).any())
+    if not changed:
+        raise ContractError(f"{bench.name}: the spring that slips never did. A step ends with system.accept(state)")
+
+
+def a_failure_keeps_the_steps(bench: Bench) -> None:
+    """An error of an element or a law ends the run with all steps before it."""
+    until = 5.5 * STEP
+    try:
+        simulate(failing(until), T_END, STEP, bench.method)
+    except LawError as error:
+        if error.solution is None or len(error.solution.t) < 5:
+            raise ContractError(
+                f"{bench.name}: a law failed after five steps, and the solution so far is lost"
+            ) from error
+        return
+    except FemMbsError as error:
+        raise ContractError(f"{bench.name}: the error of a law became another one: {error}") from error
+    raise ContractError(f"{bench.name}: a force that is no number passed without a word")
+
+
+METHOD_LAWS = {
+    law.__name__: law
+    for law in (
+        memory_can_be_stored,
+        steps_are_pure,
+        order_is_as_said,
+        order_survives_changes_of_the_step,
+        errors_are_estimated,
+        groups_agree_in_the_limit,
+        moving_everything_changes_nothing,
+        a_run_goes_on_from_a_file,
+        history_is_accepted,
+        a_failure_keeps_the_steps,
+    )
+}
+"""All laws by name."""
+
+
+def check_method(method: Method) -> list[str]:
+    """Hold a method to the laws of its contract; returns what was checked.
+
+    It is tried on a mechanism with a driven hinge, a beam, and elements with unknowns of their own; without joints if
+    it refuses these.
+
+    Raises
+    ------
+    ContractError
+        If a law does not hold; says which, and what that looks like.
+
+    Examples
+    --------
+    >>> import fem_mbs as mbs
+    >>> from fem_mbs.testing import check_method
+    >>> laws = check_method(mbs.RungeKuttaMuntheKaas())
+    """
+    bench = Bench(method)
+    for law in METHOD_LAWS.values():
+        law(bench)
+    return list(METHOD_LAWS)
+
+
+def _distance(one: Array, other: Array) -> float:
+    """Largest distance, over all times of a run where there are more of them in the other."""
+    every = (len(other) - 1) // (len(one) - 1) if len(other) > len(one) else 1
+    return float(np.abs(one - other[::every]).max(initial=0.0))
+
+
+def _order(what: str, first: float, second: float, expected: float, below: float, above: float) -> None:
+    found = np.log2(first / second) if second else np.inf
+    if not -below <= found - expected <= above:
+        raise ContractError(
+            f"{what} is {found:.2f}, expected {expected} ({first:.3g} at twice the step of {second:.3g})"
+        )
+
+
+def _members(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _flat(values: Any) -> list[Array]:
+    """All numbers of states, memories and tuples of these, as copies."""
+    if isinstance(values, State):
+        return [np.array(getattr(values, name)) for name in State.__slots__]
+    if isinstance(values, tuple):
+        return [part for value in values for part in _flat(value)]
+    return [np.array(np.nan if values is None else values, dtype=float)]
+
+
+def _identical(one: Array, other: Array) -> bool:
+    return np.array_equal(one, other, equal_nan=True)

@@ -1,0 +1,157 @@
+"""Nodes to build elements and joints on, anywhere in space, and large random motions of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import se3, so3
+from fem_mbs.model import Constraint, Element, Model, Motion, Node
+from fem_mbs.system import System
+
+GROUPS = ("R3xSO3", "SE3", "mixed")
+GRAVITY = np.array([0.3, 0.2, -9.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A rigid motion of everything: ``x -> Q x + c``."""
+
+    Q: Array
+    c: Array
+
+    def point(self, p: ArrayLike) -> Array:
+        """A place in space."""
+        return np.asarray(self.Q @ np.asarray(p, dtype=float) + self.c)
+
+    def vector(self, v: ArrayLike) -> Array:
+        """A direction in space."""
+        return np.asarray(self.Q @ np.asarray(v, dtype=float))
+
+
+HOME = Pose(np.eye(3), np.zeros(3))
+AWAY = Pose(so3.exp(np.array([1.0, -2.0, 0.7])), np.array([3.0, -1.0, 2.0]))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What an element or a joint is built on to be checked.
+
+    The whole model is also built elsewhere in space, so that whatever is given in world components has to go through
+    ``point`` or ``vector``.
+
+    Attributes
+    ----------
+    line, arc : list of Node
+        Three nodes on a straight line and three on an arc of 50 degrees, all turned arbitrarily.
+    """
+
+    line: list[Node]
+    arc: list[Node]
+    pose: Pose
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All six."""
+        return [*self.line, *self.arc]
+
+    def point(self, p: ArrayLike) -> Array:
+        """A place in the world that moves with the stage."""
+        return self.pose.point(p)
+
+    def vector(self, v: ArrayLike) -> Array:
+        """A direction in the world that moves with the stage."""
+        return self.pose.vector(v)
+
+
+Make = Callable[[Stage], Element | Constraint]
+
+
+def build(*makes: Make, group: str = "R3xSO3", pose: Pose = HOME) -> tuple[Model, list[Element | Constraint]]:
+    """Model with the parts of ``makes``; ``group`` "mixed" puts every other node on SE(3)."""
+    rng = np.random.default_rng(5)
+    model = Model("R3xSO3" if group == "mixed" else group, pose.vector(GRAVITY))
+
+    def nodes(points: Array) -> list[Node]:
+        made = []
+        for k, p in enumerate(points):
+            own = ("SE3", "R3xSO3")[k % 2] if group == "mixed" else None
+            made.append(model.add_node(pose.point(p), pose.Q @ so3.exp(rng.normal(size=3)), group=own))
+        return made
+
+    angle = np.radians([0.0, 20.0, 50.0])
+    arc = np.stack([np.sin(angle), 1 - np.cos(angle), 0.5 * np.ones(3)], axis=1)
+    line = np.outer([0.0, 0.8, 1.5], [2.0, 1.0, -1.0]) / np.sqrt(6)
+    stage = Stage(nodes(line), nodes(arc), pose)
+    return model, [model.add(make(stage)) for make in makes]
+
+
+def random_motion(system: System, seed: int, pose: Pose = HOME, t: float = 0.7) -> Motion:
+    """Large random deformation, velocity and acceleration of a model, all of it turned at random.
+
+    Neighbouring nodes turn against each other by about one radian. ``pose`` moves the result rigidly, for a model that
+    was built there.
+    """
+    rng = np.random.default_rng(seed)
+    turn = so3.exp(rng.normal(size=3))
+    back = pose.Q.T @ system.R0, (system.x0 - pose.c) @ pose.Q
+    x = (back[1] + 0.3 * rng.normal(size=(system.n, 3))) @ turn.T
+    R = turn @ back[0] @ so3.exp(0.4 * rng.normal(size=(system.n, 3)))
+    V, A = rng.normal(size=(2, system.n, 6))
+    u, udot, uddot = rng.normal(size=(3, system.k)) * [unknown.size for _, unknown in system.unknowns]
+    order = system.order
+    rates = np.where(order > 0, udot, 0.0), np.where(order == 2, uddot, 0.0)
+    return Motion(t, x @ pose.Q.T + pose.c, pose.Q @ R, V, A, system.gravity, system.u0 + 0.3 * u, *rates)
+
+
+def at_rest(motion: Motion) -> Motion:
+    """The same configuration without any rates."""
+    still, none = np.zeros_like(motion.V), np.zeros_like(motion.u)
+    return replace(motion, V=still, A=still, udot=none, uddot=none)
+
+
+def weightless(motion: Motion) -> Motion:
+    """The same motion without gravity."""
+    return replace(motion, gravity=np.zeros(3))
+
+
+def moved(motion: Motion, pose: Pose) -> Motion:
+    """The whole motion moved rigidly, gravity with it; body components stay."""
+    x, gravity = motion.x @ pose.Q.T + pose.c, pose.vector(motion.gravity)
+    return replace(motion, x=x, R=pose.Q @ motion.R, gravity=gravity)
+
+
+def neighbour(motion: Motion, d: Array, dV: Array | float = 0.0, dA: Array | float = 0.0) -> Motion:
+    """Motion at increments ``d`` (N,) away, body increments first, with changed velocities and accelerations (N,)."""
+    n, k = len(motion.x), len(motion.u)
+    (d, own), (dV, dudot), (dA, duddot) = (_split(np.broadcast_to(part, 6 * n + k), n) for part in (d, dV, dA))
+    R, y = se3.exp(d)
+    return replace(
+        motion,
+        x=motion.x + np.matvec(motion.R, y),
+        R=motion.R @ R,
+        V=motion.V + dV,
+        A=motion.A + dA,
+        u=motion.u + own,
+        udot=motion.udot + dudot,
+        uddot=motion.uddot + duddot,
+    )
+
+
+def later(motion: Motion, s: float) -> Motion:
+    """The motion a time ``s`` later: each node goes on along its own screw, accelerated by ``A`` to second order.
+
+    Right to first order in ``s``, in configuration and velocity.
+    """
+    Vdot = motion.A.copy()
+    Vdot[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
+    velocity, acceleration = np.append(motion.V, motion.udot), np.append(Vdot, motion.uddot)
+    return neighbour(motion, s * velocity, dV=s * acceleration)
+
+
+def _split(values: Array, n: int) -> tuple[Array, Array]:
+    return values[: 6 * n].reshape(n, 6), values[6 * n :]

@@ -1,0 +1,154 @@
+"""An element or a joint in a large random motion, and its equations as dense arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import FemMbsError
+from fem_mbs.model import Constraint, ConstraintBatch, Element, ElementBatch, Motion
+from fem_mbs.system import System, check_shapes
+from fem_mbs.testing.differences import ContractError, near
+from fem_mbs.testing.stage import HOME, Make, Pose, build, random_motion
+
+COMPONENTS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What laws are tried on."""
+
+    make: Make
+    seed: int
+    system: System
+    motion: Motion
+
+    @classmethod
+    def of(cls, make: Make, seed: int, pose: Pose = HOME) -> Trial:
+        """The element or joint that ``make`` makes."""
+        model, _ = build(make, pose=pose)
+        system = System(model)
+        return cls(make, seed, system, random_motion(system, seed, pose))
+
+    @property
+    def name(self) -> str:
+        """The class that is held to the law."""
+        return type(self._batch()).__name__
+
+    def _batch(self) -> ElementBatch | ConstraintBatch:
+        return (*self.system.batches, *self.system.constraint_batches)[0]
+
+    def sizes(self) -> Array:
+        """What counts as large of each component ``(N,)``: 1 for nodes, the size of own unknowns."""
+        return np.append(np.ones(6 * self.system.n), [unknown.size for _, unknown in self.system.unknowns])
+
+    def names(self) -> list[str]:
+        """What the components ``(N,)`` are."""
+        nodes = [f"{component} of {node}" for node in self.system.nodes for component in COMPONENTS]
+        return [*nodes, *(f"'{unknown.name}' of {owner}" for owner, unknown in self.system.unknowns)]
+
+
+class ElementTrial(Trial):
+    """An element."""
+
+    @property
+    def element(self) -> Element:
+        """The element."""
+        if not self.system.elements:
+            raise ContractError("check_element: what was made is not an Element; check_joint is for joints")
+        return self.system.elements[0]
+
+    @property
+    def batch(self) -> ElementBatch:
+        """Its batch."""
+        return self.system.batches[0]
+
+    @property
+    def rows(self) -> IntArray:
+        """Components of its cells, ``(n, b)``."""
+        return self.system.components[0]
+
+    def force(self, motion: Motion | None = None) -> tuple[Array, Any]:
+        """Contribution ``(n, b)`` and context."""
+        motion = self.motion if motion is None else motion
+        force, context = self.batch.force(motion, self.batch.at(motion.t))
+        return force.sum(axis=1) if self.batch.terms > 1 else force, context
+
+    def residual(self, motion: Motion | None = None) -> Array:
+        """Assembled contribution ``(N,)``."""
+        force, _ = self.force(motion)
+        return np.bincount(self.rows.ravel(), force.ravel(), self.system.N)
+
+    def dense(self, matrix: Array | None) -> Array:
+        """A matrix of the batch, assembled to ``(N, N)``."""
+        result = np.zeros((self.system.N, self.system.N))
+        if matrix is not None:
+            np.add.at(result, (self.rows[:, :, None], self.rows[:, None]), matrix)
+        return result
+
+
+class JointTrial(Trial):
+    """A joint, which the random motion violates."""
+
+    @property
+    def joint(self) -> Constraint:
+        """The joint."""
+        if not self.batches:
+            raise ContractError("check_joint: what was made is not a Constraint; check_element is for elements")
+        return self.batch.owners[0]
+
+    @property
+    def batches(self) -> list[ConstraintBatch]:
+        """All batches of the model."""
+        return self.system.constraint_batches
+
+    @property
+    def batch(self) -> ConstraintBatch:
+        """Its batch."""
+        return self.batches[0]
+
+    @property
+    def rows(self) -> IntArray:
+        """Components of the joint, ``(b,)``."""
+        return self.system.constraint_components[0][0]
+
+    def evaluate(self, motion: Motion | None = None) -> tuple[Array, Array, Any]:
+        """``Phi`` (m,), ``B`` (m, b) and the context."""
+        motion = self.motion if motion is None else motion
+        return self.batch.evaluate(motion, self.batch.at(motion.t))
+
+    def own_names(self) -> list[str]:
+        """What the columns of ``B`` are."""
+        names = self.names()
+        return [names[row] for row in self.rows]
+
+    def increments(self, d: Array) -> Array:
+        """Increments ``(N,)`` of all components from those of the joint ``(b,)``."""
+        result = np.zeros(self.system.N)
+        np.add.at(result, self.rows, d)
+        return result
+
+
+def shapes_are_right(trial: Trial) -> None:
+    """Forces, gradients and matrices have the shapes that nodes and unknowns ask for."""
+    try:
+        check_shapes(trial.system, trial.motion, trial.system.prescribe(trial.motion.t))
+    except FemMbsError as error:
+        raise ContractError(str(error)) from error
+
+
+def evaluation_is_pure(trial: Trial) -> None:
+    """The same motion gives the same equations, and nothing of the motion is changed."""
+    kept = {name: np.copy(getattr(trial.motion, name)) for name in ("x", "R", "V", "A", "u", "udot", "uddot")}
+    system = trial.system
+    first, second = (
+        system.evaluate(trial.motion, np.ones(system.m), system.prescribe(trial.motion.t)) for _ in range(2)
+    )
+    near(f"{trial.name}: forces of the same motion, asked twice", second.force, first.force, 0.0)
+    near(f"{trial.name}: Phi of the same motion, asked twice", second.constraint, first.constraint, 0.0)
+    for name, value in kept.items():
+        if not np.array_equal(getattr(trial.motion, name), value):
+            raise ContractError(f"{trial.name} changes motion.{name}; work on a copy")
