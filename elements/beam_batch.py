@@ -33,7 +33,8 @@ class Context(NamedTuple):
     measure: MidpointStrain | None
     stress: Array
     wrench: Array
-    V: Array
+    V: Array | None
+    """Body velocities of the nodes, where there is damping."""
     inertia: InertiaContext
 
 
@@ -97,8 +98,9 @@ class BeamBatch(ElementBatch):
         wrench = stress = np.matvec(self.material, s - self.s0)
         if measure is not None:
             wrench = np.vecmat(stress, measure.gradient())
-        V = motion.V.take(self.nodes, 0)
+        V = None
         if self.damping_matrix is not None:
+            V = motion.V.take(self.nodes, 0)
             wrench = wrench + np.matvec(self.damping_matrix, np.matvec(Q, V.reshape(-1, 12)))
         force = inertia.reshape(-1, 12) + np.vecmat(wrench, Q)
         return force, Context(operator, Q, measure, stress, wrench, V, inertia_context)
@@ -132,7 +134,7 @@ class BeamBatch(ElementBatch):
         if measure is not None:
             S = measure.gradient()
             material = S.mT @ material @ S + measure.hessian(stress[:, :3])
-        if self.damping_matrix is not None:
+        if self.damping_matrix is not None and V is not None:
             material = material + self.damping_matrix @ self._rate_derivative(operator, V)
         d_operator = operator.transposed_derivative(wrench)
         # D(-T^-T(-d) wrench) = dual(wrench) - D(T^-T(d) wrench)
@@ -202,7 +204,7 @@ def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
 
 
 def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
-    """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where its strain is no longer unique."""
+    """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where strains are no longer unique."""
     largest = phi_squared.max()
     if largest <= MAX_TURN**2:
         return

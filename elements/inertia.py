@@ -2,8 +2,8 @@
 
 Written once for all groups: forces are expressed in body components by the acceleration ``A`` of the node point and the
 angular velocity, which every group provides. The mass centres of a cell are coupled by the ``p x p`` mass matrix of
-linear interpolation, its rotational inertia is lumped at the nodes. ``m u dot`` and ``J Omega dot + Omega x J Omega`` on
-R3xSO3 (Bruels, Cardona, Arnold 2012, eqs. 83, 84), ``M v dot - bracket(v)^T M v`` on SE(3), are the same in these
+linear interpolation, its rotational inertia is lumped at the nodes. ``m u dot`` and ``J Omega dot + Omega x J Omega``
+on R3xSO3 (Bruels, Cardona, Arnold 2012, eqs. 83, 84), ``M v dot - bracket(v)^T M v`` on SE(3), are the same in these
 components; docs/theory.md, "Inertia".
 """
 
@@ -53,7 +53,7 @@ class Inertia:
 
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
-        R, A, Omega = (values.take(self.nodes, 0) for values in (motion.R, motion.A, motion.V[:, 3:]))
+        R, A, Omega = motion.R.take(self.nodes, 0), motion.A.take(self.nodes, 0), motion.V[:, 3:].take(self.nodes, 0)
         acceleration, Omega_dot = A[..., :3], A[..., 3:]
         spin = so3.skew(Omega)
         if self.eccentric:
@@ -79,57 +79,43 @@ class Inertia:
         d_rotation -= so3.skew(context.acceleration)
         if self.eccentric:
             d_rotation -= self.skew_center @ d_Omega_dot + self._centrifugal(context) @ d_Omega
-        result = self._coupled(context, d_acceleration, d_moment)
-        self._turn(context, result)
-        return result
+        return self._matrix(context, d_acceleration, d_moment, turns=True)
 
     def stiffness(self, context: InertiaContext) -> Array:
         """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``: frames turn."""
-        none = np.zeros((*self.nodes.shape, 3, 3))
+        none = np.zeros(self.J.shape)
         d_acceleration = np.concatenate([none, -so3.skew(context.acceleration)], axis=-1)
-        result = self._coupled(context, d_acceleration, none)
-        self._turn(context, result)
-        return result
+        return self._matrix(context, d_acceleration, none, turns=True)
 
     def damping(self, context: InertiaContext) -> Array:
         """Derivative against body velocities, ``(n, 6p, 6p)``: gyroscopic and centrifugal terms."""
-        none = np.zeros((*self.nodes.shape, 3, 3))
+        none = np.zeros(self.J.shape)
         centrifugal = -self._centrifugal(context) if self.eccentric else none
-        return self._coupled(context, np.concatenate([none, centrifugal], axis=-1), self._gyroscopic(context))
+        return self._matrix(
+            context, np.concatenate([none, centrifugal], axis=-1), self._gyroscopic(context), turns=False
+        )
 
     def mass(self, context: InertiaContext) -> Array:
         """Derivative against body accelerations, ``(n, 6p, 6p)``."""
-        d_acceleration = np.concatenate(
-            [np.broadcast_to(so3.IDENTITY, self.skew_center.shape), -self.skew_center], axis=-1
-        )
-        return self._coupled(context, d_acceleration, self.J)
+        one = np.broadcast_to(so3.IDENTITY, self.J.shape)
+        return self._matrix(context, np.concatenate([one, -self.skew_center], axis=-1), self.J, turns=False)
 
-    def _coupled(self, context: InertiaContext, d_acceleration: Array, d_moment: Array) -> Array:
-        """Forces and moments of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments."""
+    def _matrix(self, context: InertiaContext, d_acceleration: Array, d_moment: Array, turns: bool) -> Array:
+        """Forces of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments; frames may turn."""
         n, p = self.nodes.shape
         # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
         world = np.swapaxes(context.R @ d_acceleration, 1, 2)[:, None]
         weighted = (self.masses[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
         result = np.zeros((n, p, 6, 6 * p))
         np.matmul(context.R.mT, weighted, out=result[:, :, :3])
+        # what the rotation of each node does to itself
+        diagonal = np.einsum("nirij->nirj", result.reshape(n, p, 6, p, 6))[..., 3:]
+        if turns:
+            diagonal[:, :, :3] += so3.skew(context.force)
         if self.eccentric:
             np.matmul(self.skew_center, result[:, :, :3], out=result[:, :, 3:])
-        self._rotations(result)[:, :, 3:] += d_moment
+        diagonal[:, :, 3:] += d_moment
         return result.reshape(n, 6 * p, 6 * p)
-
-    def _turn(self, context: InertiaContext, matrix: Array) -> None:
-        """Add what the turning frame of each node makes of the force on it."""
-        n, p = self.nodes.shape
-        turned = so3.skew(context.force)
-        own = self._rotations(matrix.reshape(n, p, 6, 6 * p))
-        own[:, :, :3] += turned
-        if self.eccentric:
-            own[:, :, 3:] += self.skew_center @ turned
-
-    def _rotations(self, matrix: Array) -> Array:
-        """The part ``(n, p, 6, 3)`` of a matrix ``(n, p, 6, 6p)`` that the rotation of each node has on itself."""
-        n, p = self.nodes.shape
-        return np.einsum("nirij->nirj", matrix.reshape(n, p, 6, p, 6))[..., 3:]  # type: ignore[no-any-return]
 
     def _gyroscopic(self, context: InertiaContext) -> Array:
         return context.spin @ self.J - so3.skew(context.moment_of_momentum)

@@ -118,7 +118,7 @@ class ModalBody(Element):
         if (units == 0.0).any() or np.linalg.eigvalsh(M / np.outer(units, units))[0] <= 0.0:
             raise ModelError(
                 f"{label}: its masses are not those of a body: mass, inertia, modal_mass, translation and rotation "
-                "together must give every motion a positive kinetic energy; look at the units and the scale of the modes"
+                "together must give every motion a positive kinetic energy; look at the units and scale of the modes"
             )
 
     def batch_key(self) -> Hashable:

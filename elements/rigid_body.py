@@ -20,6 +20,7 @@ from fem_mbs.model import (
     Node,
     Numbering,
     check_node,
+    consecutive,
     is_symmetric,
     node_rows,
     number,
@@ -93,9 +94,8 @@ class Context(NamedTuple):
     """What the matrices need of the last force."""
 
     gravity: Array
-    Omega: Array
-    spin: Array
-    momentum: Array
+    gyroscopic: Array
+    """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
 
 
 class BodyBatch(ElementBatch):
@@ -103,43 +103,44 @@ class BodyBatch(ElementBatch):
 
     With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and
     ``F = m (A - R^T g) + (Omega x p, Omega x l)`` with the momenta ``p, l`` of the rotation alone: ``A`` has the
-    acceleration of the node point, so that ``Omega x U`` is in it.
+    acceleration of the node point, so that ``Omega x U`` is in it. The second part is quadratic in ``Omega``, half its
+    derivative times ``Omega``; that derivative and the one of the weight are linear, with coefficients that stay.
     """
 
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:
         self.owners = bodies
         self.nodes = node_rows(bodies, number)
+        self._rows = consecutive(self.nodes[:, 0])
         mass, J = (np.array([getattr(body, name) for body in bodies]) for name in ("mass", "inertia"))
         center = so3.skew(np.array([body.center_of_mass for body in bodies]))
         first = mass[:, None, None] * center
-        self._mass = np.zeros((len(bodies), 6, 6))
+        n = len(bodies)
+        self._mass = np.zeros((n, 6, 6))
         self._mass[:, :3, :3] = mass[:, None, None] * so3.IDENTITY
         self._mass[:, :3, 3:], self._mass[:, 3:, :3] = -first, first
         self._mass[:, 3:, 3:] = J - first @ center
-        self._of_translation, self._of_rotation = self._mass[..., :3].copy(), self._mass[..., 3:].copy()
-        self._rows = self.nodes[:, 0]
+        self._per_spin = so3.quadratic(self._mass[:, :, 3:].reshape(n, 2, 3, 3)).reshape(n, 18, 3)
+        self._per_weight = -np.einsum("nil,jlk->nikj", self._mass[:, :, :3], so3.skew(so3.IDENTITY)).reshape(n, 18, 3)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Inertia and gravity forces."""
         rows = self._rows
-        Omega, A = motion.V.take(rows, 0)[:, 3:], motion.A.take(rows, 0)
-        gravity = np.vecmat(motion.gravity, motion.R.take(rows, 0))
-        A[:, :3] -= gravity
-        spin = so3.skew(Omega)
-        momentum = np.matvec(self._of_rotation, Omega)
-        turned = np.matvec(spin[:, None], momentum.reshape(-1, 2, 3)).reshape(-1, 6)
-        return np.matvec(self._mass, A) + turned, Context(gravity, Omega, spin, momentum)
+        Omega, a = motion.V[rows, 3:], motion.A[rows].copy()
+        gravity = np.vecmat(motion.gravity, motion.R[rows])
+        a[:, :3] -= gravity
+        gyroscopic = np.matvec(self._per_spin, Omega).reshape(-1, 6, 3)
+        return np.matvec(self._mass, a) + np.matvec(gyroscopic, 0.5 * Omega), Context(gravity, gyroscopic)
 
     def stiffness(self, context: Context) -> Array:
         """The weight turns against the body."""
         K = np.zeros_like(self._mass)
-        K[..., 3:] = -self._of_translation @ so3.skew(context.gravity)
+        K[..., 3:] = self._of_weight(context)
         return K
 
     def damping(self, context: Context) -> Array:
         """Gyroscopic and centrifugal terms."""
         C = np.zeros_like(self._mass)
-        C[..., 3:] = self._gyroscopic(context)
+        C[..., 3:] = context.gyroscopic
         return C
 
     def mass(self, context: Context) -> Array:
@@ -148,16 +149,13 @@ class BodyBatch(ElementBatch):
 
     def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
         """``K + C dV + M dA``."""
-        result: Array = self._mass @ dA.nodes.take(self._rows, 0)
-        rotation = result[..., 3:]
-        rotation += self._gyroscopic(context) @ dV.nodes.take(self._rows, 0)[:, 3:, 3:]
-        rotation -= self._of_translation @ so3.skew(context.gravity)
+        result: Array = self._mass @ dA.nodes[self._rows]
+        result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
 
-    def _gyroscopic(self, context: Context) -> Array:
-        """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
-        halves = context.spin[:, None] @ self._of_rotation.reshape(-1, 2, 3, 3)
-        return (halves - so3.skew(context.momentum.reshape(-1, 2, 3))).reshape(-1, 6, 3)
+    def _of_weight(self, context: Context) -> Array:
+        """Derivative ``(n, 6, 3)`` of the weight against rotations."""
+        return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)  # type: ignore[no-any-return]
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic and gravity energy."""

@@ -75,7 +75,8 @@ class SlipBatch(LineBatch):
     def accept(self, context: tuple[Line, Law]) -> Array:
         """The length without force that leaves the force as it is."""
         line, law = context
-        return (line.length - law.value[:, 0] / self.k)[:, None]
+        free: Array = line.length - law.value[:, 0] / self.k
+        return free[:, None]
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""

@@ -86,7 +86,8 @@ def _d_row(w: Array, k: int) -> Array:
     # row k of w~ is e_k x w turned round: (w~)^T e_k = -w x e_k; of w~ w~ = w w^T - |w|^2 I it is w_k w - |w|^2 e_k
     square = wk * w - np.vecdot(w, w)[..., None] * unit
     d_square = _outer(w, np.broadcast_to(unit, w.shape)) + wk[..., None] * np.eye(3) - 2.0 * _outer(unit + 0.0 * w, w)
-    return 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + _outer(square, e1 * w)
+    result: Array = 0.5 * so3.skew(np.broadcast_to(unit, w.shape)) + e[..., None] * d_square + _outer(square, e1 * w)
+    return result
 
 
 def _cosine(frames: Frames, a: Array, b: Array) -> tuple[Array, Array, Array]:

@@ -34,6 +34,11 @@ class Drives:
     def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
         self.joint, self.angle, self.moves = joint, angle, moves
 
+    @property
+    def acts(self) -> bool:
+        """Whether there are any laws."""
+        return bool(self.moves) or self.angle is not None
+
     def turned(self, t: float) -> float:
         """The prescribed angle in rad."""
         assert self.angle is not None

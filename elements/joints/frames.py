@@ -1,8 +1,8 @@
 """Constraints on how one frame stands to another: everything that follows from their relative motion.
 
 Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
-``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. A constraint ``phi(h, t)`` is described by its gradient
-``b`` (6,) against ``xi`` and the derivative ``h`` (6, 6) of that; what it means for the nodes is written here, once:
+``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. A constraint ``phi(h, t)`` is described by its
+gradient ``b`` (6,) against ``xi`` and the derivative ``h`` (6, 6) of that; what it means for the nodes is written here:
 ``B = b J`` and ``H = DB = J^T h J + (Ad^T dual(b) J, 0)``, as ``Ad_(h^-1)`` itself turns with ``xi``
 (docs/theory.md, "Joints").
 """

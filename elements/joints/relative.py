@@ -44,6 +44,12 @@ class RelativeJoint(Constraint):
     ----------
     closes : tuple of str
         The closed motions, of "translation x" ... "rotation z": along and about the joint's axes.
+    free_axis : int
+        The axis about which the joint turns, if it is one that has one.
+    positions : tuple of int
+        Axes of node a along which the points are held together, or at the distance of a drive.
+    cosines : tuple of (int, int)
+        Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one.
     """
 
     closes: tuple[str, ...] = ()
@@ -68,37 +74,17 @@ class RelativeJoint(Constraint):
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)
         self._check_closed()
-        self.driven = tuple(drives or {})
-        """Names of the coordinates that are prescribed."""
-        self.drives = self._make_drives(displacement, drives or {})
-
-    @property
-    def free_axis(self) -> int:
-        """The axis about which the joint turns, if it is one that has one."""
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
-        return free[0] if len(free) == 1 else 2
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """Axes of node a along which the points are held together, or at the distance of a drive."""
-        return tuple(k for k, name in enumerate(TRANSLATIONS) if name in self.closes or name in self.driven)
-
-    @property
-    def cosines(self) -> tuple[tuple[int, int], ...]:
-        """Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one."""
-        closed = [k for k, name in enumerate(ROTATIONS) if name in self.closes]
-        if len(closed) < 2:
-            return tuple(((k + 1) % 3, (k + 2) % 3) for k in closed)
-        f = self.free_axis
-        i, j = (f + 1) % 3, (f + 2) % 3
-        together = ((i, f), (j, f))
-        return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
-
-    @property
-    def equations(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the constraint equations, the closed motions along and about the joint's axes."""
-        rotations = [ROTATIONS[3 - i - j] for i, j in self.cosines]
-        return (*(TRANSLATIONS[k] for k in self.positions), *rotations)
+        self.free_axis = free[0] if len(free) == 1 else 2
+        self.driven = tuple(drives or {})
+        self.drives = self._make_drives(displacement, drives or {})
+        closed = (*self.closes, *self.driven)
+        self.positions = tuple(k for k, name in enumerate(TRANSLATIONS) if name in closed)
+        self.cosines = self._cosines()
+        self.equations = (
+            *(TRANSLATIONS[k] for k in self.positions),
+            *(ROTATIONS[3 - i - j] for i, j in self.cosines),
+        )
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:  # type: ignore[override]
@@ -150,6 +136,15 @@ class RelativeJoint(Constraint):
                     f"{type(self).__name__}.closes must name motions from 'translation x' to 'rotation z', received "
                     f"{shown(name)}"
                 )
+
+    def _cosines(self) -> tuple[tuple[int, int], ...]:
+        closed = [k for k, name in enumerate(ROTATIONS) if name in self.closes]
+        if len(closed) < 2:
+            return tuple(((k + 1) % 3, (k + 2) % 3) for k in closed)
+        f = self.free_axis
+        i, j = (f + 1) % 3, (f + 2) % 3
+        together = ((i, f), (j, f))
+        return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
 
     def _make_drives(self, displacement: object, drives: Mapping[str, Drive]) -> Drives:
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"

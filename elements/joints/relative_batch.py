@@ -1,6 +1,6 @@
 """Joints as arrays: closed components of the relative position and direction cosines, with drives.
 
-Derived in docs/theory.md, "Joints"; what follows from the relative motion is in ``frames.py``.
+Both are linear in the placement of b against a: ``Phi = w . (S, r) - offset``, see ``placement.py``.
 """
 
 from __future__ import annotations
@@ -10,41 +10,51 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.frames import Context, FramesBatch, adjoint_inverse, nodal, relative
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.joints import placement
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion, Numbering, Rates, node_rows
+from fem_mbs.model import ConstraintBatch, Motion, Numbering, Rates, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
 
+class Equations(NamedTuple):
+    """All ``m`` rows of joints at an instant."""
+
+    w: Array
+    """Weights of the placement, ``(n, m, 12)``."""
+    phi: Array
+    """Equations per number of the placement, ``(n, m, 13)``."""
+    B: Array
+    """Gradients per number of the placement, ``(n, 12 m, 13)``."""
+
+
 class Prescribed(NamedTuple):
-    """What drives prescribe: directions of a, and how far the points of b are along them."""
+    """The equations of driven joints at a time."""
 
     t: float
-    D: Array
-    skew_D: Array
-    offset: Array
+    driven: Equations | None
+    ahead: Array | None
+    """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
 
 
-class Own(NamedTuple):
-    """What further derivatives need of an evaluation: all six rows of each joint."""
+class Context(NamedTuple):
+    """What further derivatives need of an evaluation."""
 
     prescribed: Prescribed
-    y: Array
-    g: Array
-    b: Array
+    p: Array
+    """Placements ``(n, 13)``."""
 
 
-class RelativeBatch(FramesBatch):
-    """Joints with up to three position and three cosine equations each.
+class RelativeBatch(ConstraintBatch):
+    """Joints with ``m`` rows each: some for positions, some for direction cosines.
 
-    With directions ``D`` (n, 6, 3) of a and arms (n, 6, 3) of b, positions and cosines have one form,
-    ``Phi = D . y - offset``: ``y = r + S c_b`` for positions, whose arm is the point ``c_b``, and ``y = S g_b`` for
-    cosines, whose arm is an axis. Joints that close fewer motions carry zero directions, whose equations are left out
-    by ``_rows``.
+    With directions ``D`` of a and arms of b, positions are ``D . (r + S arm) - offset``, whose arm is the point of b,
+    and cosines ``D . S arm``, whose arm is an axis: ``w = (D arm^T, D)`` and ``w = (D arm^T, 0)``. Joints that close
+    fewer motions than others carry zero directions, whose equations are left out by ``_rows``. Those that drives change
+    are few, and ``_driven``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
@@ -52,127 +62,155 @@ class RelativeBatch(FramesBatch):
         self.nodes = node_rows(joints, number)
         axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
         points_a, points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
-        self._positions = _pick(axes_a, [joint.positions for joint in joints])
-        self._cosines = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints])
-        of_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints])
-        self._arm = np.concatenate([np.repeat(points_b[:, None], 3, axis=1), of_b], axis=1)
-        self._skew_arm = so3.skew(self._arm)
-        closed = [[k < len(closed) for k in range(3)] for j in joints for closed in (j.positions, j.cosines)]
-        self._rows = np.flatnonzero(closed)
-        self.cell, within = np.divmod(self._rows, 6)
-        self.length = within < 3
-        self._axis = np.array([joint.axes[0][:, joint.free_axis] for joint in joints])
-        self._turned = [(row, joint.drives) for row, joint in enumerate(joints) if joint.drives.angle is not None]
-        self._moved = [(row, joint.drives) for row, joint in enumerate(joints) if joint.drives.moves]
-        self._turned_rows = np.array([row for row, _ in self._turned], np.intp)
-        D = np.concatenate([self._positions, self._cosines], axis=1)
-        offset = np.zeros((len(joints), 6))
-        offset[:, :3] = np.matvec(self._positions, points_a)
-        self._built = Prescribed(0.0, D, so3.skew(D), offset)
+        p, q = (max(len(getattr(joint, name)) for joint in joints) for name in ("positions", "cosines"))
+        self._p, self._m = p, p + q
+        positions = _pick(axes_a, [joint.positions for joint in joints], p)
+        cosines = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints], q)
+        of_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints], q)
+        self._D = np.concatenate([positions, cosines], axis=1)
+        self._arm = np.concatenate([np.repeat(points_b[:, None], p, axis=1), of_b], axis=1)
+        self._offset = np.matvec(positions, points_a)
+        closed = [[k < len(some) for k in range(n)] for j in joints for some, n in ((j.positions, p), (j.cosines, q))]
+        rows = np.flatnonzero(np.concatenate(closed))
+        self.cell, within = np.divmod(rows, self._m)
+        self.length = within < p
+        self._rows = None if len(rows) == self._m * len(joints) else rows
+        self._built = self._equations(slice(None), self._D, self._offset)
+        self._driven = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
+        self._drives = [joints[k].drives for k in self._driven]
+        if self._drives:
+            self._prepare_drives(np.array([joints[k].axes[0][:, joints[k].free_axis] for k in self._driven]))
         for joint in joints:
             joint.drives.check_start()
 
+    def _prepare_drives(self, axis: Array) -> None:
+        """Equations of driven joints: what stays, and what goes with the cosine and the sine of the angles.
+
+        Cosine directions of a are across the axis and turn about it: ``cos D + sin (axis x D)``.
+        """
+        which, p, q = self._driven, self._p, self._m - self._p
+        D, none = self._D[which], np.zeros((len(which), p))
+        fixed, turned, across = D.copy(), D.copy(), np.zeros_like(D)
+        fixed[:, p:] = turned[:, :p] = 0.0
+        across[:, p:] = so3.cross(axis[:, None], D[:, p:])
+        self._fixed = self._equations(which, fixed, self._offset[which])
+        self._cosine, self._sine = self._equations(which, turned, none), self._equations(which, across, none)
+        # the first direction of a against the last arm of b, its partner
+        hinge = np.array([drives.angle is not None for drives in self._drives])[:, None, None]
+        partner = hinge * self._arm[which, -1][:, None]
+        self._ahead = [(part[:, p : p + 1].mT * partner).reshape(-1, 9) for part in (turned, across)] if q else []
+
+    def _weights(self, which: slice | IntArray, D: Array) -> Array:
+        """``w`` (k, m, 12) of directions ``(k, m, 3)`` of some of the joints."""
+        w = np.zeros((*D.shape[:2], 12))
+        w[..., :9] = (D[..., None] * self._arm[which][:, :, None]).reshape(*D.shape[:2], 9)
+        w[:, : self._p, 9:] = D[:, : self._p]
+        return w
+
+    def _equations(self, which: slice | IntArray, D: Array, offset: Array) -> Equations:
+        w = self._weights(which, D)
+        phi = np.zeros((*w.shape[:2], placement.SIZE))
+        phi[..., :12], phi[:, : self._p, 12] = w, -offset
+        return Equations(w, phi, placement.gradients(w).reshape(len(w), -1, placement.SIZE))
+
     def at(self, t: float) -> Prescribed:
-        """Offsets of the points as displaced, and cosine directions, which are across the axis, at the driven angles."""
-        if not self._turned and not self._moved:
-            return self._built
-        _, D, skew_D, offset = self._built
-        if self._moved:
-            offset = offset.copy()
-            for row, drives in self._moved:
-                offset[row, :3] += self._positions[row] @ drives.moved(t)
-        if self._turned:
-            angle = np.zeros((len(self.nodes), 1, 1))
-            angle[self._turned_rows, 0, 0] = [drives.turned(t) for _, drives in self._turned]
-            D = D.copy()
-            D[:, 3:] = np.cos(angle) * self._cosines + np.sin(angle) * self._across(self._cosines)
-            skew_D = so3.skew(D)
-        return Prescribed(t, D, skew_D, offset)
+        """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
+        if not self._drives:
+            return Prescribed(t, None, None)
+        c, s = self._turn([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
+        parts = zip(self._fixed, self._cosine, self._sine, strict=True)
+        driven = Equations(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
+        for k, drives in enumerate(self._drives):
+            if drives.moves:
+                driven.phi[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ drives.moved(t)
+        ahead = [angle[:, 0] * part for angle, part in zip((c, s), self._ahead, strict=False)]
+        return Prescribed(t, driven, sum(ahead) if ahead else None)
+
+    @staticmethod
+    def _turn(angles: list[float]) -> tuple[Array, Array]:
+        """Cosines and sines ``(k, 1, 1)``."""
+        angle = np.array(angles)[:, None, None]
+        return np.cos(angle), np.sin(angle)
 
     def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
-        """``Phi`` (m,) and ``B`` (m, 12); ``B_a = -(D, y x D)`` for positions, ``-(0, y x D)`` for cosines."""
-        frames = relative(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
-        S, r = frames
-        g = prescribed.D @ S
-        y = self._arm @ S.mT
-        y[:, :3] += r[:, None]
-        if self._turned:
-            self._check_drives(prescribed.D, y)
-        B = np.zeros((*g.shape[:2], 12))
-        B[:, :3, :3] = -prescribed.D[:, :3]
-        B[..., 3:6] = np.matvec(prescribed.skew_D, y)
-        B[:, :3, 6:9] = g[:, :3]
-        B[..., 9:] = np.matvec(self._skew_arm, g)
-        phi = (np.vecdot(prescribed.D, y) - prescribed.offset).ravel()[self._rows]
-        closed = B.reshape(-1, 12).take(self._rows, 0)
-        return phi, closed, Context(frames, closed[:, 6:], Own(prescribed, y, g, B[..., 6:]))
+        """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement."""
+        p = placement.placement(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
+        phi, B = np.matvec(self._built.phi, p), np.matvec(self._built.B, p)
+        if prescribed.driven is not None:
+            here = p[self._driven]
+            self._check_drives(prescribed, here)
+            phi[self._driven] = np.matvec(prescribed.driven.phi, here)
+            B[self._driven] = np.matvec(prescribed.driven.B, here)
+        if self._rows is None:
+            return phi.ravel(), B.reshape(-1, 12), Context(prescribed, p)
+        return self._take(phi), self._take(B, 12), Context(prescribed, p)
 
-    def bend(self, context: Context) -> Array:
-        """``[[0, g~], [0, arm~ g~]]``, the upper block for positions alone."""
-        skew_g = so3.skew(context.own.g)
-        bend = np.zeros((*skew_g.shape[:2], 6, 6))
-        bend[:, :3, :3, 3:] = skew_g[:, :3]
-        bend[..., 3:, 3:] = self._skew_arm @ skew_g
-        return bend.reshape(-1, 6, 6)[self._rows]
+    def second(self, context: Context) -> Array:
+        """``H`` (m, 12, 12)."""
+        return placement.second(self._take(self._w(context), 12), context.p[self.cell])
 
     def stiffness(self, context: Context, multipliers: Array) -> Array:
-        """``D(B^T lambda)`` (n, 12, 12), with ``sum lambda arm~ g~ = sum lambda (g arm^T - (arm . g) I)``."""
-        n = len(self.nodes)
-        weights = np.zeros((n, 6))
-        weights.ravel()[self._rows] = multipliers
-        force = np.vecmat(weights, context.own.b)
-        bend = np.zeros((n, 6, 6))
-        bend[:, :3, 3:] = so3.skew(force[:, :3])
-        outer = (weights[..., None] * context.own.g).mT @ self._arm
-        bend[:, 3:, 3:] = outer - np.einsum("nii->n", outer)[:, None, None] * so3.IDENTITY
-        return nodal(adjoint_inverse(context.frames), bend, force)
-
-    def along(self, context: Context, zeta: Array) -> Array:
-        """``zeta^T h`` (m, 6): ``(0, w x g)`` with the velocity ``w`` of the tip of the arm."""
-        arm, g = (part.reshape(-1, 3)[self._rows] for part in (self._arm, context.own.g))
-        row = np.zeros((len(self.cell), 6))
-        row[:, 3:] = so3.cross(so3.cross(zeta[:, 3:], arm) + self.length[:, None] * zeta[:, :3], g)
-        return row
+        """``sum lambda H`` (n, 12, 12): that of one equation, the sum of all."""
+        return placement.second(np.vecmat(self._spread(multipliers), self._w(context)), context.p)
 
     def rates(self, context: Context) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
-        if not self._turned and not self._moved:
+        if not self._drives:
             return None
-        (t, D, _, _), y, _, _ = context.own
-        n = len(D)
-        speed, acceleration = np.zeros((2, n, 1, 1))
-        D1, D2, moved1, moved2 = np.zeros_like(D), np.zeros_like(D), np.zeros((n, 6)), np.zeros((n, 6))
-        for row, drives in self._turned:
-            speed[row], acceleration[row] = drives.turning(t)
-        for row, drives in self._moved:
-            velocity, change = drives.moving(t)
-            moved1[row, :3], moved2[row, :3] = self._positions[row] @ velocity, self._positions[row] @ change
-        across = self._across(D[:, 3:])
-        D1[:, 3:] = speed * across
-        D2[:, 3:] = acceleration * across + speed**2 * self._across(across)
-        gradient = np.zeros((n, 6, 12))
-        gradient[..., 3:6] = so3.cross(D1, y)
-        gradient[..., 9:] = so3.cross(self._arm, D1 @ context.frames.S)
-        first, second = np.vecdot(D1, y) - moved1, np.vecdot(D2, y) - moved2
-        return Rates(first.ravel()[self._rows], gradient.reshape(-1, 12)[self._rows], second.ravel()[self._rows])
+        t, here = context.prescribed.t, context.p[self._driven]
+        turning = [(0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t)) for d in self._drives]
+        angle, speed, acceleration = (np.array(part)[:, None, None] for part in zip(*turning, strict=True))
+        c, s = np.cos(angle), np.sin(angle)
+        phi_along, phi_across, B_across = (
+            c * self._cosine.phi + s * self._sine.phi,
+            c * self._sine.phi - s * self._cosine.phi,
+            c * self._sine.B - s * self._cosine.B,
+        )
+        first, second = speed * phi_across, acceleration * phi_across - speed**2 * phi_along
+        for k, drives in enumerate(self._drives):
+            if drives.moves:
+                for change, moving in zip((first, second), drives.moving(t), strict=True):
+                    change[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ moving
+        changes = np.matvec(first, here), np.matvec(speed * B_across, here), np.matvec(second, here)
+        phi, B, curvature = (np.zeros((len(self.nodes), self._m * size)) for size in (1, 12, 1))
+        for whole, part in zip((phi, B, curvature), changes, strict=True):
+            whole[self._driven] = part
+        return Rates(self._take(phi), self._take(B, 12), self._take(curvature))
 
-    def _check_drives(self, D: Array, y: Array) -> None:
+    def _w(self, context: Context) -> Array:
+        """Weights of all joints, driven ones included."""
+        if context.prescribed.driven is None:
+            return self._built.w
+        w = self._built.w.copy()
+        w[self._driven] = context.prescribed.driven.w
+        return w
+
+    def _check_drives(self, prescribed: Prescribed, p: Array) -> None:
         """Refuse a hinge that lags behind its drive by more than a quarter turn: half a turn off is a solution, too."""
-        cosine = np.vecdot(D[self._turned_rows, 3], y[self._turned_rows, 5])
-        behind = int(cosine.argmin())
-        if cosine[behind] < 0.0:
-            raise MotionError(
-                f"{self._turned[behind][1].joint}: its drive turns by more than a quarter turn in one step; shorten the step"
-            )
+        if prescribed.ahead is None:
+            return
+        cosine = np.vecdot(prescribed.ahead, p[:, :9])
+        if cosine.min() < 0.0:
+            joint = self._drives[int(cosine.argmin())].joint
+            raise MotionError(f"{joint}: its drive turns by more than a quarter turn in one step; shorten the step")
 
-    def _across(self, g: Array) -> Array:
-        """Change of directions ``(n, 3, 3)`` that turn about the axes of the joints, per rad."""
-        return so3.cross(self._axis[:, None], g)
+    def _take(self, values: Array, *shape: int) -> Array:
+        """The rows of equations from all rows of all joints."""
+        every = values.reshape(-1, *shape)
+        return every if self._rows is None else every.take(self._rows, 0)
+
+    def _spread(self, values: Array) -> Array:
+        """All rows ``(n, m)`` of numbers ``(m,)`` of the equations."""
+        if self._rows is None:
+            return values.reshape(len(self.nodes), -1)
+        every = np.zeros((len(self.nodes), self._m))
+        every.ravel()[self._rows] = values
+        return every
 
 
-def _pick(axes: Array, choice: Sequence[Sequence[int]]) -> Array:
-    """The chosen rows of the axes ``(n, 3, 3)``, filled up with zeros to ``(n, 3, 3)``."""
-    result = np.zeros_like(axes)
+def _pick(axes: Array, choice: Sequence[Sequence[int]], count: int) -> Array:
+    """The chosen rows of the axes ``(n, 3, 3)``, filled up with zeros to ``(n, count, 3)``."""
+    result = np.zeros((len(axes), count, 3))
     for picked, own, rows in zip(result, axes, choice, strict=True):
         picked[: len(rows)] = own[list(rows)]
     return result

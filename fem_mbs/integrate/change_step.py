@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,16 +27,18 @@ class AlphaMemory(NamedTuple):
     """Algorithmic accelerations ``(N,)``."""
     kick: Array | None
     """What the velocities (N,) have beyond those of the state: at a perturbed start."""
+    lead: Array
+    """Highest derivatives ``(N,)`` of the state."""
     t_old: float
     lead_old: Array
     """Time and highest derivatives ``(N,)`` one step ago, or as far ago as there are steps."""
     t_older: float
     lead_older: Array
     """The same two steps ago."""
-    D_missed: Array | None
-    multipliers_missed: Array | None
-    told: bool
-    """What the last guess missed, see ``predictor.py``."""
+    missed: tuple[Any, ...] | None
+    """What the last guesses missed, see ``predictor.py``."""
+    experience: tuple[Any, ...] | None
+    """How Newton's method has contracted of late, see ``newton.py``."""
     eta: Array | None
     """Multipliers of the stabilised form in the last step, to be looked at."""
     factors: tuple[Array, ...] | None

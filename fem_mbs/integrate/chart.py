@@ -28,6 +28,10 @@ class Chart(Protocol):
         """Velocities and their derivatives ``(2, n, 6)``."""
         ...
 
+    def lift_algorithmic(self, D: Array, rates: Array) -> Array:
+        """Algorithmic accelerations ``(n, 6)`` from first rates and those of the coordinates, ``(2, n, 6)``."""
+        ...
+
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """``dD/d(increment)`` (n, 6, 6), and those of :meth:`lift` (2, n, 6, 6), where rates follow by ``factors``."""
         ...
@@ -55,14 +59,18 @@ class GroupChart:
     def lift(self, D: Array, rates: Array) -> Array:
         return rates
 
+    def lift_algorithmic(self, D: Array, rates: Array) -> Array:
+        a: Array = rates[1]
+        return a
+
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """``T^-1(D)``, and the factors times that."""
         T_inv = self.kinematics.inverse_tangent(D)
-        return T_inv, factors[:, None, None, None] * T_inv
+        return T_inv, factors * T_inv
 
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The factors themselves."""
-        return factors[:, None, None, None] * np.broadcast_to(np.eye(6), (len(D), 6, 6))
+        return factors * np.broadcast_to(np.eye(6), (len(D), 6, 6))
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """The second derivative of the velocity."""
@@ -70,7 +78,8 @@ class GroupChart:
 
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
         """Arnold, Cardona, Bruels (2015), eq. 141."""
-        error: Array = C_q * vddot + self.kinematics.bracket_product(v, vdot) / 12.0
+        error = C_q * vddot
+        self.kinematics.add_bracket(error, 1.0 / 12.0, v, vdot)
         return error
 
 
@@ -95,6 +104,11 @@ class LocalChart:
         """``T D'`` and ``T D'' + T' D'``, eqs. 74-76."""
         own = self._tangents(D, *rates)
         return np.stack([np.matvec(own.T, rates[0]), np.matvec(own.T, rates[1]) + np.matvec(own.rate, rates[0])])
+
+    def lift_algorithmic(self, D: Array, rates: Array) -> Array:
+        """As accelerations."""
+        a: Array = self.lift(D, rates)[1]
+        return a
 
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """Of :meth:`lift`, with the whole product rule."""
@@ -130,7 +144,7 @@ class LocalChart:
 
 
 def _along_rates(own: Tangents, factors: Array) -> Array:
-    gamma, beta = factors
+    gamma, beta = factors.ravel().tolist()
     return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
 
 

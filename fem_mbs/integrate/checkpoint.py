@@ -120,8 +120,6 @@ def _part(stored: dict[str, Any], part: str) -> dict[str, Any]:
         if owner != part or not name:
             continue
         name, _, index = name.partition(".")
-        if index:
-            result[name] = (*result.get(name, ()), value)
-        else:
-            result[name] = value.item() if value.ndim == 0 else value
+        value = value.item() if value.ndim == 0 else value
+        result[name] = (*result.get(name, ()), value) if index else value
     return result

@@ -7,6 +7,7 @@ and ``index2.py``, what a change of the step does to the memory in ``change_step
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.starting_values import perturbed
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import instance, number, one_of
-from fem_mbs.solve import Found, Newton, newton_solve
+from fem_mbs.solve import Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System
 
 FORMULATIONS = ("index3", "index2")
@@ -72,7 +73,7 @@ class GeneralizedAlpha(Method):
         one_of(self.formulation, FORMULATIONS, f"{name}: formulation")
         one_of(self.start, STARTS, f"{name}: start")
 
-    @property
+    @cached_property
     def coefficients(self) -> Parameters:
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
@@ -98,30 +99,36 @@ class GeneralizedAlpha(Method):
             number(h, "init: h, the first step, which perturbed starting values depend on,", positive=True)
             chart = make_chart(system.kinematics, self.chart)
             a, kick = perturbed(system, state, h, chart, self.coefficients, self.formulation == "index2")
-        return AlphaMemory(h, 0, a, kick, state.t, here, state.t, here, None, None, True, None, None, None)
+        return AlphaMemory(h, 0, a, kick, here, state.t, here, state.t, here, None, None, None, None, None)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
             memory = self.init(system, state, h)
-        problem, missed = self.problem(system, state, h, memory), _missed(memory)
+        problem = self.problem(system, state, h, memory)
+        missed = None if memory.missed is None else Missed(*memory.missed)
+        experience = None if memory.experience is None else Experience(*memory.experience)
         plain = problem.formulas.guess
-        guess = problem.guess(*first_guess(plain, state.multipliers, h, missed))
+        guess = first_guess(plain, state.multipliers, h, missed)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            found = newton_solve(problem, guess, self.newton, self._kept(system, memory))
+            begin = problem.guess(guess.D, guess.multipliers)
+            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience)
         new, a = problem.result(found)
         new = system.accept(new)
-        missed = what_was_missed(found.unknown[0] - plain, new.multipliers - state.multipliers, h, missed)
-        error = self._error(system, problem.chart, state, new, h, memory)
-        return Step(new, _next(system, state, h, memory, a, missed, found), found.report, error)
+        gone = found.unknown[0] - plain, new.multipliers - state.multipliers
+        missed = what_was_missed(*gone, h, guess, missed)
+        after = lead(system, new)
+        error = self._error(system, problem.chart, new, after, h, memory)
+        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error)
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""
         chart, parameters = make_chart(system.kinematics, self.chart), self.coefficients
-        v, a = adapted(system, chart, parameters, self._stabilized(system), state, h, memory)
-        formulas = newmark(parameters, h, v, lead(system, state), a, system.order)
-        make = Index2Problem if self._stabilized(system) else Index3Problem
+        stabilized = self._stabilized(system)
+        v, a = adapted(system, chart, parameters, stabilized, state, h, memory)
+        formulas = newmark(parameters, h, v, memory.lead, a, system.order)
+        make = Index2Problem if stabilized else Index3Problem
         return make(system, state, h, formulas, chart, self.newton.matrix)
 
     def _stabilized(self, system: System) -> bool:
@@ -140,8 +147,8 @@ class GeneralizedAlpha(Method):
             return super().advice(state, h)
         return (
             f"{super().advice(state, h)}\n  a node turns by {turn:.2g} rad a step; with rho_inf = {self.rho_inf:g}, "
-            f"joints and stiff beams may become unstable above about {1.0 - self.rho_inf:.2g} rad: try a smaller step, a "
-            "smaller rho_inf, formulation='index2', or group='SE3'"
+            f"joints and stiff beams may become unstable above about {1.0 - self.rho_inf:.2g} rad: try a smaller step, "
+            "a smaller rho_inf, formulation='index2', or group='SE3'"
         )
 
     def _kept(self, system: System, memory: AlphaMemory) -> Linearization | None:
@@ -151,18 +158,17 @@ class GeneralizedAlpha(Method):
         solver = system.stabilized.solver if self._stabilized(system) else system.solver
         return Linearization(solver.restore(memory.factors), memory.T_inv)
 
-    def _error(self, system: System, chart: Chart, state: State, new: State, h: float, memory: AlphaMemory) -> float:
-        """Largest defect of the step."""
-        after, here = lead(system, new), lead(system, state)
-        slope = (after - memory.lead_old) / (new.t - memory.t_old)
-        curvature = np.zeros(system.k)
+    def _error(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> float:
+        """Largest defect of the step that led to a new state with the highest derivatives ``after``."""
+        time = new.t - memory.t_old
+        slope, curvature = (after - memory.lead_old) * (1.0 / time), system.u0
         if system.k:
-            recent = system.own_of(after - here) / h
-            before = system.own_of(here - memory.lead_old) / ((state.t - memory.t_old) or h)
+            recent = system.own_of(after - memory.lead) / h
+            before = system.own_of(memory.lead - memory.lead_old) / ((time - h) or h)
             # before there are three values, that of a fast state which has not begun to settle
-            curvature = (recent - before) / (0.5 * (new.t - memory.t_old)) if memory.steps else recent / h
-        left = defect(system, chart, self.coefficients, h, new, slope, curvature)
-        return float(np.maximum.reduce(np.abs(left * system.weight)))
+            curvature = (recent - before) / (0.5 * time) if memory.steps else recent / h
+        left = defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
+        return h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
 
 
 @dataclass(frozen=True)
@@ -193,18 +199,12 @@ class UpdatedLagrangian(GeneralizedAlpha):
         return self.parametrization
 
 
-def _missed(memory: AlphaMemory) -> Missed | None:
-    if memory.D_missed is None or memory.multipliers_missed is None:
-        return None
-    return Missed(memory.h, memory.D_missed, memory.multipliers_missed, memory.told)
-
-
 def _next(
-    system: System,
     state: State,
     h: float,
     memory: AlphaMemory,
     a: Array,
+    after: Array,
     missed: Missed,
     found: Found[Unknown, Trial, Linearization],
 ) -> AlphaMemory:
@@ -212,7 +212,6 @@ def _next(
     factors, T_inv = memory.factors, memory.T_inv
     if found.linearization is not None:
         factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
-    old = state.t, lead(system, state), memory.t_old, memory.lead_old
+    old = after, state.t, memory.lead, memory.t_old, memory.lead_old
     eta = found.unknown[2] / h if len(found.unknown) > 2 else None
-    last = missed.D, missed.multipliers, missed.told
-    return AlphaMemory(h, memory.steps + 1, a, None, *old, *last, eta, factors, T_inv)
+    return AlphaMemory(h, memory.steps + 1, a, None, *old, missed, found.experience, eta, factors, T_inv)

@@ -23,7 +23,8 @@ class Index2Problem(Index3Problem):
     def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
         super().__init__(system, state, h, formulas, chart, matrix)
         self.positions = np.flatnonzero(~system.velocity_level)
-        self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        self.start = constraints.gradients(system, system.motion(state))
+        """Gradients at the start of the step."""
 
     def guess(self, D: Array, multipliers: Array) -> Unknown:
         """That of index 3, and ``eta = 0``."""
@@ -57,11 +58,11 @@ class Index2Problem(Index3Problem):
         rates = self._of_nodes(trial.rates)
         moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
         with_rates = kinematics.derivatives(trial.body, moved) - kinematics.derivatives(trial.body, 0.0 * moved)
-        own = self.formulas.rates[:, 6 * system.n :]
+        own = self.formulas.factors[:2, 6 * system.n :]
         dV_w, dA_w = Follow(with_rates[0], own[0]), Follow(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        push = constraints.gradients_after(system, self.start.gradients, Follow(turn.mT, np.ones(system.k)))
+        push = constraints.gradients_after(system, self.start, Follow(turn.mT, np.ones(system.k)))
         G = self.velocity_gradients(trial, dV)
         H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
         return Linearization(system.stabilized.factor(index3, W, *map(flat, (push, G, H))), T_inv)

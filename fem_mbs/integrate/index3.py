@@ -23,9 +23,11 @@ class Trial(NamedTuple):
     """A trial of the new state and the equations there."""
 
     rates: Array
-    """First and second time derivative of the increment at the end of the step, ``(2, N)``."""
+    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
+    lifted: Array
+    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
     body: Array
-    """Body velocities and accelerations of the nodes, ``(2, n, 6)``."""
+    """The same in the body frames."""
     evaluation: Evaluation
     closing: Array
     """Right-hand side of the constraint rows: ``Phi``, or ``h (B v - b)`` of equations of velocities, ``(m,)``."""
@@ -52,7 +54,7 @@ class Index3Problem:
         self.formulas, self.chart, self.matrix = formulas, chart, matrix
         self.t = state.t + h
         self.prescribed = system.prescribe(self.t)
-        self.factors = formulas.rates[:, 0]
+        self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
 
     def guess(self, D: Array, multipliers: Array) -> Unknown:
@@ -65,10 +67,8 @@ class Index3Problem:
 
     def place(self, unknown: Unknown) -> tuple[Array, Array, Array, Array]:
         """Positions, rotations, rates of the increment, and group rates ``(2, n, 6)`` at the end of the step."""
-        system, formulas = self.system, self.formulas
-        rates = formulas.rates * (self.newmark_increment(unknown) - formulas.D0)
-        rates[0] += formulas.v0
-        D = system.nodes_of(unknown[0])
+        rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
+        D = self.system.nodes_of(unknown[0])
         x, R = self.chart.retract(self.state.x, self.state.R, D)
         return x, R, rates, self.chart.lift(D, self._of_nodes(rates))
 
@@ -77,14 +77,13 @@ class Index3Problem:
         system = self.system
         x, R, rates, lifted = self.place(unknown)
         body = system.kinematics.motion(R, lifted)
-        own = self.state.u + system.own_of(unknown[0]), *rates[:, 6 * system.n :]
-        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *own)
+        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self._own(unknown, rates))
         evaluation = system.evaluate(motion, unknown[1], self.prescribed)
         closing = evaluation.constraint
         if system.has_velocity_level:
             velocity = constraints.velocity_residual(system, evaluation)
             closing = np.where(system.velocity_level, self.h * velocity, closing)
-        return Trial(rates, body, evaluation, closing, _NONE)
+        return Trial(rates, lifted, body, evaluation, closing, _NONE)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals."""
@@ -102,7 +101,7 @@ class Index3Problem:
         """Entries of the matrix, and the derivative of the increment against the configuration."""
         system, evaluation = self.system, trial.evaluation
         T_inv, lifted = self._derivatives(unknown, trial)
-        own = self.formulas.rates[:, 6 * system.n :]
+        own = self.formulas.factors[:2, 6 * system.n :]
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv
         dV, dA = self.follow(trial, lifted)
@@ -112,7 +111,9 @@ class Index3Problem:
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
         dV, dA = self.system.kinematics.derivatives(trial.body, lifted)
-        own = self.formulas.rates[:, 6 * self.system.n :]
+        if not self.system.k:
+            return Follow(dV), Follow(dA)
+        own = self.formulas.factors[:2, 6 * self.system.n :]
         return Follow(dV, own[0]), Follow(dA, own[1])
 
     def velocity_gradients(self, trial: Trial, dV: Follow) -> list[Array]:
@@ -122,44 +123,60 @@ class Index3Problem:
         moved = constraints.gradients_after(self.system, evaluation.gradients, dV)
         return [self.h * (a + b) for a, b in zip(held, moved, strict=True)]
 
-    def correct(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, share: float
-    ) -> tuple[Unknown, float]:
-        """One correction; ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)`` is the scaling of eqs. 57-60."""
-        system, h = self.system, self.h
-        right = np.concatenate([(h * h) * trial.evaluation.force[system.free_rows], trial.closing, trial.hidden])
+    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+        """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)``, eqs. 57-60."""
+        system, squared = self.system, self.h * self.h
+        right = np.concatenate([squared * system.at_free(trial.evaluation.force), trial.closing, trial.hidden])
         solution = linearization.factors.solve(right)
-        d = system.spread(solution[: system.n_free])
-        D = d.copy()
-        nodes = system.nodes_of(D)
-        nodes[:] = system.kinematics.from_body(
-            trial.evaluation.motion.R, np.matvec(linearization.T_inv, system.nodes_of(d))
-        )
-        changes = D, solution[system.n_free : system.size] / (h * h), solution[system.size :]
-        corrected = tuple(part - share * change for part, change in zip(unknown, changes, strict=False))
-        return corrected, float(np.maximum.reduce(np.abs(d * system.weight)))
+        first, last = system.n_free, system.size
+        return system.spread(solution[:first]), solution[first:last] / squared, solution[last:]
+
+    def length(self, correction: Unknown) -> float:
+        """Largest increment of the configuration, weighted."""
+        return float(np.maximum.reduce(np.abs(correction[0] * self.system.weight)))
+
+    def corrected(
+        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
+    ) -> Unknown:
+        """The unknowns after a share of a correction."""
+        system, d = self.system, correction[0]
+        D = np.matvec(linearization.T_inv, system.nodes_of(d))
+        D = system.with_own(system.kinematics.from_body(trial.evaluation.motion.R, D), d)
+        changes = (D, *correction[1:])
+        if share != 1.0:
+            changes = tuple(share * change for change in changes)
+        if len(unknown) == 2:
+            return unknown[0] - changes[0], unknown[1] - changes[1]
+        return tuple(part - change for part, change in zip(unknown, changes, strict=True))
 
     def result(self, found: Found[Unknown, Trial, Linearization]) -> tuple[State, Array]:
         """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
-        system, formulas, unknown = self.system, self.formulas, found.unknown
+        system, unknown = self.system, found.unknown
         if found.corrected:
             x, R, rates, lifted = self.place(unknown)
         else:
-            motion, rates = found.value.evaluation.motion, found.value.rates
-            x, R, lifted = motion.x, motion.R, self.chart.lift(system.nodes_of(unknown[0]), self._of_nodes(rates))
-        own = self.state.u + system.own_of(unknown[0]), *rates[:, 6 * system.n :]
-        a = formulas.a0 + formulas.a_rate * (self.newmark_increment(unknown) - formulas.D0)
-        nodes = system.nodes_of(a)
-        nodes[:] = self.chart.lift(system.nodes_of(unknown[0]), np.stack([system.nodes_of(rates[0]), nodes]))[1]
-        return State(self.t, x, R, lifted[0], lifted[1], unknown[1], *own), a
+            motion, rates, lifted = found.value.evaluation.motion, found.value.rates, found.value.lifted
+            x, R = motion.x, motion.R
+        a = self.chart.lift_algorithmic(system.nodes_of(unknown[0]), self._of_nodes(rates[::2]))
+        state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self._own(unknown, rates))
+        return state, system.with_own(a, rates[2])
+
+    def _own(self, unknown: Unknown, rates: Array) -> tuple[Array, Array, Array]:
+        """Own unknowns and their rates."""
+        system, state = self.system, self.state
+        if not system.k:
+            return state.u, state.udot, state.uddot
+        first = 6 * system.n
+        return state.u + unknown[0][first:], rates[0, first:], rates[1, first:]
 
     def _of_nodes(self, rates: Array) -> Array:
-        return rates[:, : 6 * self.system.n].reshape(2, self.system.n, 6)
+        """First and second rates of the nodes, ``(2, n, 6)``."""
+        return rates[:2, : 6 * self.system.n].reshape(2, self.system.n, 6)
 
     def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
         if self.matrix == "without_tangent_operator":
             one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
-            return one, self.factors[:, None, None, None] * one
+            return one, self.factors * one
         D = self.system.nodes_of(unknown[0])
         return self.chart.derivatives(D, self._of_nodes(trial.rates), self.factors)
 

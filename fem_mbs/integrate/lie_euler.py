@@ -55,9 +55,10 @@ class LieEuler(Method):
         order = np.append(np.full(6 * system.n, 2), system.order)
         # the rate of a state is no velocity that it keeps
         v = np.where(order == 2, rate(state), 0.0)
-        rates = np.stack([order > 0, order == 2]) / np.array([[h], [h * h]])
+        factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
+        constants = np.stack([0.0 * v, -v / h, 0.0 * v])
         guess = h * v + np.where(order == 2, h * h, h) * lead(system, state)
-        formulas = Newmark(rates, 0.0, v, v, h * v, guess)
+        formulas = Newmark(factors, constants, guess)
         problem = Index3Problem(system, state, h, formulas, GroupChart(system.kinematics), self.newton.matrix)
         with np.errstate(over="ignore", invalid="ignore"):
             found = newton_solve(problem, problem.guess(guess, state.multipliers), self.newton)

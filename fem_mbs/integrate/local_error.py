@@ -35,7 +35,7 @@ def defect(
     """
     nodes = chart.local_error(parameters.C_q, state.v, state.vdot, system.nodes_of(slope))
     if not system.k:
-        return h**3 * nodes.ravel()
+        return nodes.ravel() if h == 1.0 else h**3 * nodes.ravel()
     own = np.where(system.order == 2, parameters.C_q * system.own_of(slope), 0.0)
     own += np.where(system.order == 1, parameters.first_order.C_z * curvature, 0.0)
     return h**3 * np.append(nodes, own)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
@@ -43,7 +42,9 @@ class March:
         while (plan := self.control.plan(self.pace, self.state.t, self.t_end)) is not None:
             self._tried = plan
             try:
-                step = check_step(self.stepper.step(self.system, self.state, plan.h, self.memory), self.method)
+                step = self.stepper.step(self.system, self.state, plan.h, self.memory)
+                if not self.steps:
+                    check_step(step, self.method)
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
@@ -58,7 +59,7 @@ class March:
                 continue
             state = step.state
             if plan.end is not None and state.t != plan.end:
-                state = replace(state, t=plan.end)
+                state = state.at(plan.end)
             self.state, self.memory = state, step.memory
             self.steps += 1
             yield Accepted(state, step.report)
@@ -74,8 +75,8 @@ class March:
         why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
         tried = self.control.tried(self.pace, h)
         text = (
-            f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; the "
-            "error has the steps as its solution"
+            f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; "
+            "the error has the steps as its solution"
         )
         if isinstance(failure, NotConvergedError):
             return ConvergenceError(text, t, failure.report.history if failure.report else ())

@@ -22,7 +22,8 @@ class Step(NamedTuple):
     state : State
         The state at the end.
     memory : NamedTuple
-        What the method goes on with: numbers, arrays, None, and tuples of arrays, so that it can be kept in a file.
+        What the method goes on with: numbers, arrays, None, and tuples of numbers and arrays, so that it can be kept in
+        a file.
     report : Report
         Counts of iterations, evaluations and factorisations.
     error : float or None
@@ -52,7 +53,8 @@ class Method:
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
        the step does to the memory is the business of the method. It ends with ``system.accept(state)``, which updates
-       unknowns of kind "history", and raises one of ``fem_mbs.solve.FAILURES`` where a shorter step may have a solution.
+       unknowns of kind "history", and raises one of ``fem_mbs.solve.FAILURES`` where a shorter step may have a
+       solution.
     5. ``check(system)`` refuses models that it cannot integrate.
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
@@ -98,9 +100,9 @@ def unconstrained(method: Method, system: System) -> None:
     """Refuse joints and algebraic unknowns, for methods that integrate ordinary differential equations."""
     name = type(method).__name__
     if system.m:
-        owner, equation = system.constraint_owner[0]
+        joint, equation = system.constraint_owner[0]
         raise ModelError(
-            f"{name} is for models without constraints, and {owner} closes {equation} ({system.m} equations in all); "
+            f"{name} is for models without constraints, and {joint} closes {equation} ({system.m} equations in all); "
             "take GeneralizedAlpha, or springs in place of joints"
         )
     for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):

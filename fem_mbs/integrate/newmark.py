@@ -1,18 +1,19 @@
 """Newmark's formulas with the recursion of the algorithmic accelerations, linear in the increment of a step.
 
-Bruels, Cardona, Arnold (2012), eqs. 27-32 and Table 1: with the values for ``vdot = 0``,
+Bruels, Cardona, Arnold (2012), eqs. 27-32 and Table 1. From the values for ``vdot = 0``,
 
     a* = (alpha_f vdot_n - alpha_m a_n)/(1 - alpha_m)
     v* = v_n + h (1 - gamma) a_n + h gamma a*
     D* = h v_n + h^2 (1/2 - beta) a_n + h^2 beta a*,
 
-``v = v* + gamma' (D - D*)``, ``vdot = beta' (D - D*)`` and ``a = a* + (D - D*)/(h^2 beta)`` at the end of the step.
-States, whose equation is of first order, have ``udot`` in place of both rates (:class:`FirstOrder`); algebraic unknowns
-have no rates.
+follow ``v = v* + gamma' (D - D*)``, ``vdot = beta' (D - D*)`` and ``a = a* + (D - D*)/(h^2 beta)`` at the end of the
+step. States, whose equation is of first order, have ``udot`` in place of both rates (:class:`FirstOrder`); algebraic
+unknowns have no rates.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,20 +23,14 @@ from fem_mbs.integrate.parameters import Parameters
 
 
 class Newmark(NamedTuple):
-    """The formulas for one step; arrays have a number for each component, or one for all."""
+    """The formulas ``(v, vdot, a) = factors D + constants`` of one step."""
 
-    rates: Array
-    """``gamma'`` and ``beta'``, ``(2, N)`` or ``(2, 1)``."""
-    a_rate: Array | float
-    """Derivative of ``a`` against ``D``."""
-    a0: Array
-    """``a*`` (N,)."""
-    v0: Array
-    """``v*`` (N,)."""
-    D0: Array
-    """``D*`` (N,)."""
+    factors: Array
+    """``gamma'``, ``beta'`` and ``1/(h^2 beta)``, ``(3, N)``, or ``(3, 1)`` where they are the same for all."""
+    constants: Array
+    """``(3, N)``."""
     guess: Array
-    """``D`` of constant acceleration, ``h v + h^2 a/2``."""
+    """``D`` of constant acceleration, ``h v + h^2 a/2``, ``(N,)``."""
 
 
 def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
@@ -43,29 +38,38 @@ def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, o
 
     Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the own unknowns.
     """
-    alpha_m, alpha_f, beta, gamma = parameters
-    of_lead, of_a = alpha_f / (1.0 - alpha_m), -alpha_m / (1.0 - alpha_m)
-    weights = np.array(
-        [
-            [0.0, of_lead, of_a],
-            [1.0, h * gamma * of_lead, h * (1.0 - gamma + gamma * of_a)],
-            [h, h * h * beta * of_lead, h * h * (0.5 - beta + beta * of_a)],
-            [h, 0.0, 0.5 * h * h],
-        ]
-    )
-    start = weights @ np.stack([v, lead, a])
-    beta_ = (1.0 - alpha_m) / (h * h * beta * (1.0 - alpha_f))
-    rates, a_rate = np.array([[gamma / (h * beta)], [beta_]]), 1.0 / (h * h * beta)
+    factors, weights = _second_order(parameters, h)
+    start = weights @ np.concatenate([v, lead, a]).reshape(3, -1)
     if not len(order):
-        return Newmark(rates, a_rate, *start)
-    own = len(v) - len(order) + np.flatnonzero(order < 2)
-    states = own[order[order < 2] == 1]
-    rates, a_rates = np.repeat(rates, len(v), axis=1), np.full(len(v), a_rate)
-    rates[:, own] = a_rates[own] = start[:, own] = 0.0
+        return Newmark(factors, start[:3], start[3])
+    factors = np.repeat(factors, len(v), axis=1)
+    low = len(v) - len(order) + np.flatnonzero(order < 2)
+    factors[:, low] = start[:, low] = 0.0
+    states = low[order[order < 2] == 1]
+    own_factors, weights = _first_order(parameters, h)
+    factors[:, states] = own_factors
+    start[:, states] = weights @ np.stack([lead[states], a[states]])
+    return Newmark(factors, start[:3], start[3])
+
+
+@lru_cache(maxsize=64)
+def _second_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
+    """Factors ``(3, 1)``; constants and guess ``(4, 3)`` from ``(v, vdot, a)`` at the start of the step."""
+    alpha_m, alpha_f, beta, gamma = parameters
+    a0 = np.array([0.0, alpha_f, -alpha_m]) / (1.0 - alpha_m)
+    v0 = np.array([1.0, 0.0, h * (1.0 - gamma)]) + h * gamma * a0
+    D0 = np.array([h, 0.0, h * h * (0.5 - beta)]) + h * h * beta * a0
+    factors = np.array([gamma / (h * beta), (1.0 - alpha_m) / (h * h * beta * (1.0 - alpha_f)), 1.0 / (h * h * beta)])
+    constants = np.stack([v0, np.zeros(3), a0]) - factors[:, None] * D0
+    return factors[:, None], np.concatenate([constants, [[h, 0.5 * h * h, 0.0]]])
+
+
+@lru_cache(maxsize=64)
+def _first_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
+    """The same of states: ``udot`` in place of ``v``, ``w`` in place of ``a``, from ``(udot, w)`` at the start."""
     alpha_m, alpha_f, gamma = parameters.first_order
-    a0 = (alpha_f * lead[states] - alpha_m * a[states]) / (1.0 - alpha_m)
-    start[0, states], start[2, states] = a0, h * ((1.0 - gamma) * a[states] + gamma * a0)
-    start[3, states] = h * a[states]
-    rates[0, states] = (1.0 - alpha_m) / (h * gamma * (1.0 - alpha_f))
-    a_rates[states] = 1.0 / (h * gamma)
-    return Newmark(rates, a_rates, *start)
+    w0 = np.array([alpha_f, -alpha_m]) / (1.0 - alpha_m)
+    D0 = np.array([0.0, h * (1.0 - gamma)]) + h * gamma * w0
+    factors = np.array([(1.0 - alpha_m) / (h * gamma * (1.0 - alpha_f)), 0.0, 1.0 / (h * gamma)])
+    constants = np.stack([np.zeros(2), np.zeros(2), w0]) - factors[:, None] * D0
+    return factors[:, None], np.concatenate([constants, [[0.0, h]]])

@@ -1,37 +1,72 @@
-"""The first guess of a step, from what the last guess missed.
+"""The first guess of a step, from what the last guesses missed.
 
-Constant acceleration, ``D = h v + h^2 a/2`` with the last multipliers (Arnold, Cardona, Bruels 2015, section 3.5), has
-an error that grows with ``h^3`` for the increment and with ``h`` for the multipliers. In smooth motion it is the same
-from step to step.
+Constant acceleration, ``D = h v + h^2 a/2`` with the last multipliers (Arnold, Cardona, Bruels 2015, section 3.5),
+misses an increment that grows with ``h^3`` and multipliers that grow with ``h``, both slowly changing in smooth motion.
+What two guesses missed tells, constant or linear, what the next one will; which of the two is taken, or neither, is
+what would have been best for the last step.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 
+PLAIN, CONSTANT, LINEAR = range(3)
+
 
 class Missed(NamedTuple):
-    """What a guess missed in a step of ``h``, and whether what had been missed before would have told."""
+    """What the guesses of the last two steps, of ``h`` and ``h_before``, missed, the last one first."""
 
     h: float
+    h_before: float
+    D: Array
+    """``(2, N)``."""
+    multipliers: Array
+    """``(2, m)``."""
+    best: int
+    """The extrapolation that would have been best for the last step."""
+
+
+class Guess(NamedTuple):
+    """Increment and multipliers to begin with, and what the plain increment will miss, constant and linear."""
+
     D: Array
     multipliers: Array
-    told: bool
+    expected: Array
+    """``(2, N)``."""
 
 
-def first_guess(D: Array, multipliers: Array, h: float, missed: Missed | None) -> tuple[Array, Array]:
-    """Increment and multipliers, corrected by what the last guess missed if that can be relied on."""
-    if missed is None or not missed.told:
-        return D, multipliers
-    ratio = h / missed.h
-    return D + ratio**3 * missed.D, multipliers + ratio * missed.multipliers
+def first_guess(D: Array, multipliers: Array, h: float, missed: Missed | None) -> Guess:
+    """The plain guess, corrected by what it is expected to miss."""
+    if missed is None:
+        return Guess(D, multipliers, np.zeros((2, len(D))))
+    of_D, of_multipliers = _weights(h, missed.h, missed.h_before)
+    expected = of_D @ missed.D
+    if missed.best == PLAIN:
+        return Guess(D, multipliers, expected)
+    k = missed.best - 1
+    return Guess(D + expected[k], multipliers + of_multipliers[k] @ missed.multipliers, expected)
 
 
-def what_was_missed(D: Array, multipliers: Array, h: float, before: Missed | None) -> Missed:
-    """From the errors of the plain guess in a step, and those in the step before."""
-    told = before is None or bool(np.linalg.norm((h / before.h) ** 3 * before.D - D) <= np.linalg.norm(D))
-    return Missed(h, D, multipliers, told)
+@lru_cache(maxsize=64)
+def _weights(h: float, last: float, before: float) -> tuple[Array, Array]:
+    """Weights of what was missed in the last step and in that before it, constant and linear, ``(2, 2)`` each."""
+    # the middles of steps are that far apart
+    ahead = (h + last) / (last + before)
+    shares = np.array([[1.0, 0.0], [1.0 + ahead, -ahead]])
+    ratios = h / np.array([last, before])
+    return shares * ratios**3, shares * ratios
+
+
+def what_was_missed(D: Array, multipliers: Array, h: float, guess: Guess, missed: Missed | None) -> Missed:
+    """From what the plain guess has missed in a step, and what it had been expected to."""
+    if missed is None:
+        return Missed(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
+    wrong = guess.expected - D
+    errors = [float(D @ D), *np.vecdot(wrong, wrong).tolist()]
+    both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
+    return Missed(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))

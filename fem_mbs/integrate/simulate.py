@@ -21,7 +21,6 @@ from fem_mbs.integrate.variable_step import VariableStep
 from fem_mbs.model import Model, instance, real, shown
 from fem_mbs.result import Solution, interpolate
 from fem_mbs.run import AtTimes, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
-from fem_mbs.run.recorder import every
 from fem_mbs.solve import check_state, consistent_start
 from fem_mbs.system import State, System
 
@@ -103,7 +102,7 @@ def simulate(
         begun,
         march.state,
         lambda states, _, outcome, stats, hits: Solution(system, states, outcome, stats, hits, march.checkpoint()),
-        every if output is None else AtTimes(output, between),
+        None if output is None else AtTimes(output, between),
     )
     return drive(march, recorder, Events(events, march.state, between), callback, show)
 

@@ -20,8 +20,8 @@ class Scene:
     cells : list of (str, (n, p))
         Blocks of cells of one type; the same in every frame.
     cell_data : dict of lists
-        Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.model.picture.Kind`), ``beam_id``, ``element_id``
-        (within its beam), ``node_id`` and ``joint_id``, counted from 0; -1 where a cell has none.
+        Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.model.picture.Kind`), ``beam_id``,
+        ``element_id`` (within its beam), ``node_id`` and ``joint_id``, counted from 0; -1 where a cell has none.
     legend : list of str
         Which elements and joints the numbers stand for.
     """

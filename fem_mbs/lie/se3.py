@@ -123,8 +123,9 @@ class InverseTangent:
         u2 = np.matvec(A, u1)
         u3 = np.matvec(A, u2)
         u4 = np.matvec(A, u3)
-        inner = partial(b * u1) + A @ partial(b * u0)
-        result = partial(0.5 * u0 + a * u1 + b * u3) + A @ (partial(a * u0 + b * u2) + A @ inner)
+        terms = np.concatenate([b * u0, b * u1, a * u0 + b * u2, 0.5 * u0 + a * u1 + b * u3])
+        first, second, third, fourth = partial(terms).reshape(4, *A.shape)
+        result: Array = fourth + A @ (third + A @ (second + A @ first))
         along = self._slope[..., 0] * (self.phi_squared[..., None] * u2 + u4)
         rotation = result[..., 3:]
         rotation += along[..., :, None] * self.w[..., None, :]

@@ -7,7 +7,7 @@ A rotation matrix maps body components to world components. Conventions and coef
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.lie.coefficients import INVERSE_TANGENT, TANGENT
+from fem_mbs.lie.coefficients import TANGENT
 
 IDENTITY = np.eye(3)
 _SKEW = np.zeros((3, 3, 3))
@@ -50,15 +50,23 @@ def cross(a: Array, b: Array) -> Array:
     return result
 
 
+def quadratic(J: Array) -> Array:
+    """Coefficients ``(..., 9, 3)``, entry by entry, of the derivative of ``w x J w`` against ``w``, linear in ``w``."""
+    turned = np.einsum("jil,...lk->...ikj", skew(IDENTITY), J)
+    result: Array = (turned + turned.swapaxes(-1, -2)).reshape(*J.shape[:-2], 9, 3)
+    return result
+
+
 def exp(w: Array) -> Array:
     """Rotation matrices ``(..., 3, 3)`` of rotation vectors ``(..., 3)`` in rad, by their quaternions.
 
     Half angles need no care at zero (Bruels, Cardona, Arnold 2012, eq. 25, is the same in whole angles).
     """
-    half = 0.5 * np.sqrt(np.maximum(np.vecdot(w, w), _SMALLEST))
+    angle = np.sqrt(np.vecdot(w, w) + _SMALLEST)
+    half = 0.5 * angle
     q = np.empty((*w.shape[:-1], 4))
-    q[..., 0] = np.cos(half)
-    q[..., 1:] = (np.sin(half) / (half + half))[..., None] * w
+    np.cos(half, out=q[..., 0])
+    np.multiply((np.sin(half) / angle)[..., None], w, out=q[..., 1:])
     result: Array = (q[..., :, None] * q[..., None, :]).reshape(-1, 16).dot(_ROTATION_FLAT).reshape(*w.shape, 3)
     return result
 
@@ -102,8 +110,13 @@ def tangent_operator(w: Array) -> Array:
 
 
 def inverse_tangent_operator(w: Array) -> Array:
-    """Inverse tangent operator ``T^-1(w) = I + W/2 + e W^2``, ``(..., 3, 3)``; regular for angles below 2 pi."""
-    e, _, _ = INVERSE_TANGENT(np.vecdot(w, w))
+    """Inverse tangent operator ``T^-1(w) = I + W/2 + e W^2``, ``(..., 3, 3)``; regular for angles below 2 pi.
+
+    ``e = (1 - (phi/2) cot(phi/2))/phi^2`` loses digits at small angles, where ``e W^2`` is as small as what is lost.
+    """
+    squared = np.vecdot(w, w) + _SMALLEST
+    half = 0.5 * np.sqrt(squared)
+    e = (1.0 - half / np.tan(half)) / squared
     W = skew(w)
-    result: Array = IDENTITY + 0.5 * W + e * (W @ W)
+    result: Array = IDENTITY + 0.5 * W + e[..., None, None] * (W @ W)
     return result

@@ -5,7 +5,7 @@ from fem_mbs.model.element import Element, ElementBatch, Energy
 from fem_mbs.model.model import Model, extent
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node, check_node, make_node
-from fem_mbs.model.numbering import Numbering, node_rows, own_rows
+from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.model.picture import Cells, Kind, Picture, Polyline
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import (
@@ -41,6 +41,7 @@ __all__ = [
     "Rates",
     "Unknown",
     "check_node",
+    "consecutive",
     "direction",
     "extent",
     "instance",

@@ -152,9 +152,10 @@ class Model:
             f"  {_count(len(self.nodes), 'node')}, {fixed} of them fixed: "
             f"{_count(free, 'degree')} of freedom before constraints"
         )
-        kinds = Counter(type(part).__name__ for part in (*self.elements, *self.constraints))
+        parts: list[Element | Constraint] = [*self.elements, *self.constraints]
+        kinds = Counter(type(part).__name__ for part in parts)
         lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
-        own = Counter(unknown.kind for part in (*self.elements, *self.constraints) for unknown in part.unknowns)
+        own = Counter(unknown.kind for part in parts for unknown in part.unknowns)
         if own:
             lines.append(f"  own unknowns: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
             free += own["coordinate"]

@@ -64,6 +64,13 @@ def node_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     return np.array([[number(node) for node in part.nodes] for part in parts], dtype=np.intp)
 
 
+def consecutive(rows: IntArray) -> IntArray | slice:
+    """A slice in place of rows that follow one another: it takes no copies."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
 def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     """Rows ``(n, s)`` of the own unknowns of elements or constraints with ``s`` each."""
     return np.array([number.own(part) for part in parts], dtype=np.intp)

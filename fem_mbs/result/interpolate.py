@@ -21,7 +21,7 @@ def interpolate(system: System, first: State, second: State, s: float) -> State:
     slope = np.matvec(kinematics.inverse_tangent(end), second.v)
     D, rate = _cubic(s, h, end, first.v, slope)
     x, R = kinematics.retract(first.x, first.R, D)
-    v = np.linalg.solve(kinematics.inverse_tangent(D), rate[..., None])[..., 0]
+    v = np.linalg.solve(kinematics.inverse_tangent(D), rate[..., None])[..., 0].astype(float, copy=False)
     vdot, multipliers, ddu = (
         (1 - s) * getattr(first, name) + s * getattr(second, name) for name in ("vdot", "multipliers", "uddot")
     )

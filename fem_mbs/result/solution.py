@@ -199,8 +199,8 @@ class Solution:
     def coordinate(self, joint: Constraint) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
 
-        In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by the
-        rates, also where the joint turns several times in a step.
+        In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
+        the rates, also where the joint turns several times in a step.
         """
         self._place(joint)
         if not joint.coordinates:
@@ -220,7 +220,7 @@ class Solution:
         return rates[:, 0] if len(joint.coordinates) == 1 else rates
 
     def angle(self, joint: Constraint) -> Array:
-        """Relative angle ``(nt,)`` of a joint about its axis in rad, with whole turns: its one coordinate of rotation."""
+        """Relative angle ``(nt,)`` of a joint in rad, with whole turns: its one coordinate of rotation."""
         self._place(joint)
         angles = [k for k, coordinate in enumerate(joint.coordinates) if coordinate.angle]
         if len(angles) != 1:
@@ -231,7 +231,7 @@ class Solution:
         return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
 
     def unknowns(self, part: Element | Constraint, name: str | None = None) -> Array:
-        """Own unknowns ``(nt, s)`` of an element or a joint, in the order of its ``unknowns``; one ``(nt,)`` by name."""
+        """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
         rows = self.system.number.own(part)
         if name is None:
             return self.u[:, rows]

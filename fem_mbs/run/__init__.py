@@ -1,4 +1,4 @@
-"""A run: the loop that time integration and statics share, with events, output, progress and what to say of failures."""
+"""A run: the loop that time integration and statics share, with events, output, progress and failures."""
 
 from fem_mbs.run.driver import Accepted, Walk, check_callback, drive
 from fem_mbs.run.events import EventFunction, Events

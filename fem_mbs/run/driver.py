@@ -29,10 +29,15 @@ class Accepted(NamedTuple):
 class Walk(Protocol):
     """Steps one after the other, tried and repeated where necessary."""
 
-    failed: int
-    """Attempts without a solution."""
-    rejected: int
-    """Attempts with too large an error."""
+    @property
+    def failed(self) -> int:
+        """Attempts without a solution."""
+        ...
+
+    @property
+    def rejected(self) -> int:
+        """Attempts with too large an error."""
+        ...
 
     def __iter__(self) -> Iterator[Accepted]:
         """The steps that pass, to the end."""

@@ -24,11 +24,6 @@ Wanted = Callable[[State | None, State], Iterable[State]]
 """The states to keep of a step from one state to another; of the start, which has none before it."""
 
 
-def every(before: State | None, state: State) -> Iterable[State]:
-    """The state after each step."""
-    return (state,)
-
-
 class AtTimes:
     """States at given times, interpolated."""
 
@@ -59,8 +54,8 @@ class Recorder:
         Where the run begins.
     make : function
         Makes the solution of the states, their marks, the outcome, the counts and the events.
-    wanted : function
-        The states to keep.
+    wanted : function, optional
+        The states to keep; by default that after each step.
     mark : int
         The mark of the first state.
     warns : bool
@@ -74,14 +69,14 @@ class Recorder:
         begun: float,
         first: State,
         make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]]], Solution],
-        wanted: Wanted = every,
+        wanted: Wanted | None = None,
         mark: int = 0,
         warns: bool = True,
     ) -> None:
         self.label, self.where, self.last, self.warns = label, where, first, warns
         self._make, self._wanted = make, wanted
         self._mark = mark
-        self._kept = [(state, mark) for state in wanted(None, first)]
+        self._kept = [(first, mark)] if wanted is None else [(state, mark) for state in wanted(None, first)]
         self._steps: list[float] = []
         self._reports: list[Any] = []
         self._begun = begun
@@ -91,7 +86,10 @@ class Recorder:
         state, report, mark = accepted
         self._steps.append(state.t - self.last.t)
         self._reports.append((report.iterations, report.evaluations, report.factorizations))
-        self._kept += [(kept, mark) for kept in self._wanted(self.last, state)]
+        if self._wanted is None:
+            self._kept.append((state, mark))
+        else:
+            self._kept += [(kept, mark) for kept in self._wanted(self.last, state)]
         self.last, self._mark = state, mark
 
     def solution(self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]]) -> Solution:

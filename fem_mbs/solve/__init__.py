@@ -3,7 +3,7 @@
 from fem_mbs.solve.accelerations import Accelerations, accelerations
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.failure import explain_failure, shown_residuals
-from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import FAILURES, Experience, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.place import Place, check_state, place_of, refuse_nothing_to_move
 from fem_mbs.solve.projection import (
@@ -19,6 +19,7 @@ from fem_mbs.solve.singular import describe_mechanism, describe_singular, explai
 __all__ = [
     "FAILURES",
     "Accelerations",
+    "Experience",
     "Found",
     "Newton",
     "NotConvergedError",

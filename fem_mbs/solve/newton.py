@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 from fem_mbs.model import number, one_of, truth, whole_number
@@ -15,6 +15,10 @@ Linearization = TypeVar("Linearization")
 
 MATRICES = ("exact", "without_tangent_operator", "simplified")
 SAFETY = 100.0
+MARGIN = 10.0
+UNSEEN = 8
+"""So many first corrections in a row may be taken for granted."""
+FADING = 0.5
 SLOW = 0.1
 """A kept factorisation is given up if a correction leaves more than this share of the residual."""
 ARMIJO = 0.1
@@ -81,11 +85,48 @@ class Problem(Protocol[Unknown, Value, Linearization]):
         """The factorised iteration matrix."""
         ...
 
-    def correct(
-        self, unknown: Unknown, value: Value, linearization: Linearization, share: float
-    ) -> tuple[Unknown, float]:
-        """The unknown after a share of the correction, and the relative size of the whole correction."""
+    def correction(self, unknown: Unknown, value: Value, linearization: Linearization) -> Any:
+        """The solution of the linear equations."""
         ...
+
+    def length(self, correction: Any) -> float:
+        """Relative size of a correction."""
+        ...
+
+    def corrected(
+        self, unknown: Unknown, value: Value, linearization: Linearization, correction: Any, share: float
+    ) -> Unknown:
+        """The unknown after a share of a correction."""
+        ...
+
+
+class Experience(NamedTuple):
+    """How the first correction, with a new matrix, has lately taken away residuals."""
+
+    force: float
+    constraint: float
+    """Largest residual that was left, over the square of the first one."""
+    size: float
+    """The first residual when this was seen last."""
+    unseen: int
+    """Corrections since then of which it was taken for granted."""
+
+    def suffices(self, size: Sequence[float], tolerances: Sequence[float]) -> bool:
+        """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
+        first = max(size)
+        if self.unseen >= UNSEEN or first > 2.0 * self.size:
+            return False
+        limit = MARGIN * first**2
+        return limit * self.force <= tolerances[0] and limit * self.constraint <= tolerances[1]
+
+
+def experienced(size: Sequence[float], left: Sequence[float], before: Experience | None) -> Experience:
+    """From the first residual and what the first correction has left; what was seen earlier fades slowly."""
+    first = max(size)
+    force, constraint = (part / first**2 for part in left)
+    if before is not None:
+        force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
+    return Experience(force, constraint, first, 0)
 
 
 @dataclass
@@ -111,6 +152,7 @@ class Found(Generic[Unknown, Value, Linearization]):
     report: Report
     corrected: bool = False
     """Whether ``value`` is that before the last correction, which nothing was left to check of."""
+    experience: Experience | None = None
 
 
 class NotConvergedError(FemMbsError):
@@ -131,13 +173,15 @@ def solve(
     unknown: Unknown,
     options: Newton,
     kept: Linearization | None = None,
+    experience: Experience | None = None,
 ) -> Found[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
     The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same
     contraction brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends
     the iteration. With a kept factorisation the contraction is that of the iteration before, so the prediction is
-    ``r^2/r_before``. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
+    ``r^2/r_before``. Of a first correction with a new matrix the prediction is what ``experience`` with problems just
+    before tells. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
 
     Raises
     ------
@@ -145,28 +189,38 @@ def solve(
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
     tolerances = (options.force_tolerance, options.constraint_tolerance)
+    plain = not options.modified and not options.line_search
     before: tuple[float, float] = (0.0, 0.0)
     report = Report(evaluations=1)
-    at = Found(unknown, problem.evaluate(unknown), kept if options.modified else None, report)
+    at = Found(unknown, problem.evaluate(unknown), kept if options.modified else None, report, experience=experience)
     while True:
         size = problem.size(at.value)
         report.history.append(max(size))
+        if plain and report.iterations == 1:
+            at.experience = experienced(before, size, experience)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
         if not sum(size) < float("inf"):
             raise NotConvergedError("the residual is not finite", report, at.value)
         if report.iterations == options.max_iterations:
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
-        last = _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
-        keep = last or (options.modified and (report.iterations == 0 or _fast(size, before, tolerances)))
+        if report.iterations:
+            last = _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
+            keep = last or (options.modified and _fast(size, before, tolerances))
+        else:
+            last = plain and experience is not None and experience.suffices(size, tolerances)
+            keep = options.modified
         fresh = at.linearization is None or not keep
         if at.linearization is None or fresh:
             at.linearization = problem.linearize(at.unknown, at.value)
             report.factorizations += 1
-        corrected, correction = problem.correct(at.unknown, at.value, at.linearization, 1.0)
+        correction = problem.correction(at.unknown, at.value, at.linearization)
+        corrected = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
         report.iterations += 1
-        if last or correction <= options.correction_tolerance:
+        if last or problem.length(correction) <= options.correction_tolerance:
             at.unknown, at.corrected = corrected, True
+            if experience is not None and report.iterations == 1:
+                at.experience = experience._replace(unseen=experience.unseen + 1)
             return at
         if not options.line_search:
             at.unknown, at.value = corrected, problem.evaluate(corrected)
@@ -186,25 +240,25 @@ def _search(
     problem: Problem[Unknown, Value, Linearization],
     at: Found[Unknown, Value, Linearization],
     corrected: Unknown,
-    correction: float,
+    correction: Any,
     options: Newton,
     shortest: float,
 ) -> bool:
     """Go the longest of halved corrections after which the next one is shorter; whether there is one."""
     assert at.linearization is not None
-    share = 1.0
+    share, length = 1.0, problem.length(correction)
     while share >= shortest:
         try:
             trial = problem.evaluate(corrected)
             at.report.evaluations += 1
-            _, rest = problem.correct(corrected, trial, at.linearization, 0.0)
-            if rest <= max((1.0 - ARMIJO * share) * correction, options.correction_tolerance):
+            rest = problem.length(problem.correction(corrected, trial, at.linearization))
+            if rest <= max((1.0 - ARMIJO * share) * length, options.correction_tolerance):
                 at.unknown, at.value = corrected, trial
                 return True
         except MotionError:  # a body in an impossible place
             pass
         share *= 0.5
-        corrected, _ = problem.correct(at.unknown, at.value, at.linearization, share)
+        corrected = problem.corrected(at.unknown, at.value, at.linearization, correction, share)
     return False
 
 

@@ -7,14 +7,18 @@ stiffness in place of the mass: then the motions are those without resistance.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.sparse import block_array, csc_array, diags_array, eye_array, vstack
+from scipy.linalg import lapack
+from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import norm, splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import SingularSystemError
+from fem_mbs.system import Solve
+
+Matrix: TypeAlias = "csc_array | Array"
 
 SHIFT = 1e-13
 ITERATIONS = 3
@@ -43,23 +47,25 @@ class NullSpaces(NamedTuple):
     """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
 
 
-def null_spaces(M: csc_array, B: csc_array, definite: bool = True) -> NullSpaces:
+def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
     """Motions without mass and repeated equations.
 
     With ``definite=False`` ``M`` is a stiffness, in comparable units, and need not be positive: under stress, motions
     may have no resistance because joints take it, ``M v + B^T l = 0``.
+
+    Matrices may be sparse or, much faster where they are small, dense.
 
     They come from inverse iteration on the whole matrix, made dimensionless and shifted to be quasi-definite, followed
     by a singular value decomposition on the small subspaces, which does not square small numbers. At most
     ``COUNTS[-1]`` vectors are found.
     """
     n, m = M.shape[0], B.shape[0]
-    unknowns, equations = _scales(M, B, 0.0 if definite else BARE * abs(M).max())
-    M = diags_array(unknowns) @ M @ diags_array(unknowns)
-    B = diags_array(equations) @ B @ diags_array(unknowns)
-    shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
+    if not n + m:
+        return NullSpaces(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+    unknowns, equations = _scales(M, B, 0.0 if definite else BARE * lengths(M, 0).max(initial=0.0))
+    M, B = scaled(M, unknowns, unknowns), scaled(B, equations, unknowns)
     try:
-        solve = splu(shifted).solve
+        solve = _solver(M, B)
     except RuntimeError:
         raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
     for count in COUNTS:
@@ -67,9 +73,9 @@ def null_spaces(M: csc_array, B: csc_array, definite: bool = True) -> NullSpaces
         for _ in range(ITERATIONS):
             vectors, _ = np.linalg.qr(solve(vectors))
         if definite:
-            motions = _null_vectors(vstack([M, B]), vectors[:n], MASSLESS)
+            motions = _null_vectors(_blocks([[M], [B]]), vectors[:n], MASSLESS)
         else:
-            whole = block_array([[M, B.T], [B, None]]) if m else M
+            whole = _blocks([[M, B.T], [B, 0.0 * (B @ B.T)]]) if m else M
             motions = _span(_null_vectors(whole, vectors, SLACK)[:n])
         repeated = _null_vectors(B.T, vectors[n:], REPEATED)
         if motions.shape[1] + repeated.shape[1] < count:
@@ -77,7 +83,7 @@ def null_spaces(M: csc_array, B: csc_array, definite: bool = True) -> NullSpaces
     return NullSpaces(unknowns, motions, repeated)
 
 
-def _scales(M: csc_array, B: csc_array, floor: float) -> tuple[Array, Array]:
+def _scales(M: Matrix, B: Matrix, floor: float) -> tuple[Array, Array]:
     """Units of the unknowns, which make the mass of each 1, and of the equations, which make the norm of each 1.
 
     Unknowns without mass, at most ``floor``, get their unit from the equations they stand in.
@@ -86,17 +92,49 @@ def _scales(M: csc_array, B: csc_array, floor: float) -> tuple[Array, Array]:
     heavy = mass > floor
     unknowns = np.zeros(len(mass))
     unknowns[heavy] = 1.0 / np.sqrt(mass[heavy])
-    plain = norm(B, axis=1)
-    moved = norm(B @ diags_array(unknowns), axis=1)
+    plain, one = lengths(B, 1), np.ones(B.shape[0])
+    moved = lengths(scaled(B, one, unknowns), 1)
     acting = moved > BARE * plain * unknowns.max(initial=0.0)
     equations = 1.0 / np.where(acting, moved, np.where(plain > 0.0, plain, 1.0))
-    felt = norm(diags_array(equations) @ B, axis=0)
+    felt = lengths(scaled(B, equations, np.ones(len(mass))), 0)
     unknowns[~heavy] = 1.0 / np.where(felt > 0.0, felt, 1.0)[~heavy]
-    size = norm(B @ diags_array(unknowns), axis=1)
+    size = lengths(scaled(B, one, unknowns), 1)
     return unknowns, 1.0 / np.where(size > 0.0, size, 1.0)
 
 
-def _null_vectors(matrix: csc_array, candidates: Array, tolerance: float) -> Array:
+def scaled(matrix: Matrix, rows: Array, columns: Array) -> Matrix:
+    """A matrix with its rows and columns multiplied."""
+    if isinstance(matrix, np.ndarray):
+        return rows[:, None] * matrix * columns
+    return csc_array(diags_array(rows) @ matrix @ diags_array(columns))
+
+
+def lengths(matrix: Matrix, axis: int) -> Array:
+    """Norms of the columns (axis 0) or rows (axis 1)."""
+    if isinstance(matrix, np.ndarray):
+        return np.sqrt(np.square(matrix).sum(axis=axis))  # type: ignore[no-any-return]
+    return norm(matrix, axis=axis)  # type: ignore[no-any-return]
+
+
+def _solver(M: Matrix, B: Matrix) -> Solve:
+    """Solve with ``[[M, B^T], [B, 0]]``, shifted to be quasi-definite; RuntimeError if singular all the same."""
+    n, m = M.shape[0], B.shape[0]
+    if not isinstance(M, np.ndarray):
+        shifted = block_array([[M + SHIFT * eye_array(n), B.T], [B, -SHIFT * eye_array(m)]], format="csc")
+        return splu(shifted).solve  # type: ignore[no-any-return]
+    shifted = _blocks([[M, B.T], [B, np.zeros((m, m))]])
+    shifted[np.diag_indices(n + m)] += np.repeat([SHIFT, -SHIFT], [n, m])
+    lu, pivots, info = lapack.dgetrf(shifted, overwrite_a=1)
+    if info > 0:
+        raise RuntimeError("singular")
+    return lambda right: lapack.dgetrs(lu, pivots, right)[0]
+
+
+def _blocks(parts: list[list[Matrix]]) -> Matrix:
+    return np.block(parts) if isinstance(parts[0][0], np.ndarray) else block_array(parts, format="csc")
+
+
+def _null_vectors(matrix: Matrix, candidates: Array, tolerance: float) -> Array:
     """Combinations of the candidates that the matrix takes to zero."""
     if not len(candidates):
         return candidates[:, :0]

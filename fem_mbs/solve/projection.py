@@ -61,7 +61,7 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
 
 
 def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Array:
-    """The velocity closest to ``w`` (N,), in the metric of the mass, with ``B w`` zero, or what the state's have missed.
+    """The velocity closest to ``w`` (N,), in the metric of the mass, with ``B w`` zero, or what the state's miss.
 
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """

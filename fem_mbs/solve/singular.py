@@ -6,18 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, diags_array
+from scipy.sparse import csc_array
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import norm
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.solve.null_space import COUNTS, null_spaces
+from fem_mbs.solve.null_space import COUNTS, lengths, null_spaces, scaled
 from fem_mbs.system import Evaluation, System
 from fem_mbs.system.mass import leading_matrix
 
 SMALL = 1e-6
 """Parts of a null vector below this size are rounding."""
+DENSE = 200
+"""Systems of at most so many equations are looked at as dense matrices."""
 LISTED = 6
 """Nodes or joints that a message lists by name."""
 
@@ -87,19 +88,28 @@ def _first_order(system: System) -> IntArray:
     return system.equation[6 * system.n + own]
 
 
+def _dense(matrix: csc_array | Array) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
 def _causes(system: System, matrix: csc_array, definite: bool = True) -> _Causes:
     # states and algebraic unknowns follow from the others
     own = _first_order(system)
     rest = np.setdiff1d(np.arange(system.n_free), own)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
-    M = matrix[rest][:, rest]
+    small = matrix.shape[0] <= DENSE
+    if small:
+        matrix = matrix.toarray()
+    M = matrix[np.ix_(rest, rest)] if small else matrix[rest][:, rest]
     if len(own) and not definite:
-        M = M - matrix[rest][:, own] @ np.linalg.solve(matrix[own][:, own].toarray(), matrix[own][:, rest].toarray())
-    M = csc_array(diags_array(scale) @ M @ diags_array(scale))
-    B = csc_array(matrix[system.n_free :][:, rest] @ diags_array(scale))
+        M = M - matrix[rest][:, own] @ np.linalg.solve(_dense(matrix[own][:, own]), _dense(matrix[own][:, rest]))
+        M = M if small else csc_array(M)
+    M = scaled(M, scale, scale)
+    B = matrix[system.n_free :][:, rest]
+    B = scaled(B, np.ones(B.shape[0]), scale)
     # unknowns in no equation and equations without unknowns are told apart, however many there are
-    idle = norm(M, axis=0) + norm(B, axis=0) == 0.0
-    void = norm(B, axis=1) * system.constraint_weight < SMALL**2
+    idle = lengths(M, 0) + lengths(B, 0) == 0.0
+    void = lengths(B, 1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
     units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite)
     at = system.free_rows[rest]

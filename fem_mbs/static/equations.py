@@ -122,7 +122,7 @@ class Equations:
         as_force = np.array([1.0, 1.0 / system.length])
         free = np.where(system.free, np.abs(system.nodes_of(evaluation.force)), 0.0)
         residual = free.reshape(-1, 2, 3).max(axis=(0, 2)) * as_force
-        largest = float((evaluation.scale * as_force).max())
+        largest = float(np.multiply(evaluation.scale, as_force).max())
         gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
         own = np.where(system.order >= 0, np.abs(system.own_of(evaluation.force)), 0.0)
         return max(float(residual.max()) / largest, gap, float((own / evaluation.own_scale).max(initial=0.0)))

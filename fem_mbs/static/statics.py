@@ -17,7 +17,6 @@ from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Model, instance, number, shown, truth, whole_number
 from fem_mbs.result import Outcome
 from fem_mbs.run import Accepted, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
-from fem_mbs.run.recorder import every
 from fem_mbs.solve import Newton
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
@@ -130,7 +129,7 @@ def statics(
         lambda states, marks, outcome, stats, hits: StaticSolution(
             system, states, outcome, stats, hits, loading.instant, marks
         ),
-        every if output is None else partial(_at_loads, output),
+        None if output is None else partial(_at_loads, output),
         unstable_motions(equations, point),
         warns=False,
     )

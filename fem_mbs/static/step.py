@@ -114,23 +114,31 @@ class StepProblem:
             per_load = self.equations.response(solve, self.equations.load_derivative(trial.point))
         return Linearization(solve, self.inverse_tangent(unknown), per_load)
 
-    def correct(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, share: float
-    ) -> tuple[Unknown, float]:
-        """One correction."""
-        way, load_change = unknown.way, 0.0
+    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Direction:
+        """Increments, multipliers and load factor that solve the linear equations."""
+        load_change = 0.0
         d, multipliers = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
         if self.arc is not None and linearization.per_load is not None:
-            load_change = self._load_change(self.arc, way, linearization, d)
+            load_change = self._load_change(self.arc, unknown.way, linearization, d)
             d = d + load_change * linearization.per_load[0]
             multipliers = multipliers + load_change * linearization.per_load[1]
-        corrected = Direction(
+        return Direction(d, multipliers, load_change)
+
+    def length(self, correction: Direction) -> float:
+        """Largest increment of the configuration, weighted."""
+        return float(np.abs(correction.D * self.equations.system.weight).max())
+
+    def corrected(
+        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Direction, share: float
+    ) -> Unknown:
+        """The unknowns after a share of a correction."""
+        way, (d, multipliers, load_change) = unknown.way, correction
+        moved = Direction(
             way.D + share * self._increment(linearization.T_inv, d),
             way.multipliers + share * multipliers,
             way.load + share * load_change,
         )
-        correction = float(np.abs(d * self.equations.system.weight).max())
-        return Unknown(corrected, self.equations.stresses_ahead(trial.evaluation, share * d)), correction
+        return Unknown(moved, self.equations.stresses_ahead(trial.evaluation, share * d))
 
     def _load_change(self, arc: Arc, way: Direction, linearization: Linearization, d: Array) -> float:
         """Change of the load factor with which the corrected step has its length: that equation is eliminated."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.model import Follow, Motion
+from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 
@@ -25,12 +26,15 @@ def gradient_product(system: System, evaluation: Evaluation, d: Array) -> Array:
     return flat([np.vecdot(gradient, d[rows]) for gradient, rows in pairs])
 
 
-def gradient_transpose_product(system: System, evaluation: Evaluation, multipliers: Array) -> Array:
-    """``B^T multipliers`` (N,), zero where held."""
-    values = flat(
-        [multipliers[s, None] * g for g, s in zip(evaluation.gradients, system.constraint_slices, strict=True)]
-    )
-    force = np.bincount(system.force_slots[len(system.force_slots) - len(values) :], values, system.N)
+def gradients(system: System, motion: Motion) -> list[Array]:
+    """``B`` (m, b) of all batches, without the other equations."""
+    return [joints.evaluate(motion, joints.at(motion.t))[1] for joints in system.constraint_batches]
+
+
+def gradient_transpose_product(system: System, gradients: list[Array], multipliers: Array) -> Array:
+    """``B^T multipliers`` (N,) with gradients of all batches, zero where held."""
+    values = flat([multipliers[s, None] * g for g, s in zip(gradients, system.constraint_slices, strict=True)])
+    force = sums(system.force_slots[len(system.force_slots) - len(values) :], values, system.N)
     return system.spread(force[system.free_rows])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
@@ -66,7 +67,7 @@ def wrong_shapes(system: System, parts: Sequence[Array]) -> ModelError:
     expected = [_force_shape(batch, rows) for batch, rows in zip(system.batches, system.components, strict=True)]
     expected += [rows.shape for rows in system.gradient_components]
     try:
-        for batch, part, shape in zip((*system.batches, *system.constraint_batches), parts, expected, strict=True):
+        for batch, part, shape in zip(system.all_batches, parts, expected, strict=True):
             _check(batch, "force" if isinstance(batch, ElementBatch) else "evaluate: B", part, shape)
     except ModelError as error:
         return error
@@ -105,7 +106,7 @@ def _force_shape(batch: ElementBatch, rows: IntArray) -> tuple[int, ...]:
     return rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1])
 
 
-def _check(batch: ElementBatch | ConstraintBatch, what: str, value: object, expected: tuple[int, ...]) -> None:
+def _check(batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike, expected: tuple[int, ...]) -> None:
     if np.shape(value) != expected:
         own = "" if batch.own is None else f" and {batch.own.shape[1]} unknowns of their own"
         raise ModelError(

@@ -58,15 +58,15 @@ class Kinematics(Protocol):
         ...
 
     def derivatives(self, body: Array, rates: Array) -> Array:
-        """Derivatives of ``(V, A)`` against body increments from those of the group rates, ``(2, n, 6, 6)``."""
+        """Derivatives ``(2, n, 6, 6)`` of ``(V, A)`` against body increments from those of group rates, in place."""
         ...
 
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the group, ``(n, 6, 6)``."""
         ...
 
-    def bracket_product(self, v: Array, w: Array) -> Array:
-        """Lie bracket ``[v, w]``, ``(n, 6)``."""
+    def add_bracket(self, result: Array, share: float, v: Array, w: Array) -> None:
+        """Add a share of the Lie bracket ``[v, w]``, ``(n, 6)``."""
         ...
 
 
@@ -95,7 +95,7 @@ class R3xSO3(Alone):
     @staticmethod
     def to_body(R: Array, d: Array) -> Array:
         result = d.copy()
-        result[..., :3] = np.vecmat(d[..., :3], R)
+        np.vecmat(d[..., :3], R, out=result[..., :3])
         return result
 
     motion = to_body
@@ -103,7 +103,7 @@ class R3xSO3(Alone):
     @staticmethod
     def from_body(R: Array, d: Array) -> Array:
         result = d.copy()
-        result[..., :3] = np.matvec(R, d[..., :3])
+        np.matvec(R, d[..., :3], out=result[..., :3])
         return result
 
     @staticmethod
@@ -120,15 +120,12 @@ class R3xSO3(Alone):
     @staticmethod
     def derivatives(body: Array, rates: Array) -> Array:
         """``P`` turns with the increment."""
-        result = rates.copy()
-        result[..., :3, 3:] += so3.skew(body[..., :3])
-        return result
+        rates[..., :3, 3:] += so3.skew(body[..., :3])
+        return rates
 
     @staticmethod
-    def bracket_product(v: Array, w: Array) -> Array:
-        result = np.zeros_like(v)
-        result[:, 3:] = so3.cross(v[:, 3:], w[:, 3:])
-        return result
+    def add_bracket(result: Array, share: float, v: Array, w: Array) -> None:
+        result[:, 3:] += share * so3.cross(v[:, 3:], w[:, 3:])
 
 
 class SE3(Alone):
@@ -171,14 +168,13 @@ class SE3(Alone):
     @staticmethod
     def derivatives(body: Array, rates: Array) -> Array:
         """``A`` has ``Omega x U``."""
-        result = rates.copy()
         V, dV = body[0], rates[0]
-        result[1, :, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
-        return result
+        rates[1, :, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
+        return rates
 
     @staticmethod
-    def bracket_product(v: Array, w: Array) -> Array:
-        return np.matvec(se3.bracket(v), w)  # type: ignore[no-any-return]
+    def add_bracket(result: Array, share: float, v: Array, w: Array) -> None:
+        result += share * np.matvec(se3.bracket(v), w)
 
 
 GROUPS: dict[str, type[R3xSO3] | type[SE3]] = {"R3xSO3": R3xSO3, "SE3": SE3}
@@ -247,11 +243,11 @@ class Grouped:
             result[rows] = group.inverse_tangent(D[rows])
         return result
 
-    def bracket_product(self, v: Array, w: Array) -> Array:
-        result = np.empty_like(v)
+    def add_bracket(self, result: Array, share: float, v: Array, w: Array) -> None:
         for group, rows in self.parts:
-            result[rows] = group.bracket_product(v[rows], w[rows])
-        return result
+            part = result[rows]
+            group.add_bracket(part, share, v[rows], w[rows])
+            result[rows] = part
 
 
 def make_kinematics(groups: Sequence[str]) -> Kinematics:

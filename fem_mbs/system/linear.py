@@ -55,20 +55,34 @@ class LinearSolver(Protocol):
         ...
 
 
-def make_solver(rows: IntArray, columns: IntArray, size: int) -> LinearSolver:
-    """Solver for triplets at ``rows``, ``columns``; negative indices mark entries to leave out."""
+def make_solver(rows: IntArray, columns: IntArray, size: int, blocks: IntArray | None = None) -> LinearSolver:
+    """Solver for triplets at ``rows``, ``columns``; negative indices mark entries to leave out.
+
+    ``blocks`` (size,) numbers the node, the joint or whatever else each unknown belongs to: unknowns that stay together
+    have a smaller bandwidth.
+    """
     if size <= DENSE_SIZE:
         return DenseSolver(rows, columns, size)
     inside = (rows >= 0) & (columns >= 0)
     i, j = rows[inside], columns[inside]
-    # both triangles, where the pattern itself is not symmetric
-    pattern = csc_array((np.ones(2 * len(i), np.int8), (np.append(i, j), np.append(j, i))), shape=(size, size))
-    place = np.empty(size, np.intp)
-    place[reverse_cuthill_mckee(pattern.tocsr(), symmetric_mode=True)] = np.arange(size)
+    place = _ordering(i, j, np.arange(size) if blocks is None else blocks)
     width = int(np.abs(place[i] - place[j]).max(initial=0))
     if width <= BAND_WIDTH:
         return BandedSolver(rows, columns, size, place, width)
     return SparseSolver(rows, columns, size)
+
+
+def _ordering(i: IntArray, j: IntArray, blocks: IntArray) -> IntArray:
+    """New index of each unknown: reverse Cuthill-McKee on the graph of the blocks, unknowns of each in a row."""
+    count = int(blocks.max(initial=-1)) + 1
+    # both triangles, where the pattern itself is not symmetric
+    at = np.append(blocks[i], blocks[j]), np.append(blocks[j], blocks[i])
+    graph = csc_array((np.ones(len(at[0]), np.int8), at), shape=(count, count))
+    rank = np.empty(count, np.intp)
+    rank[reverse_cuthill_mckee(graph.tocsr(), symmetric_mode=True)] = np.arange(count)
+    place = np.empty(len(blocks), np.intp)
+    place[np.argsort(rank[blocks], kind="stable")] = np.arange(len(blocks))
+    return place
 
 
 class DenseSolver:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.model import ElementBatch
 from fem_mbs.system.linear import Factors
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
@@ -34,7 +37,7 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     return assemble(system, values)
 
 
-def _own_columns(system, batch, context):  # type: ignore[no-untyped-def]
+def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
     """Columns of states in the damping and of algebraic unknowns in the stiffness of a batch, zero elsewhere."""
     b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
     result = np.zeros((len(batch.nodes), b, b))

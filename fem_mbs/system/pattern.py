@@ -114,4 +114,4 @@ def triplets(cells: Sequence[IntArray], gradients: Sequence[IntArray], equation:
 
 def flat(parts: Sequence[Array]) -> Array:
     """All numbers of arrays in a row."""
-    return np.concatenate([part.ravel() for part in parts]) if parts else np.empty(0)
+    return np.concatenate(parts, axis=None) if parts else np.empty(0)

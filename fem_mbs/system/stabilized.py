@@ -16,9 +16,12 @@ from fem_mbs.system.pattern import Triplets
 
 
 class StabilizedMatrix:
-    """Pattern and solver for ``n`` free components and constraint equations, of ``positions`` (m,) or of velocities."""
+    """Pattern and solver for ``n`` free components and constraint equations, of ``positions`` (m,) or of velocities.
 
-    def __init__(self, pattern: Triplets, n: int, positions: BoolArray) -> None:
+    ``blocks`` are those of the index-3 matrix; ``eta`` belong to the joints.
+    """
+
+    def __init__(self, pattern: Triplets, n: int, positions: BoolArray, blocks: IntArray) -> None:
         self.force_entries = pattern.force_entries
         gradients = slice(pattern.force_entries, (pattern.force_entries + len(pattern.rows)) // 2)
         i, j = pattern.rows[: pattern.force_entries], pattern.columns[: pattern.force_entries]
@@ -32,7 +35,8 @@ class StabilizedMatrix:
         self._rate, self._rate_push = _meeting(component, component[self._kept])
         rows = [pattern.rows, pushed, i[self._force], eta[self._rate]]
         columns = [pattern.columns, component[self._kept], pushed[self._force_push], pushed[self._rate_push]]
-        self.solver = make_solver(np.concatenate(rows), np.concatenate(columns), last + int(positions.sum()))
+        blocks = np.append(blocks, blocks[n:][positions])
+        self.solver = make_solver(np.concatenate(rows), np.concatenate(columns), len(blocks), blocks)
 
     def factor(self, index3: Array, W: Array, push: Array, G: Array, H: Array) -> Factors:
         """Factor the matrix.

@@ -40,3 +40,7 @@ class State:
     u: Array = field(default_factory=none)
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
+
+    def at(self, t: float) -> State:
+        """The same at another time."""
+        return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, self.u, self.udot, self.uddot)

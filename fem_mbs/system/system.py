@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.model import (
     Constraint,
@@ -21,6 +21,7 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    consecutive,
     extent,
     instance,
 )
@@ -55,6 +56,8 @@ class Evaluation(NamedTuple):
     """Largest single force and largest single moment that went into ``force``."""
     own_scale: Array
     """Largest term of the equation of each own unknown, ``(k,)``."""
+    relative: float
+    """Largest residual of the free components against these."""
     contexts: list[Any]
     gradients: list[Array]
     constraint_contexts: list[Any]
@@ -130,7 +133,8 @@ class System:
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
         cells = [*self.components, *self.constraint_components]
         self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
-        self.solver = make_solver(self.pattern.rows, self.pattern.columns, self.size)
+        self._blocks = self._number_blocks()
+        self.solver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes])
@@ -144,9 +148,12 @@ class System:
         self.free = free_components(self.nodes)
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
+        self._free = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
         self._free_weight = free.astype(float)
+        # no node is held in part, and nothing else needs a weight
+        self._whole = not self.k and bool((self.free.all(axis=1) | ~self.free.any(axis=1)).all())
         sizes = [unknown.size for _, unknown in self.unknowns]
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
@@ -155,21 +162,31 @@ class System:
         self.constraint_batches: list[ConstraintBatch] = [
             type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
         ]
-        for batch in (*self.batches, *self.constraint_batches):
+        self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
+        for batch in self.all_batches:
             check_batch(batch, self.n, self.k)
         self.components = [components(batch, self.n) for batch in self.batches]
         self.constraint_components = [components(batch, self.n) for batch in self.constraint_batches]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
-        self.force_slots = flat([*terms, *self.gradient_components]).astype(np.intp)
+        slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
+        self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
         within = np.where(self.force_slots < 6 * self.n, self.force_slots % 6 // 3, 2)
         self._forces, self._moments, self._own_terms = (np.flatnonzero(within == kind) for kind in range(3))
+
+    def _number_blocks(self) -> IntArray:
+        """Numbers of the node, the element or the joint that each equation belongs to."""
+        owners = [owner for owner, _ in self.unknowns], [owner for owner, _ in self.constraint_owner]
+        numbers = {owner: self.n + k for k, owner in enumerate(dict.fromkeys([*owners[0], *owners[1]]))}
+        own = [numbers[owner] for owner in owners[0]]
+        blocks = np.append(np.repeat(np.arange(self.n), 6), own).astype(np.intp)[self.free_rows]
+        return np.append(blocks, [numbers[owner] for owner in owners[1]]).astype(np.intp)
 
     @cached_property
     def stabilized(self) -> StabilizedMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
-        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level)
+        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks)
 
     @cached_property
     def has_velocity_level(self) -> bool:
@@ -217,25 +234,42 @@ class System:
         if len(forces) != len(self.force_slots):
             raise wrong_shapes(self, parts)
         residual = sums(self.force_slots, forces, self.N)
-        scale, own_scale = self._scales(np.abs(forces), motion.udot, residual)
-        values = np.concatenate(phi) if phi else _NONE
+        scale, own_scale, largest = self._sizes(forces, motion.udot, residual)
+        values = phi[0] if len(phi) == 1 else np.concatenate(phi) if phi else _NONE
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)
         return Evaluation(
-            motion, multipliers, residual, values, scale, own_scale, contexts, gradients, constraint_contexts, phi
+            motion,
+            multipliers,
+            residual,
+            values,
+            scale,
+            own_scale,
+            largest,
+            contexts,
+            gradients,
+            constraint_contexts,
+            phi,
         )
 
-    def _scales(self, sizes: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array]:
-        """Largest force and moment, and largest term of each own equation, from the ``sizes`` of all contributions."""
+    def _sizes(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
+        """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
+        free = residual[self._free] if self._whole else residual * self._free_weight
         if not self.k:
-            largest = np.maximum.reduce(sizes.reshape(-1, 6), axis=0, initial=_TINY).tolist()
-            return (max(largest[:3]), max(largest[3:])), _NONE
+            sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
+            both = np.maximum.reduceat(sizes, [0, len(forces) // 6]) if len(forces) else np.zeros((2, 6))
+            (x, y, z, *moments), left = both.tolist()
+            scale = max(x, y, z, _TINY), max(*moments, _TINY)
+            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
+        sizes, nodes = np.abs(forces), 6 * self.n
         own = np.full(self.k, _TINY)
-        np.maximum.at(own, self.force_slots[self._own_terms] - 6 * self.n, sizes[self._own_terms])
+        np.maximum.at(own, self.force_slots[self._own_terms] - nodes, sizes[self._own_terms])
         # u' - f = 0 has two terms, whoever contributes to it
-        own = np.where(self.order == 1, np.maximum(np.abs(udot), np.abs(udot - residual[6 * self.n :])), own)
-        scale = (float(sizes[kind].max(initial=_TINY)) for kind in (self._forces, self._moments))
-        return tuple(scale), np.maximum(own, _TINY)  # type: ignore[return-value]
+        states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
+        own = np.maximum(np.where(self.order == 1, states, own), _TINY)
+        force, moment = (float(sizes[kind].max(initial=_TINY)) for kind in (self._forces, self._moments))
+        of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
+        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
@@ -243,28 +277,33 @@ class System:
         Equations of own unknowns count like forces, each against its own largest term. Constraint equations with the
         unit of length are divided by the extent of the model.
         """
-        free = np.abs(evaluation.force * self._free_weight)
-        largest = np.maximum.reduce(free[: 6 * self.n].reshape(-1, 6), axis=0).tolist()
-        force = max(max(largest[:3]) / evaluation.scale[0], max(largest[3:]) / evaluation.scale[1])
-        if self.k:
-            force = max(force, float((free[6 * self.n :] / evaluation.own_scale).max()))
         if not self.m:
-            return force, 0.0
-        return force, float(np.maximum.reduce(np.abs(evaluation.constraint * self.constraint_weight)))
+            return evaluation.relative, 0.0
+        gaps = np.abs(evaluation.constraint * self.constraint_weight)
+        return evaluation.relative, float(np.maximum.reduce(gaps))
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
-        return np.concatenate([force_factor * evaluation.force[self.free_rows], evaluation.constraint])
+        return np.concatenate([force_factor * evaluation.force[self._free], evaluation.constraint])
 
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
         result = np.zeros(self.N)
-        result[self.free_rows] = values
+        result[self._free] = values
         return result
+
+    def at_free(self, values: Array) -> Array:
+        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
+        return values[self._free]
 
     def nodes_of(self, values: Array) -> Array:
         """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
         return values[: 6 * self.n].reshape(self.n, 6)
+
+    def with_own(self, nodes: Array, values: Array) -> Array:
+        """Components ``(N,)`` of nodes ``(n, 6)``, and those of own unknowns as in ``values`` (N,)."""
+        flat_nodes = nodes.reshape(-1)
+        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
 
     def own_of(self, values: Array) -> Array:
         """The part ``(k,)`` of components ``(N,)`` that belongs to own unknowns."""

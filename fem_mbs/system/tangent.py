@@ -27,7 +27,8 @@ def entries(
     Parameters
     ----------
     dV, dA : Follow
-        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against these.
+        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against
+        these.
     rows : list of (m, b), optional
         What stands in the rows of the constraints, if not ``B``.
     """

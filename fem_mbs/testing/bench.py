@@ -1,4 +1,4 @@
-"""Models to try methods of time integration on: of moderate frequencies, in motion from the start, anywhere in space."""
+"""Models to try methods of time integration on: of moderate frequencies, moving from the start, anywhere in space."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from fem_mbs.arrays import Array
 
@@ -23,15 +24,17 @@ class ContractError(AssertionError):
 def derivative(function: Callable[[float], Array | float], step: float = STEP) -> Array:
     """Derivative at 0 by the central difference of fourth order."""
     f = [np.asarray(function(k * step)) for k in (-2, -1, 1, 2)]
-    return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
+    slope: Array = (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
+    return slope
 
 
 def jacobian(function: Callable[[Array], Array], sizes: Array) -> Array:
-    """Derivatives ``(..., n)`` of a function of ``n`` numbers of given ``sizes`` at 0, by differences of fourth order."""
-    return np.stack(
-        [derivative(lambda s, e=e: function(s * e)) / size for e, size in zip(np.diag(sizes), sizes, strict=True)],
-        axis=-1,
-    )
+    """Derivatives ``(..., n)`` of a function of ``n`` numbers of given ``sizes`` at 0, by :func:`derivative`."""
+
+    def along(k: int) -> Callable[[float], Array]:
+        return lambda s: function(s * sizes[k] * np.eye(len(sizes))[k])
+
+    return np.stack([derivative(along(k)) / size for k, size in enumerate(sizes)], axis=-1)
 
 
 def rounding(value: Array, sizes: Array) -> Array:
@@ -44,8 +47,8 @@ def agree(
     what: str,
     actual: Array,
     expected: Array,
-    rows: Sequence[str],
-    columns: Sequence[str],
+    rows: Sequence[str] | NDArray[np.str_],
+    columns: Sequence[str] | NDArray[np.str_],
     tolerance: float = TOLERANCE,
     noise: Array | float = 0.0,
 ) -> None:
@@ -88,7 +91,7 @@ def agree(
     raise ContractError(text)
 
 
-def near(what: str, actual: Array | float, expected: Array | float, tolerance: float, hint: str = "") -> None:
+def near(what: str, actual: ArrayLike, expected: ArrayLike, tolerance: float, hint: str = "") -> None:
     """Refuse numbers that differ by more than ``tolerance``."""
     distance = float(np.abs(np.asarray(actual) - np.asarray(expected)).max(initial=0.0))
     if not distance <= tolerance:

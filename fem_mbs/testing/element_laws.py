@@ -27,16 +27,21 @@ from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_r
 
 def matrices_are_derivatives(trial: ElementTrial) -> None:
     """``stiffness``, ``damping`` and ``mass`` against differences of ``force``, one kind of change at a time."""
-    N, names, sizes = trial.system.N, trial.names(), trial.sizes()
+    names, sizes = trial.names(), trial.sizes()
     order = np.append(np.full(6 * trial.system.n, 2), trial.system.order)
     _, context = trial.force()
     noise = rounding(trial.residual(), sizes)
-    for name, change, kinds in (
-        ("stiffness", lambda d: neighbour(trial.motion, d), order >= 0),
-        ("damping", lambda d: neighbour(trial.motion, np.zeros(N), dV=d), order >= 1),
-        ("mass", lambda d: neighbour(trial.motion, np.zeros(N), dA=d), order == 2),
-    ):
-        expected = jacobian(lambda d, change=change: trial.residual(change(d)), sizes)
+
+    def beside(which: int) -> Callable[[Array], Array]:
+        def residual(d: Array) -> Array:
+            changes = np.zeros((3, trial.system.N))
+            changes[which] = d
+            return trial.residual(neighbour(trial.motion, *changes))
+
+        return residual
+
+    for which, (name, kinds) in enumerate((("stiffness", order >= 0), ("damping", order >= 1), ("mass", order == 2))):
+        expected = jacobian(beside(which), sizes)
         actual, what = trial.dense(getattr(trial.batch, name)(context)), f"{trial.name}: {name}"
         columns = np.array(names)[kinds]
         agree(what, actual[:, kinds], expected[:, kinds], names, columns, noise=noise[:, kinds])

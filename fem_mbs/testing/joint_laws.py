@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import MotionError
 from fem_mbs.model import ConstraintBatch, Motion
 from fem_mbs.system import System, constraints
@@ -132,11 +133,11 @@ def moving_everything_changes_no_equation(trial: JointTrial) -> None:
         near(f"{trial.name}: {what} with everything moved rigidly", a, b, 1e-11 * (1.0 + np.abs(b).max()), hint)
     if trial.joint.coordinates:
         values = [trial.joint.coordinate_values(*_nodes(trial, motion)) for motion in (there, trial.motion)]
-        near(f"{trial.name}: coordinates with everything moved rigidly", *values, 1e-11, hint)
+        near(f"{trial.name}: coordinates with everything moved rigidly", values[0], values[1], 1e-11, hint)
 
 
 def forces_balance(trial: JointTrial) -> None:
-    """Force and counterforce: what a joint does to its nodes has no resultant; a joint on one node acts from outside."""
+    """Force and counterforce: what a joint does to its nodes has no resultant, unless it is on one node alone."""
     p = len(trial.joint.nodes)
     if p < 2:
         return
@@ -175,7 +176,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
         if len(stacked) > len(own) or singular[-1] < REGULAR * singular[0]:
             raise ContractError(
                 f"{trial.name}: its {len(phi)} equations, with its coordinates, do not stay independent along the "
-                f"motions that it leaves free (singular values {singular}). Are there more equations than closed motions?"
+                f"motions that it leaves free (singular values {singular}). Are there more equations than motions?"
             )
 
 
@@ -282,7 +283,7 @@ def _nodes(trial: JointTrial, motion: Motion) -> tuple[Array, Array]:
     return motion.x[rows], motion.R[rows]
 
 
-def _equations(trial: JointTrial) -> Array:
+def _equations(trial: JointTrial) -> NDArray[np.str_]:
     return np.array(trial.joint.equations)
 
 
@@ -292,7 +293,7 @@ def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
 
 
 def _stride(
-    trial: JointTrial, motion: Motion, way: Array, own: Array, columns: slice, position: Array
+    trial: JointTrial, motion: Motion, way: Array, own: IntArray, columns: slice, position: BoolArray
 ) -> tuple[Motion, Array]:
     """One step along what the gradients leave free, and back onto the joint."""
     motion = replace(motion, t=motion.t + STRIDE)

@@ -23,12 +23,12 @@ def mass_is_that_of_the_energy(trial: ElementTrial) -> None:
     M = trial.dense(trial.batch.mass(context))
     size = np.abs(M).max(initial=0.0)
     near(f"{trial.name}: mass against its transpose", M, M.T, 1e-12 * size, "A mass matrix is symmetric")
-    lowest = np.linalg.eigvalsh(0.5 * (M + M.T)).min(initial=0.0)
+    lowest = float(np.linalg.eigvalsh(0.5 * (M + M.T)).min(initial=0.0))
     near(f"{trial.name}: the lowest eigenvalue of the mass, below zero", min(lowest, 0.0), 0.0, 1e-12 * size)
     V = np.append(trial.motion.V, trial.motion.udot)
-    kinetic = trial.batch.energy(trial.motion).kinetic
+    kinetic, expected = trial.batch.energy(trial.motion).kinetic, float(0.5 * V @ M @ V)
     hint = "Is the velocity of the mass that of the nodes, and does energy() return it?"
-    near(f"{trial.name}: kinetic energy against V M V/2", kinetic, 0.5 * V @ M @ V, 1e-11 * abs(V @ M @ V), hint)
+    near(f"{trial.name}: kinetic energy against V M V/2", kinetic, expected, 1e-11 * abs(expected), hint)
 
 
 def moving_everything_changes_nothing(trial: ElementTrial) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,12 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import FemMbsError
 from fem_mbs.model import Constraint, ConstraintBatch, Element, ElementBatch, Motion
 from fem_mbs.system import System, check_shapes
+from fem_mbs.system.linear import sums
 from fem_mbs.testing.differences import ContractError, near
 from fem_mbs.testing.stage import HOME, Make, Pose, build, random_motion
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 COMPONENTS = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
 
@@ -27,7 +31,7 @@ class Trial:
     motion: Motion
 
     @classmethod
-    def of(cls, make: Make, seed: int, pose: Pose = HOME) -> Trial:
+    def of(cls, make: Make, seed: int, pose: Pose = HOME) -> Self:
         """The element or joint that ``make`` makes."""
         model, _ = build(make, pose=pose)
         system = System(model)
@@ -36,14 +40,12 @@ class Trial:
     @property
     def name(self) -> str:
         """The class that is held to the law."""
-        return type(self._batch()).__name__
-
-    def _batch(self) -> ElementBatch | ConstraintBatch:
-        return (*self.system.batches, *self.system.constraint_batches)[0]
+        return type(self.system.all_batches[0]).__name__
 
     def sizes(self) -> Array:
         """What counts as large of each component ``(N,)``: 1 for nodes, the size of own unknowns."""
-        return np.append(np.ones(6 * self.system.n), [unknown.size for _, unknown in self.system.unknowns])
+        own = np.array([unknown.size for _, unknown in self.system.unknowns], float)
+        return np.append(np.ones(6 * self.system.n), own)
 
     def names(self) -> list[str]:
         """What the components ``(N,)`` are."""
@@ -80,7 +82,7 @@ class ElementTrial(Trial):
     def residual(self, motion: Motion | None = None) -> Array:
         """Assembled contribution ``(N,)``."""
         force, _ = self.force(motion)
-        return np.bincount(self.rows.ravel(), force.ravel(), self.system.N)
+        return sums(self.rows.ravel(), force.ravel(), self.system.N)
 
     def dense(self, matrix: Array | None) -> Array:
         """A matrix of the batch, assembled to ``(N, N)``."""
@@ -113,7 +115,8 @@ class JointTrial(Trial):
     @property
     def rows(self) -> IntArray:
         """Components of the joint, ``(b,)``."""
-        return self.system.constraint_components[0][0]
+        rows: IntArray = self.system.constraint_components[0][0]
+        return rows
 
     def evaluate(self, motion: Motion | None = None) -> tuple[Array, Array, Any]:
         """``Phi`` (m,), ``B`` (m, b) and the context."""

@@ -21,7 +21,7 @@ from fem_mbs.solve import Place, accelerations
 
 
 def upper(values: Array) -> Array:
-    """Complex numbers with their imaginary parts made positive, sorted by size, those of one size by their real part."""
+    """Complex numbers with imaginary parts made positive, sorted by size, those of one size by their real part."""
     values = values.real + 1j * np.abs(values.imag)
     return values[np.lexsort([values.real, np.abs(values).round(9)])]
 

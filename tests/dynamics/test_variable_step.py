@@ -42,7 +42,7 @@ def bar(pull: Callable[[float], float], stiff: bool = False) -> mbs.Model:
 def steps_of(
     model: mbs.Model, method: mbs.GeneralizedAlpha, sizes: Iterable[float], told: bool = True
 ) -> Iterator[tuple[mbs.System, mbs.State, AlphaMemory]]:
-    """States after steps of given lengths, with what is remembered; not ``told``, the method takes all for one length."""
+    """States after steps of given lengths, with what is remembered; not ``told``, all count as one length."""
     sizes = list(sizes)
     system = mbs.System(model)
     state = mbs.start(system)

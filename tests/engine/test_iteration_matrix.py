@@ -84,7 +84,8 @@ def test_correction_solves_the_linearised_equations(group: str, method: str) -> 
     before = equations(problem, (D, multipliers))
     trial = problem.evaluate((D, multipliers))
     linearization = problem.linearize((D, multipliers), trial)
-    (D1, multipliers1), _ = problem.correct((D, multipliers), trial, linearization, 1.0)
+    correction = problem.correction((D, multipliers), trial, linearization)
+    D1, multipliers1 = problem.corrected((D, multipliers), trial, linearization, correction, 1.0)
     assert not np.delete(D1 - D, problem.system.free_rows).any()
 
     def along(s: float) -> Array:

@@ -37,8 +37,14 @@ class Root:
         self.linearized.append(x)
         return 2.0 * x
 
-    def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
-        return x - share * value / slope, abs(value / slope)
+    def correction(self, x: float, value: float, slope: float) -> float:
+        return value / slope
+
+    def length(self, correction: float) -> float:
+        return abs(correction)
+
+    def corrected(self, x: float, value: float, slope: float, correction: float, share: float) -> float:
+        return x - share * correction
 
 
 def solve(problem: object, start: float, options: Newton, kept: float | None = None) -> tuple[float, Report]:
@@ -84,8 +90,8 @@ def test_rounding_ends_the_iteration() -> None:
 
 def test_failure_tells_its_history() -> None:
     class Flat(Root):
-        def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
-            return x + 1.0, 1.0
+        def correction(self, x: float, value: float, slope: float) -> float:
+            return -1.0
 
     with pytest.raises(NotConvergedError, match="no convergence in 3 iterations") as failure:
         newton_solve(Flat(), 2.0, Newton(max_iterations=3))
@@ -124,8 +130,14 @@ class Scalar:
     def linearize(self, x: float, value: float) -> float:
         return self.slope(x)
 
-    def correct(self, x: float, value: float, slope: float, share: float) -> tuple[float, float]:
-        return x - share * value / slope, abs(value / slope)
+    def correction(self, x: float, value: float, slope: float) -> float:
+        return value / slope
+
+    def length(self, correction: float) -> float:
+        return abs(correction)
+
+    def corrected(self, x: float, value: float, slope: float, correction: float, share: float) -> float:
+        return x - share * correction
 
 
 def arctan() -> Scalar:

@@ -203,13 +203,18 @@ class Twice(RelativeJoint):
     """Closes one motion by two equations."""
 
     closes = ("translation x",)
-    positions = (0, 0)  # type: ignore[assignment]
-    equations = ("translation x", "translation x again")
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.positions, self.equations = (0, 0), ("translation x", "translation x again")
 
 
 class Nameless(RelativeJoint):
     closes = ("translation x", "translation y")
-    equations = ("translation", "translation")
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.equations = ("translation", "translation")
 
 
 JOINT_MISTAKES: dict[str, tuple[Callable[[Stage], Any], str]] = {

@@ -17,7 +17,7 @@ SECTION = BeamSection.circle(0.01, 2e11, 0.3, 7800)
 class Slider(RelativeJoint):
     """Frees the translation along the second axis."""
 
-    positions, cosines = (0, 2), ((0, 1), (1, 2), (0, 2))
+    closes = ("translation x", "translation z", "rotation x", "rotation y", "rotation z")
 
     def __init__(self, a: mbs.Node, b: mbs.Node, axes: np.ndarray) -> None:
         super().__init__(a, b, None, axes)

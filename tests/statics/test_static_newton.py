@@ -86,7 +86,12 @@ def test_correction_is_that_of_the_exact_derivative(group: str, arc: bool) -> No
     linearization = problem.linearize(unknown, problem.evaluate(unknown))
     trial = problem.evaluate(unknown)
     first = equations_of(problem, unknown)
-    change = derivative(lambda s: equations_of(problem, problem.correct(unknown, trial, linearization, s)[0]))
+    correction = problem.correction(unknown, trial, linearization)
+
+    def along(s: float) -> Array:
+        return equations_of(problem, problem.corrected(unknown, trial, linearization, correction, s))
+
+    change = derivative(along)
     assert np.abs(change + first).max() <= 1e-6 * np.abs(first).max()
 
 
@@ -103,7 +108,9 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
     for _ in range(9):
         iterates.append(np.append(unknown.way.D, unknown.way.load / load_end))
         trial = problem.evaluate(unknown)
-        unknown, _ = problem.correct(unknown, trial, problem.linearize(unknown, trial), 1.0)
+        linearization = problem.linearize(unknown, trial)
+        correction = problem.correction(unknown, trial, linearization)
+        unknown = problem.corrected(unknown, trial, linearization, correction, 1.0)
     return [float(np.linalg.norm(iterate - iterates[-1])) for iterate in iterates[:-1]]
 
 

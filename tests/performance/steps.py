@@ -1,0 +1,115 @@
+"""The runs that ``revisions.py`` times, in whatever revision of the package is found."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import FrameType
+
+from measure import Result, serve
+from modes import tower
+from ours import BUILD
+from problems import problem
+
+import fem_mbs as mbs
+from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
+
+OWN = ("fem_mbs", "elements")
+
+
+def top(group: str = "R3xSO3") -> mbs.Model:
+    """The heavy top of Bruels, Cardona, Arnold (2012)."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    node = model.add_node((0, 1, 0), velocity=(4.61538, 0, 0), angular_velocity=(0, 150, -4.61538))
+    model.add(RigidBody(node, 15.0, (0.234375, 0.46875, 0.234375)))
+    model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)))
+    return model
+
+
+def chain(links: int) -> mbs.Model:
+    """Bodies on hinges, let go from the horizontal."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    last = model.ground
+    for k in range(links):
+        node = model.add_node((k + 0.5, 0, 0))
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        model.add(RevoluteJoint(last, node, axis=(0, 1, 0), point=(k, 0, 0)))
+        last = node
+    return model
+
+
+Run = Callable[..., mbs.Solution]
+
+
+def flexible(kind: str, elements: int | None = None, **options: object) -> Run:
+    """A run of ``problems.py``."""
+    p = problem(kind, elements)
+    rho = {"rho_inf": p.rho_inf, **options}
+    method = mbs.GeneralizedAlpha.hht(alpha=0.05) if kind == "cantilever" else mbs.GeneralizedAlpha(**rho)
+    return lambda **more: mbs.simulate(BUILD[kind](p)[0], p.step * p.steps, p.step, method, **more)
+
+
+def rigid(make: Callable[[], mbs.Model], steps: int, h: float, **options: object) -> Run:
+    """A run of a model of rigid bodies."""
+    method = mbs.GeneralizedAlpha(**{"rho_inf": 0.9, **options})
+    return lambda **more: mbs.simulate(make(), steps * h, h, method, **more)
+
+
+RUNS = {
+    "heavy top": rigid(top, 1000, 1e-3),
+    "heavy top on SE(3)": rigid(lambda: top("SE3"), 1000, 1e-3),
+    "chain of 10 bodies": rigid(lambda: chain(10), 1000, 1e-3),
+    "chain of 1000 bodies": rigid(lambda: chain(1000), 20, 1e-3),
+    "cantilever": flexible("cantilever"),
+    "four-bar": flexible("four_bar"),
+    "beam of 1000 elements": flexible("swinging_beam", 1000),
+    "heavy top, index 2": rigid(top, 300, 1e-3, formulation="index2"),
+    "four-bar, index 2": flexible("four_bar", formulation="index2"),
+}
+
+
+def run(case: str) -> Result:
+    """One run: seconds a step, or of a call, and counts a step."""
+    if case.startswith("modes"):
+        model = tower(400)
+        begun = time.perf_counter()
+        mbs.modes(model)
+        return {"ok": True, "seconds": time.perf_counter() - begun}
+    solution = RUNS[case]()
+    stats = solution.stats
+    steps = len(stats.newton_iterations)
+    return {
+        "ok": bool(solution.success),
+        "message": solution.message,
+        "seconds": stats.wall_time / steps,
+        "iterations": stats.mean_newton_iterations,
+        "evaluations": stats.residual_evaluations / steps,
+        "calls": calls_a_step(case) if steps >= 300 else None,
+    }
+
+
+def calls_a_step(case: str) -> float:
+    """Calls of functions of the package in a step, over a hundred steps."""
+    count, seen = 0, 0
+
+    def called(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        code = frame.f_code
+        count += event == "call" and code.co_name[0] != "<" and any(f"/{own}/" in code.co_filename for own in OWN)
+
+    def watch(state: mbs.State) -> bool:
+        nonlocal seen
+        seen += 1
+        if seen == 100:
+            sys.setprofile(called)
+        if seen == 200:
+            sys.setprofile(None)
+        return seen == 200
+
+    RUNS[case](callback=watch)
+    return count / 100
+
+
+if __name__ == "__main__":
+    serve(run)
