@@ -84,7 +84,7 @@ def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequ
     """
     for name, law in drives.items():
         if not callable(law):
-            raise ModelError(f"{label}: drive must be a function of time, received {law!r}")
+            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {law!r}")
         if name not in free:
             why = "the joint closes it" if name in closes else "no drive can prescribe it"
             raise ModelError(

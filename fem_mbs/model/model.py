@@ -14,7 +14,7 @@ from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
 from fem_mbs.model.node import Node, check_group, check_node, make_node
 from fem_mbs.model.unknown import Unknown
-from fem_mbs.model.validate import RotationLike, instance, shown, vector
+from fem_mbs.model.validate import RotationLike, shown, vector
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
@@ -183,8 +183,8 @@ class Model:
 
 def _check_unknowns(part: Element | Constraint) -> None:
     """Refuse own unknowns that are not what the contract says."""
-    for unknown in part.unknowns:
-        instance(unknown, Unknown, f"{part}: unknowns, each of them")
+    if not isinstance(part.unknowns, tuple | list) or not all(isinstance(u, Unknown) for u in part.unknowns):
+        raise ModelError(f"{part}: unknowns must be a tuple of Unknown, received {shown(part.unknowns)}")
     names = Counter(unknown.name for unknown in part.unknowns)
     for name, count in names.items():
         if count > 1:

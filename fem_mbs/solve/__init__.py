@@ -5,7 +5,7 @@ from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.failure import explain_failure, shown_residuals
 from fem_mbs.solve.newton import FAILURES, Experience, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
-from fem_mbs.solve.place import Place, check_state, place_of, refuse_nothing_to_move
+from fem_mbs.solve.place import Place, check_state, check_system, place_of
 from fem_mbs.solve.projection import (
     constraint_correction,
     from_body,
@@ -37,7 +37,7 @@ __all__ = [
     "newton_solve",
     "place_of",
     "project_velocities",
-    "refuse_nothing_to_move",
+    "check_system",
     "shown_residuals",
     "to_body",
     "velocity_defect",

@@ -12,15 +12,14 @@ from fem_mbs.model import Motion
 from fem_mbs.solve.accelerations import accelerations
 from fem_mbs.solve.place import (
     as_built,
+    check_system,
     closed,
     place_of,
-    refuse_nothing_to_move,
-    without_accelerations,
     worst_joint,
 )
 from fem_mbs.solve.projection import velocity_defect
 from fem_mbs.solve.singular import explain_singular
-from fem_mbs.system import Evaluation, State, System, check_shapes, constraints
+from fem_mbs.system import Evaluation, State, System, constraints
 from fem_mbs.system.mass import leading_matrix
 
 SPEED = 1e-7
@@ -47,9 +46,8 @@ def consistent_start(system: System, given: State | None = None) -> State:
     SingularSystemError
         If accelerations or multipliers are not unique; names the nodes or joints.
     """
-    refuse_nothing_to_move(system, "start")
+    check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)
-    check_shapes(system, without_accelerations(system, place).motion, system.prescribe(place.t))
     evaluation = closed(system, place)
     matrix = leading_matrix(system, evaluation)
     explain_singular(system, evaluation, "at the start")

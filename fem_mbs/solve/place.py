@@ -9,7 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import Motion, instance
-from fem_mbs.system import Evaluation, State, System, not_finite
+from fem_mbs.system import Evaluation, State, System, check_shapes, not_finite
 
 GAP = 1e-8
 """Largest gap of a joint against the extent of the model."""
@@ -41,14 +41,19 @@ def place_of(state: State) -> Place:
 
 def without_accelerations(system: System, place: Place) -> Evaluation:
     """The equations for vanishing body accelerations and multipliers."""
-    t, x, R, v, u, udot = place
-    V = system.kinematics.to_body(R, v)
-    udot = np.where(system.order == 2, udot, 0.0)
-    motion = Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u))
-    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(t))
+    motion = _motion(system, place)
+    with np.errstate(over="ignore", invalid="ignore"):
+        evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(place.t))
     if not np.isfinite(evaluation.force).all() and (text := not_finite(system, evaluation)):
         raise MotionError(text)
     return evaluation
+
+
+def _motion(system: System, place: Place) -> Motion:
+    t, x, R, v, u, udot = place
+    V = system.kinematics.to_body(R, v)
+    udot = np.where(system.order == 2, udot, 0.0)
+    return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u))
 
 
 def closed(system: System, place: Place) -> Evaluation:
@@ -59,13 +64,14 @@ def closed(system: System, place: Place) -> Evaluation:
     return evaluation
 
 
-def refuse_nothing_to_move(system: System, caller: str) -> None:
-    """Raise :class:`ModelError` if all nodes are held and there are no own unknowns."""
+def check_system(system: System, caller: str) -> None:
+    """Raise :class:`ModelError` if nothing can move, or an element or a joint breaks its contract."""
     if system.n_free == 0:
         raise ModelError(
             f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
             "model.add_node and give them bodies or beams"
         )
+    check_shapes(system, _motion(system, as_built(system)), system.prescribe(0.0))
 
 
 def check_state(system: System, state: State, label: str, joints: bool = True) -> State:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.model import Model, instance
-from fem_mbs.solve.place import Place, as_built, closed, place_of, refuse_nothing_to_move, without_accelerations
+from fem_mbs.solve.place import Place, as_built, check_system, closed, place_of, without_accelerations
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
@@ -36,7 +36,7 @@ def project_velocities(model: Model) -> None:
         If the closest velocities are not unique or joints repeat each other; names the nodes or joints.
     """
     system = System(instance(model, Model, "project_velocities: model"))
-    refuse_nothing_to_move(system, "project_velocities")
+    check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
     explain_singular(system, evaluation, "at the start")
     change = system.nodes_of(_smallest(system, evaluation, -constraints.velocity_residual(system, evaluation))).copy()

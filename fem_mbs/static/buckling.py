@@ -16,7 +16,7 @@ from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.modal import Modes, linearize
 from fem_mbs.model import Model, Node, instance, whole_number
 from fem_mbs.result import Solution
-from fem_mbs.solve import Newton
+from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
 from fem_mbs.static.start import start
 from fem_mbs.system import State, System, tangent
@@ -103,6 +103,7 @@ def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: b
     count = whole_number(count, "buckling: count")
     system = System(model)
     first = 0.0 if initial is None else instance(initial, State, "buckling: initial").t
+    check_system(system, "buckling")
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)

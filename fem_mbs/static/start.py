@@ -16,7 +16,6 @@ from fem_mbs.solve import (
     describe_mechanism,
     describe_singular,
     newton_solve,
-    refuse_nothing_to_move,
 )
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
@@ -48,7 +47,6 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     ConvergenceError
         If there is none near.
     """
-    refuse_nothing_to_move(equations.system, caller)
     point = equations.as_built()
     if initial is not None:
         check_state(equations.system, initial, f"{caller}: initial")

@@ -17,7 +17,7 @@ from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Model, instance, number, shown, truth, whole_number
 from fem_mbs.result import Outcome
 from fem_mbs.run import Accepted, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
-from fem_mbs.solve import Newton
+from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
 from fem_mbs.static.path import ROUNDING, Path
@@ -119,6 +119,7 @@ def statics(
     begun = time.perf_counter()
     system = System(model)
     loading = Loading(proportional if ramp else constant, first, load_end)
+    check_system(system, "statics")
     equations = Equations(system, loading)
     point = start(equations, initial, ramp, newton)
     recorder = Recorder(

@@ -58,6 +58,11 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
         phi, gradient, context = joints.evaluate(motion, data)
         _check(joints, "evaluate: Phi", phi, rows.shape[:1])
         _check(joints, "evaluate: B", gradient, rows.shape)
+        b, cells = rows.shape[1], len(joints.nodes)
+        if type(joints).second is not ConstraintBatch.second:
+            _check(joints, "second", joints.second(context), (*rows.shape, b))
+        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (cells, b, b))
+        _check(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
         for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
             _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
 
@@ -106,10 +111,13 @@ def _force_shape(batch: ElementBatch, rows: IntArray) -> tuple[int, ...]:
     return rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1])
 
 
-def _check(batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike, expected: tuple[int, ...]) -> None:
-    if np.shape(value) != expected:
+def _check(
+    batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike | None, expected: tuple[int, ...]
+) -> None:
+    received = None if value is None else np.shape(value)
+    if received != expected:
         own = "" if batch.own is None else f" and {batch.own.shape[1]} unknowns of their own"
         raise ModelError(
-            f"{type(batch).__name__}.{what} must have the shape {expected}, received {np.shape(value)}: there are "
+            f"{type(batch).__name__}.{what} must have the shape {expected}, received {received}: there are "
             f"{len(batch.nodes)} cells with {batch.nodes.shape[1]} nodes{own} each, of {batch.owners[0]} and its kind"
         )

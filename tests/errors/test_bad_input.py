@@ -296,7 +296,7 @@ JOINT: dict[str, Case] = {
     "axis a letter": (lambda w: RevoluteJoint(w.bob, w.tip, "z"), "axis must be three numbers, received 'z'"),
     "drive a number": (
         lambda w: RevoluteJoint(w.bob, w.tip, (0, 0, 1), drive=3.0),
-        "RevoluteJoint on node 'bob', node 'tip': drive must be a function of time, received 3.0",
+        "RevoluteJoint on node 'bob', node 'tip': the drive of 'rotation z' must be a function of time, received 3.0",
     ),
     "spin-up at once": (lambda w: SpinUp(1.0, 0.0), "SpinUp: duration must be positive, received 0.0"),
     "spin-up by text": (lambda w: SpinUp("fast", 1.0), "SpinUp: rate must be a number, received 'fast'"),

@@ -1,0 +1,170 @@
+"""Discs that roll without slipping against their exact steady motions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import RigidBody, RollingDisc
+from fem_mbs.lie import so3
+
+MASS, RADIUS, GRAVITY = 2.0, 0.4, 9.81
+AXIAL, DIAMETRAL = 0.5 * MASS * RADIUS**2, 0.25 * MASS * RADIUS**2
+GROUPS = ("R3xSO3", "SE3")
+UP = np.array([0.0, 0.0, 1.0])
+
+
+class Steady(NamedTuple):
+    """The axis of the disc at the angle ``tilt`` to the vertical, about which it turns at the rate ``yaw``."""
+
+    tilt: float
+    yaw: float
+    spin: float
+    """Component of the angular velocity along the axis."""
+
+    @property
+    def axis(self) -> np.ndarray:
+        """At t = 0, when the disc moves along x."""
+        return np.array([0.0, np.sin(self.tilt), np.cos(self.tilt)])
+
+    @property
+    def omega(self) -> np.ndarray:
+        """Angular velocity at t = 0."""
+        return self.yaw * UP + (self.spin - self.yaw * np.cos(self.tilt)) * self.axis
+
+    def center(self, t: float) -> np.ndarray:
+        """On a circle of the radius ``RADIUS spin/yaw``."""
+        speed, angle = RADIUS * self.spin, self.yaw * t
+        around = np.array([np.sinc(angle / np.pi), 0.5 * angle * np.sinc(0.5 * angle / np.pi) ** 2, 0.0])
+        return speed * t * around + RADIUS * np.sin(self.tilt) * UP
+
+    def rotation(self, t: float) -> np.ndarray:
+        """About the vertical, then about the axis."""
+        own = self.spin - self.yaw * np.cos(self.tilt)
+        return so3.exp(self.yaw * t * UP) @ so3.exp(own * t * self.axis)
+
+
+def circle(tilt: float, yaw: float) -> Steady:
+    """Moments of the contact force change the moment of momentum as the motion does: this gives the spin."""
+    turned = DIAMETRAL * yaw**2 * np.sin(tilt) * np.cos(tilt) - MASS * GRAVITY * RADIUS * np.cos(tilt)
+    return Steady(tilt, yaw, turned / ((AXIAL + MASS * RADIUS**2) * yaw * np.sin(tilt)))
+
+
+STEADY = {
+    "upright, straight on": Steady(np.pi / 2, 0.0, 5.0),
+    "upright, turning on the spot": Steady(np.pi / 2, 3.0, 0.0),
+    "tilted by 30 degrees": circle(np.radians(60), 3.0),
+    "tilted by 50 degrees": circle(np.radians(40), -5.0),
+}
+TILTED = [name for name in STEADY if name.startswith("tilted")]
+
+
+def disc(steady: Steady, group: str, Q: np.ndarray = so3.IDENTITY) -> tuple[mbs.Model, mbs.Node, RollingDisc]:
+    """A disc on a plane; all of space turned by ``Q``."""
+    model = mbs.Model(group, gravity=-GRAVITY * Q @ UP)
+    node = model.add_node(
+        Q @ steady.center(0.0), Q, velocity=Q @ [RADIUS * steady.spin, 0, 0], angular_velocity=steady.omega
+    )
+    m = steady.axis
+    model.add(RigidBody(node, MASS, DIAMETRAL * np.eye(3) + (AXIAL - DIAMETRAL) * np.outer(m, m)))
+    return model, node, model.add(RollingDisc(model.ground, node, Q @ UP, Q @ m, RADIUS))
+
+
+def errors(steady: Steady, group: str, h: float, method: mbs.Method, t_end: float = 1.0) -> tuple[float, float]:
+    """Largest errors of position and rotation."""
+    model, node, _ = disc(steady, group)
+    solution = mbs.simulate(model, t_end, h, method)
+    x, R = solution.position(node), solution.rotation(node)
+    return (
+        np.abs(x - [steady.center(t) for t in solution.t]).max(),
+        np.abs(R - [steady.rotation(t) for t in solution.t]).max(),
+    )
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("formulation", ["index3", "index2"])
+@pytest.mark.parametrize("name", STEADY)
+def test_steady_motions_are_met(name: str, formulation: str, group: str) -> None:
+    """With the second order of the method, or exactly."""
+    method = mbs.GeneralizedAlpha(0.9, formulation=formulation)
+    coarse, fine = (errors(STEADY[name], group, h, method) for h in (0.01, 0.005))
+    print(name, group, formulation, coarse, fine)
+    assert max(fine) < 5e-3
+    for one, half in zip(coarse, fine, strict=True):
+        assert half < 1e-8 or np.log2(one / half) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_wobbling_disc_converges_and_keeps_its_energy(group: str) -> None:
+    """Beside the steady motion the disc nods; contact forces do no work."""
+    steady = STEADY["tilted by 30 degrees"]._replace(spin=1.2 * STEADY["tilted by 30 degrees"].spin)
+    found, drift = [], []
+    for h in (0.01, 0.005, 0.0025):
+        model, node, _ = disc(steady, group)
+        solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(0.9))
+        found.append(solution.position(node)[:: round(0.01 / h)])
+        total = solution.energy.total
+        drift.append(np.abs(total - total[0]).max() / total[0])
+    apart = [np.abs(a - b).max() for a, b in zip(found, found[1:], strict=False)]
+    assert np.ptp(found[-1][:, 2]) > 0.01  # it does nod
+    assert np.log2(apart[0] / apart[1]) == pytest.approx(2.0, abs=0.1)
+    assert drift[-1] < 1e-3
+    assert drift[1] < 0.3 * drift[0]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", TILTED)
+def test_contact_force_is_exact(name: str, group: str) -> None:
+    """The ground carries the weight, and gives the centre its acceleration towards the middle of the circle."""
+    steady = STEADY[name]
+    model, _, joint = disc(steady, group)
+    solution = mbs.simulate(model, 0.5, 0.0025, mbs.GeneralizedAlpha(0.9))
+    height, *slip = solution.multipliers(joint)[-1]
+    assert abs(height) == pytest.approx(MASS * GRAVITY, rel=1e-3)
+    assert np.hypot(*slip) == pytest.approx(abs(MASS * RADIUS * steady.spin * steady.yaw), rel=1e-3)
+
+
+def test_plane_may_stand_anywhere() -> None:
+    """With gravity and plane turned, everything turns."""
+    steady, Q = STEADY["tilted by 30 degrees"], so3.exp(np.array([0.7, -1.1, 0.4]))
+    paths = []
+    for turn in (np.eye(3), Q):
+        model, node, _ = disc(steady, "SE3", turn)
+        paths.append(mbs.simulate(model, 0.5, 0.01).position(node) @ turn)
+    assert np.allclose(*paths, atol=1e-9)
+
+
+def test_velocity_that_slips_is_refused_and_projected() -> None:
+    steady = STEADY["upright, straight on"]
+    model, node, _ = disc(steady, "R3xSO3")
+    node.velocity = (1.0, 0.5, 0)
+    with pytest.raises(mbs.ModelError, match="RollingDisc.*rolling"):
+        mbs.simulate(model, 0.1, 0.01)
+    mbs.project_velocities(model)
+    assert mbs.simulate(model, 0.1, 0.01).constraint_residual.velocity[0] < 1e-12
+
+
+def test_disc_that_falls_flat_is_named() -> None:
+    model, _, joint = disc(Steady(np.radians(60), 0.0, 0.0), "R3xSO3")
+    joint.name = "coin"
+    with pytest.raises(mbs.MotionError, match="'coin': the disc has fallen flat") as caught:
+        mbs.simulate(model, 2.0, 0.005)
+    assert len(caught.value.solution.t) > 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (((0, 0, 1), (0, 0, 1), 0.4), "lies flat on the plane"),
+        (((0, 0, 1), (0, 1, 0), -0.4), "radius must be a positive number, received -0.4"),
+        (((0, 0, 0), (0, 1, 0), 0.4), "normal"),
+    ],
+)
+def test_bad_input_is_refused(arguments: tuple, message: str) -> None:
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0.4))
+    with pytest.raises(mbs.ModelError, match=message):
+        RollingDisc(model.ground, node, *arguments)

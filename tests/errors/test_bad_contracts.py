@@ -1,0 +1,247 @@
+"""Mistakes in a user's own element, joint, unknown or method: refused by name, before they cost a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import Actuator, Maxwell, RigidBody, SphericalJoint
+from fem_mbs.elements.joints.relative import RelativeJoint
+from fem_mbs.elements.joints.relative_batch import RelativeBatch
+from fem_mbs.elements.maxwell import MaxwellBatch
+from fem_mbs.integrate import Method, Step
+from fem_mbs.integrate.method import Nothing
+from fem_mbs.model import ElementBatch, Unknown
+
+Change = Callable[[Any], Any]
+
+
+def spring_whose(name: str, change: Change, attribute: bool = False) -> mbs.Model:
+    """A body on an element of the user's, one function of which returns something else; or one attribute is that."""
+
+    class MyBatch(MaxwellBatch):
+        def __init__(self, elements: Sequence[MySpring], number: Any) -> None:
+            super().__init__(elements, number)
+            if attribute:
+                setattr(self, name, change(getattr(self, name)))
+
+    class MySpring(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+            return MyBatch(elements, number)
+
+    if not attribute:
+        right = getattr(MaxwellBatch, name)
+        setattr(MyBatch, name, lambda self, *arguments: change(right(self, *arguments)))
+    model, body = hanging()
+    model.add(MySpring(model.ground, body, 20.0, 3.0), name="leg")
+    return model
+
+
+def joint_whose(name: str, change: Change) -> mbs.Model:
+    """A body on a joint of the user's."""
+
+    class MyBatch(RelativeBatch):
+        pass
+
+    class MyJoint(RelativeJoint):
+        closes = ("translation x", "translation y")
+
+        @classmethod
+        def batch(cls, constraints: Sequence[Any], number: Any) -> Any:
+            return MyBatch(constraints, number)
+
+    right = getattr(RelativeBatch, name)
+    setattr(MyBatch, name, lambda self, *arguments: change(right(self, *arguments)))
+    model, body = hanging()
+    model.add(MyJoint(model.ground, body, None), name="guide")
+    return model
+
+
+def hanging() -> tuple[mbs.Model, mbs.Node]:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body = model.add_node((0, 0, -1), name="bob")
+    model.add(RigidBody(body, 2.0, (1, 1, 1)))
+    return model, body
+
+
+def first(part: Change) -> Change:
+    """What changes the first of a pair or triple."""
+    return lambda result: (part(result[0]), *result[1:])
+
+
+MISTAKES = {
+    "force of a wrong width": (
+        lambda: spring_whose("force", first(lambda f: f[:, :12])),
+        r"MyBatch.force must have the shape \(1, 13\), received \(1, 12\).*1 unknowns of their own.*MySpring 'leg'",
+    ),
+    "force of the right size, turned": (lambda: spring_whose("force", first(np.transpose)), "MyBatch.force must have"),
+    "force of a scalar": (lambda: spring_whose("force", first(np.sum)), r"MyBatch.force must .* received \(\)"),
+    "stiffness without own rows": (
+        lambda: spring_whose("stiffness", lambda K: K[:, :12, :12]),
+        r"MyBatch.stiffness must have the shape \(1, 13, 13\), received \(1, 12, 12\)",
+    ),
+    "stiffness of None": (lambda: spring_whose("stiffness", lambda K: None), "MyBatch.stiffness must have the shape"),
+    "damping without cells": (lambda: spring_whose("damping", lambda C: C[0]), "MyBatch.damping must have the shape"),
+    "nodes of one row": (lambda: spring_whose("nodes", lambda n: n[0], True), "MyBatch: nodes must be whole numbers"),
+    "nodes that are no numbers": (
+        lambda: spring_whose("nodes", lambda n: n + 0.5, True),
+        "MyBatch: nodes must be whole numbers",
+    ),
+    "nodes of another model": (
+        lambda: spring_whose("nodes", lambda n: n + 7, True),
+        r"MyBatch: nodes must be rows from 0 to 1; take them from number\(...\)",
+    ),
+    "own unknowns of another model": (lambda: spring_whose("own", lambda n: n + 1, True), "MyBatch: own must be rows"),
+    "owners forgotten": (lambda: spring_whose("owners", lambda o: [], True), "owners has 0 entries for 1 cells"),
+    "Phi of a wrong length": (
+        lambda: joint_whose("evaluate", first(lambda phi: phi[:1])),
+        r"MyBatch.evaluate: Phi must have the shape \(2,\), received \(1,\).*MyJoint 'guide'",
+    ),
+    "B of one node": (
+        lambda: joint_whose("evaluate", lambda r: (r[0], r[1][:, :6], r[2])),
+        r"MyBatch.evaluate: B must have the shape \(2, 12\), received \(2, 6\)",
+    ),
+    "H of a wrong shape": (
+        lambda: joint_whose("second", lambda H: H[:1]),
+        r"MyBatch.second must have the shape \(2, 12, 12\), received \(1, 12, 12\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_wrong_shapes_are_refused_at_the_start(name: str) -> None:
+    make, message = MISTAKES[name]
+    for run in (lambda model: mbs.simulate(model, 0.1, 0.01), mbs.statics, mbs.modes):
+        with pytest.raises(mbs.ModelError, match=f"(?s){message}"):
+            run(make())
+
+
+class Exploding:
+    """A law whose force over its delay is too large for a number from 0.05 s on."""
+
+    def __call__(self, t: float, length: float, speed: float) -> float:
+        return 1e306 if t > 0.05 else 0.0
+
+    by_length = by_speed = staticmethod(lambda t, length, speed: 0.0)
+
+
+def test_a_state_that_is_no_number_is_named() -> None:
+    """Not a negative mass, nor a step that is too long: the element and its unknown."""
+    model, body = hanging()
+    model.add(SphericalJoint(model.ground, body))
+
+    class Diverging(MaxwellBatch):
+        def law(self, length: Any, speed: Any, state: Any, prescribed: Any) -> Any:
+            law = super().law(length, speed, state, prescribed)
+            return law._replace(value=law.value * [[1.0, np.nan]])
+
+    class Leg(Maxwell):
+        @classmethod
+        def batch(cls, elements: Sequence[Any], number: Any) -> ElementBatch:
+            return Diverging(elements, number)
+
+    model.add(Leg(model.ground, body, 20.0, 3.0), name="leg")
+    with pytest.raises(mbs.FemMbsError, match="Leg 'leg'.*nan") as error:
+        mbs.simulate(model, 0.1, 0.01)
+    assert "mass" not in str(error.value)
+
+
+@pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(0.8), mbs.LieEuler(), mbs.RungeKuttaMuntheKaas()])
+def test_forces_that_stop_to_be_numbers_are_named_and_the_steps_kept(method: Method) -> None:
+    model, body = hanging()
+    model.add(Actuator(model.ground, body, Exploding(), 1e-3), name="motor")
+    with np.errstate(all="ignore"), pytest.raises(mbs.FemMbsError, match="'motor'.*(not finite|has become)") as error:
+        mbs.simulate(model, 0.2, 0.001, method)
+    assert error.value.solution is not None
+    assert len(error.value.solution.t) > 40
+    assert "mass" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("drives", "message"),
+    [
+        ({"rotation x": np.sin}, "a drive of 'rotation x' has nothing to move: the joint closes it.*'rotation z'"),
+        ({"rotation w": np.sin}, "a drive of 'rotation w' has nothing to move: no drive can prescribe it"),
+        ({"rotation z": 3.0}, "the drive of 'rotation z' must be a function of time, received 3.0"),
+    ],
+)
+def test_drives_are_checked_against_what_is_closed(drives: dict[str, Any], message: str) -> None:
+    model, body = hanging()
+
+    class Driven(RelativeJoint):
+        closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+
+    with pytest.raises(mbs.ModelError, match=message):
+        Driven(model.ground, body, None, drives=drives)
+
+
+@pytest.mark.parametrize("method", [mbs.LieEuler(), mbs.RungeKuttaMuntheKaas()])
+def test_variable_steps_need_an_error_estimate(method: Method) -> None:
+    model, body = hanging()
+    model.add(Maxwell(model.ground, body, 20.0, 3.0))
+    if method.error_order is not None:
+        pytest.skip("it has one")
+    with pytest.raises(mbs.ModelError, match=f"{type(method).__name__}.*error"):
+        mbs.simulate(model, 0.1, mbs.VariableStep(1e-3), method)
+
+
+def test_explicit_method_refuses_joints_and_algebraic_unknowns_by_name() -> None:
+    model, body = hanging()
+    model.add(SphericalJoint(model.ground, body), name="hook")
+    with pytest.raises(mbs.ModelError, match="RungeKuttaMuntheKaas is for models without constraints.*'hook'"):
+        mbs.simulate(model, 0.1, 0.01, mbs.RungeKuttaMuntheKaas())
+
+
+class Lazy(Method):
+    """A method whose step is what it is told."""
+
+    order: ClassVar[int] = 1
+    Memory: ClassVar[Any] = Nothing
+
+    def __init__(self, result: Callable[[mbs.State], Any]) -> None:
+        self.result = result
+
+    def init(self, system: mbs.System, state: mbs.State, h: float) -> Nothing:
+        return Nothing()
+
+    def step(self, system: mbs.System, state: mbs.State, h: float, memory: Nothing) -> Step:
+        return self.result(state)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [lambda state: None, lambda state: state, lambda state: (state, Nothing()), lambda state: Step(None, 1, None)],
+)
+def test_a_step_that_is_none_is_refused(result: Callable[[mbs.State], Any]) -> None:
+    model, _ = hanging()
+    with pytest.raises(mbs.ModelError, match="Lazy.step must return Step"):
+        mbs.simulate(model, 0.1, 0.01, Lazy(result))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": ""}, "name must be text"),
+        ({"name": "z", "kind": "velocity"}, "kind must be one of 'coordinate', 'state', 'algebraic', 'history'"),
+        ({"name": "z", "rate": 1.0}, "only a coordinate has an initial rate"),
+        ({"name": "z", "size": 0.0}, "size must be a positive number"),
+        ({"name": "z", "initial": np.inf}, "initial must be a finite number"),
+    ],
+)
+def test_unknowns_of_no_kind_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=message):
+        Unknown(**arguments)
+
+
+@pytest.mark.parametrize("unknowns", [("z",), [Unknown("z"), Unknown("z")], Unknown("z"), None])
+def test_unknowns_are_unknowns_with_names_of_their_own(unknowns: Any) -> None:
+    model, body = hanging()
+    leg = Maxwell(model.ground, body, 20.0, 3.0)
+    leg.unknowns = unknowns
+    with pytest.raises(mbs.ModelError, match="Maxwell.*unknowns"):
+        model.add(leg)

@@ -1,0 +1,149 @@
+"""A force with a delay: exact answers, and a first-order unknown in every part of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import meshio
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+import fem_mbs as mbs
+from fem_mbs.elements import Actuator, RigidBody
+
+TAU, GAIN, DAMPING = 0.2, 30.0, 10.0
+GROUPS = ("R3xSO3", "SE3")
+
+
+def held(law: Callable[[float, float, float], float], group: str = "R3xSO3") -> tuple[mbs.Model, Actuator]:
+    """Between two places that do not move."""
+    model = mbs.Model(group)
+    end = model.add_node((1, 0, 0))
+    model.fix(end)
+    return model, model.add(Actuator(model.ground, end, law, TAU))
+
+
+def regulated(group: str = "R3xSO3", velocity: float = 1.0) -> tuple[mbs.Model, mbs.Node, Actuator]:
+    """A body that is to stay at the distance 1."""
+    model = mbs.Model(group)
+    body = model.add_node((1, 0, 0), velocity=(velocity, 0, 0), name="body")
+    model.add(RigidBody(body, 2.0, (1, 1, 1)))
+    law = Regulator()
+    return model, body, model.add(Actuator(model.ground, body, law, TAU), name="motor")
+
+
+class Regulator:
+    """Pulls in proportion to how far and how fast the body goes."""
+
+    def __call__(self, t: float, length: float, speed: float) -> float:
+        return GAIN * (length - 1.0) + DAMPING * speed
+
+    def by_length(self, t: float, length: float, speed: float) -> float:
+        return GAIN
+
+    def by_speed(self, t: float, length: float, speed: float) -> float:
+        return DAMPING
+
+
+def matrix() -> np.ndarray:
+    """Of the linear system of displacement, velocity and force."""
+    return np.array([[0, 1, 0], [0, 0, -0.5], [GAIN / TAU, DAMPING / TAU, -1.0 / TAU]])
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_force_follows_exponentially(group: str) -> None:
+    errors = []
+    for h in (0.02, 0.01):
+        model, actuator = held(lambda t, length, speed: 5.0, group)
+        solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(0.8))
+        errors.append(np.abs(solution.unknowns(actuator, "force") - 5.0 * (1 - np.exp(-solution.t / TAU))).max())
+    assert errors[1] < 5e-3
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+def test_modes_have_the_eigenvalues_of_the_linear_system() -> None:
+    model, _, _ = regulated()
+    model.fix(model.nodes[1], translation=False)
+    found = mbs.modes(model, count=4, damped=True).eigenvalues
+    exact = np.linalg.eigvals(matrix())
+    for eigenvalue in exact[exact.imag >= 0]:
+        assert np.abs(found - eigenvalue).min() < 1e-8 * abs(eigenvalue)
+
+
+def test_statics_rests_the_force() -> None:
+    """Hanging, the body is as far below as the law needs for its weight."""
+    model = mbs.Model(gravity=(0, 0, -10.0))
+    body = model.add_node((0, 0, -1))
+    model.fix(body, translation=False)
+    model.add(RigidBody(body, 2.0, (1, 1, 1)))
+    actuator = model.add(Actuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, 4.0))
+    solution = mbs.statics(model, ramp=False)
+    assert solution.unknowns(actuator)[-1] == pytest.approx(20.0, rel=1e-9)
+    assert solution.position(body)[-1, 2] == pytest.approx(-1.2, rel=1e-9)
+
+
+def test_events_see_it() -> None:
+    """The force, which starts at zero, comes back to zero at an instant of the exact solution."""
+    model, _, actuator = regulated()
+    solution = mbs.simulate(
+        model, 3.0, 0.002, mbs.GeneralizedAlpha(1.0), events=lambda state: state.u[0] if state.t > 0.01 else 1.0
+    )
+    start = np.array([0.0, 1.0, 0.0])
+    exact = brentq(lambda t: (expm(matrix() * t) @ start)[2], 0.1, 1.0)
+    assert solution.event_times[0][0] == pytest.approx(exact, abs=1e-4)
+    assert solution(exact).u[0] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_results_are_known_by_name(tmp_path: Path) -> None:
+    model, body, actuator = regulated()
+    solution = mbs.simulate(model, 0.5, 0.01)
+    assert solution.unknowns(actuator).shape == (51, 1)
+    assert np.array_equal(solution.unknowns(actuator, "force"), solution.unknowns(actuator)[:, 0])
+    with pytest.raises(mbs.ModelError, match="'motor' has no unknown 'power'; it has 'force'"):
+        solution.unknowns(actuator, "power")
+    with pytest.raises(mbs.ModelError, match="is not part of this model"):
+        solution.unknowns(regulated()[2])
+    assert "own unknowns: 1 of kind 'state'" in str(model)
+    solution.to_paraview(tmp_path / "run")
+    scene = meshio.read(sorted(tmp_path.rglob("*.vtu"))[-1])
+    assert any(block.type == "line" for block in scene.cells)  # the actuator is drawn
+
+
+@pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(0.8), mbs.UpdatedLagrangian(0.8), mbs.LieEuler()])
+def test_state_is_stored_and_goes_on(method: mbs.Method, tmp_path: Path) -> None:
+    model, _, actuator = regulated()
+    whole = mbs.simulate(model, 0.4, 0.01, method)
+    path = mbs.simulate(model, 0.2, 0.01, method).checkpoint.save(tmp_path / "half")
+    rest = mbs.simulate(model, 0.4, 0.01, method, initial=mbs.Checkpoint.load(path, method))
+    assert np.array_equal(rest.unknowns(actuator)[-1], whole.unknowns(actuator)[-1])
+
+
+@pytest.mark.parametrize(
+    ("law", "message"),
+    [
+        (lambda t, length, speed: None, "motor.*its law must return one finite number, received None"),
+        (lambda t, length, speed: 1.0 / 0.0, "motor.*its law failed at t = 0 s.*ZeroDivisionError"),
+        (lambda t: 1.0, "motor.*its law failed.*TypeError"),
+        (lambda t, length, speed: np.nan, "motor.*received nan"),
+        (lambda t, length, speed: (1.0, 2.0), "motor.*must return one finite number"),
+    ],
+)
+def test_a_law_that_fails_is_named(law: Callable[..., object], message: str) -> None:
+    model, actuator = held(law)  # type: ignore[arg-type]
+    actuator.name = "motor"
+    with pytest.raises(mbs.LawError, match=message):
+        mbs.simulate(model, 0.1, 0.01)
+
+
+def test_bad_input_is_refused() -> None:
+    model = mbs.Model()
+    end = model.add_node((1, 0, 0))
+    with pytest.raises(mbs.ModelError, match="law must be a function of t, length and speed, received 3"):
+        Actuator(model.ground, end, 3.0, TAU)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="time_constant must be a positive number, received 0"):
+        Actuator(model.ground, end, Regulator(), 0.0)
+    with pytest.raises(mbs.ModelError, match="its two points are at the same place"):
+        Actuator(model.ground, model.add_node((0, 0, 0)), Regulator(), TAU)
