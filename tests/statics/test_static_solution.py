@@ -12,6 +12,7 @@ import fem_mbs as mbs
 from examples.statics import bend, lee
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RigidBody, SphericalJoint
+from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, ConstraintBatch, Motion, Numbering, node_rows
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1e-4, 1e-4, 1e-4))
@@ -139,15 +140,10 @@ class PushedBatch(ConstraintBatch):
         gradient[:, :3] = motion.R[rows, 1]
         return motion.x[rows, 1] - prescribed, gradient, gradient
 
-    def stiffness(self, context: Array, multipliers: Array) -> Array:
-        K = np.zeros((len(context), 6, 6))
-        y = multipliers[:, None] * context[:, :3]
-        K[:, 0, 4], K[:, 0, 5], K[:, 1, 5] = -y[:, 2], y[:, 1], -y[:, 0]
-        K[:, 1, 3], K[:, 2, 3], K[:, 2, 4] = y[:, 2], -y[:, 1], y[:, 0]
-        return K
-
-    def rate(self, context: Array) -> Array:
-        return np.zeros(len(context))
+    def second(self, context: Array) -> Array:
+        H = np.zeros((len(context), 6, 6))
+        H[:, :3, 3:] = so3.skew(context[:, :3])
+        return H
 
 
 def test_prescribed_displacement_needs_the_force_that_makes_it() -> None:
