@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from models import machine
 from motions import fitted_order
 
 import fem_mbs as mbs
@@ -95,6 +96,21 @@ def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, ad
     """With the changes of ``a`` and ``v``; without them the order falls to one."""
     errors = multiplier_errors(formulation, adapt)
     assert fitted_order(np.array([4, 2, 1]), np.array(errors)) == pytest.approx(order, abs=0.2)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_multipliers_do_not_grow_where_the_step_changes_all_the_time(formulation: str, group: str) -> None:
+    """A machine with a beam, 160 changes of the step: the multipliers converge to those of equal steps, with order 2."""
+    method, errors = mbs.GeneralizedAlpha(0.8, formulation), []
+    reference = mbs.simulate(machine(group), 0.4, 2.5e-4, method).multipliers_all[-1]
+    for h in (4e-3, 2e-3):
+        sizes = np.tile(h * np.array([1.0, 0.5, 1.5, 1.0]), round(0.1 / h))
+        *_, (_, state, _) = steps_of(machine(group), method, sizes)
+        assert state.t == pytest.approx(0.4)
+        errors.append(np.abs(state.multipliers - reference).max() / np.abs(reference).max())
+    assert errors[0] < 0.02
+    assert np.log2(errors[0] / errors[1]) > 1.7
 
 
 def top_error(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end: float = 0.1) -> tuple[float, int]:
