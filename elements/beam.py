@@ -153,7 +153,7 @@ class Beam(Element):
 
         Parameters
         ----------
-        x, R : (..., nodes, 3), (..., nodes, 3, 3)
+        x, R : (..., p, 3), (..., p, 3, 3)
             Positions and rotations of the beam's nodes.
 
         Returns
@@ -171,7 +171,7 @@ class Beam(Element):
 
         Parameters
         ----------
-        x, R : (..., nodes, 3), (..., nodes, 3, 3)
+        x, R : (..., p, 3), (..., p, 3, 3)
             Positions and rotations of the beam's nodes.
         stations : int
             Points per element, both ends included.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
 
-class Equations(NamedTuple):
+class Rows(NamedTuple):
     """All ``m`` rows of joints at an instant."""
 
     w: Array
@@ -35,7 +35,7 @@ class Prescribed(NamedTuple):
     """The equations of driven joints at a time."""
 
     t: float
-    driven: Equations | None
+    driven: Rows | None
     ahead: Array | None
     """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
 
@@ -107,11 +107,11 @@ class RelativeBatch(ConstraintBatch):
         w[:, : self._p, 9:] = D[:, : self._p]
         return w
 
-    def _equations(self, which: slice | IntArray, D: Array, offset: Array) -> Equations:
+    def _equations(self, which: slice | IntArray, D: Array, offset: Array) -> Rows:
         w = self._weights(which, D)
         phi = np.zeros((*w.shape[:2], placement.SIZE))
         phi[..., :12], phi[:, : self._p, 12] = w, -offset
-        return Equations(w, phi, placement.gradients(w).reshape(len(w), -1, placement.SIZE))
+        return Rows(w, phi, placement.gradients(w).reshape(len(w), -1, placement.SIZE))
 
     def at(self, t: float) -> Prescribed:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
@@ -119,7 +119,7 @@ class RelativeBatch(ConstraintBatch):
             return Prescribed(t, None, None)
         c, s = self._turn([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
         parts = zip(self._fixed, self._cosine, self._sine, strict=True)
-        driven = Equations(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
+        driven = Rows(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
         for k, drives in enumerate(self._drives):
             if drives.moves:
                 driven.phi[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ drives.moved(t)
