@@ -1,4 +1,7 @@
-"""An actuator whose force follows a law with a delay of first order."""
+"""An actuator whose force follows a law with a delay of first order.
+
+``tau F' + F = law(t, length, speed)`` (docs/theory.md, "Lines").
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Section frames of a chain of beam elements, as built."""
+"""Section frames of a chain of beam elements, as built.
+
+docs/beams.md, "How it is done".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Forces and moments per length of a beam."""
+"""Forces and moments per length of a beam.
+
+Consistent with linear interpolation along the centre line (docs/beams.md, "Loads per length").
+"""
 
 from __future__ import annotations
 

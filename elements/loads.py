@@ -1,4 +1,8 @@
-"""Forces and moments on nodes."""
+"""Forces and moments on nodes.
+
+In body components a force ``F`` and a moment ``M`` at a point ``p`` are ``(R^T F, R^T M + p x R^T F)``; they turn
+against the body unless they follow it (docs/theory.md, "Loads").
+"""
 
 from __future__ import annotations
 

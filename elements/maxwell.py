@@ -1,4 +1,7 @@
-"""A spring and a damper in series."""
+"""A spring and a damper in series.
+
+``N = k (l - l_0 - z)``, ``z' = N/eta`` (docs/theory.md, "Lines").
+"""
 
 from __future__ import annotations
 

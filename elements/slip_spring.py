@@ -1,4 +1,8 @@
-"""A spring that slips: dry friction, a rope on a drum, a bar that yields."""
+"""A spring that slips: dry friction, a rope on a drum, a bar that yields.
+
+Ideal plasticity in one dimension by return mapping (Simo, Hughes, *Computational Inelasticity*, 1998, section 1.4;
+docs/theory.md, "Lines").
+"""
 
 from __future__ import annotations
 

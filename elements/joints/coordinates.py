@@ -1,7 +1,7 @@
 """Coordinates of the motions that a joint leaves free: values, gradients and second derivatives.
 
 Axes of a joint coincide as built; ``i``, ``j``, ``k`` below are its three axes, right-handed. Everything is against the
-relative motion ``xi`` of frame b in its own components, see ``frames.py``.
+relative motion ``xi`` of frame b in its own components, see ``frames.py`` (docs/theory.md, "Joint coordinates").
 """
 
 from __future__ import annotations

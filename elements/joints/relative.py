@@ -2,7 +2,8 @@
 
 A joint attaches a point and three axes to each of its nodes a and b; points and axes coincide as built. It closes
 components of the relative position, measured along axes of node a, and direction cosines between axes of a and b, which
-stay regular however far a hinge turns. What it leaves free are its coordinates, which a drive may prescribe.
+stay regular however far a hinge turns. What it leaves free are its coordinates, which a drive may prescribe
+(docs/theory.md, "Joints").
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Joints as arrays: closed components of the relative position and direction cosines, with drives.
 
-Both are linear in the placement of b against a: ``Phi = w . (S, r) - offset``, see ``placement.py``.
+Both are linear in the placement of b against a: ``Phi = w . (S, r) - offset``, see ``placement.py``
+(docs/theory.md, "Joints").
 """
 
 from __future__ import annotations

@@ -4,7 +4,9 @@ In frame b, with the plane's normal ``n``, the disc's axis ``m`` and centre ``c`
 ``c + d``, ``d = -rho w``, where ``w = (n - kappa m)/sine``, ``kappa = n . m``, is the steepest direction in the disc.
 Its height above the plane is closed, an equation of positions; its velocity along two directions of the plane is zero,
 two equations of velocities that cannot be integrated. As the height does not change when the disc turns on, all three
-have one form, ``(t, (c + d) x t)`` against the relative motion, for ``t`` the normal and the two directions.
+have one form, ``(t, (c + d) x t)`` against the relative motion, for ``t`` the normal and the two directions
+(docs/theory.md, "Constraints of velocities"; O'Reilly, *The dynamics of rolling disks and sliding disks*, Nonlinear
+Dynamics 10, 1996).
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every function here has a removable singularity at zero angle. Below ``SWITCH`` it is summed from its Taylor series in
 the squared angle, above it comes from its closed form, which no longer cancels there. A family evaluates several
 functions that are needed together at the cost of one.
+
+docs/theory.md, "Functions of the angle", has the table; Bruels, Cardona, Arnold (2012), eqs. 25 and 26, the first ones.
 """
 
 from collections.abc import Callable

@@ -2,6 +2,8 @@
 
 An element is a pair ``(R, x)``; an increment ``d = (u, w)`` moves ``x`` by ``u`` in the world frame and ``R`` by ``w``
 in the body frame.
+
+Bruels, Cardona, Arnold (2012), section 3; docs/theory.md, "Groups".
 """
 
 import numpy as np

@@ -5,6 +5,8 @@ with the matrix ``P`` of a shift. It maps forces to admissible motions, so that 
 admissible motion has a mass. Few modes of many unknowns are found by ARPACK, else the same operator is dense.
 
 Unknowns and equations should be comparable numbers, that is, without units.
+
+docs/modes.md, "How they are found".
 """
 
 from __future__ import annotations

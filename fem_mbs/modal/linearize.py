@@ -1,4 +1,7 @@
-"""The equations of motion, linear in small deviations from a state."""
+"""The equations of motion, linear in small deviations from a state.
+
+docs/modes.md, "The matrices".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Natural frequencies and mode shapes."""
+"""Natural frequencies and mode shapes.
+
+``(lambda^2 M + lambda C + K) d + B^T mu = 0``, ``B d = 0``; docs/modes.md.
+"""
 
 from __future__ import annotations
 

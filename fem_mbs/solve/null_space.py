@@ -3,6 +3,8 @@
 ``[[M, B^T], [B, 0]]`` with a positive semidefinite ``M`` is singular for two independent reasons: motions without mass,
 ``M v = 0`` and ``B v = 0``, and combinations of constraint equations that vanish, ``B^T l = 0``. The same holds for the
 stiffness in place of the mass: then the motions are those without resistance.
+
+docs/theory.md, "Consistent start".
 """
 
 from __future__ import annotations

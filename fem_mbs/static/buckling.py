@@ -1,4 +1,7 @@
-"""Loads at which an equilibrium branches: linear buckling."""
+"""Loads at which an equilibrium branches: linear buckling.
+
+docs/statics.md, "Buckling".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The equations of rest ``r(q, lambda, load) = 0``, ``Phi(q, load) = 0`` under loads that grow with the load factor."""
+"""The equations of rest ``r(q, lambda, load) = 0``, ``Phi(q, load) = 0`` under loads that grow with the load factor.
+
+docs/statics.md, "The method".
+"""
 
 from __future__ import annotations
 

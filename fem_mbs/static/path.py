@@ -2,6 +2,8 @@
 
 Lengths have no unit: changes of the load factor are divided by its range. With arc length, rotations in rad and
 displacements over the extent of the model, in the mean over all nodes, are added by squares.
+
+Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1977); docs/statics.md, "The method".
 """
 
 from __future__ import annotations

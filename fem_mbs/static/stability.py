@@ -1,4 +1,7 @@
-"""Whether an equilibrium is stable, from the signs of the pivots of its stiffness."""
+"""Whether an equilibrium is stable, from the signs of the pivots of its stiffness.
+
+Sylvester's law of inertia; docs/statics.md, "The method".
+"""
 
 from __future__ import annotations
 

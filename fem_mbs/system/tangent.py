@@ -1,4 +1,8 @@
-"""The matrices of the equations: stiffness, damping and mass of all elements, geometric stiffness of joints."""
+"""The matrices of the equations: stiffness, damping and mass of all elements, geometric stiffness of joints.
+
+``h^2 (K + C dV + M dA)`` beside ``B`` (Arnold, Cardona, Bruels 2015, eqs. 57-60, in body increments; docs/theory.md,
+"Both groups, one set of equations" and "Scaling").
+"""
 
 from __future__ import annotations
 

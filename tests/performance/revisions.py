@@ -32,6 +32,7 @@ CASES = (
     "heavy top, index 2",
     "four-bar, index 2",
     "modes of 400 elements",
+    "first step of index 2",
 )
 
 
