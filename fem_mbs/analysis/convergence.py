@@ -18,7 +18,7 @@ from fem_mbs.result import Outcome, Solution
 
 UNITS = {"position": "m", "rotation": "rad", "velocity": "m/s, rad/s", "multipliers": "N, N m"}
 """The components of which there are errors."""
-ROUNDING = 1e-12
+EXACT = 1e-12
 """Errors below this share of the largest value are rounding and say nothing of the order."""
 MARGIN = 1e-6
 """Share of a step by which the time of a state may miss the bounds of an interval."""
@@ -132,7 +132,7 @@ def convergence_study(
     errors, sizes = (dict(zip(UNITS, np.transpose(rows), strict=True)) for rows in zip(*found, strict=True))
     orders = {}
     for name, error in errors.items():
-        said = error > ROUNDING * sizes[name]
+        said = error > EXACT * sizes[name]
         orders[name] = fitted_order(steps[said], error[said])
     return ConvergenceStudy(steps, errors, orders, interval)
 

@@ -12,7 +12,7 @@ from fem_mbs.integrate.step_control import Plan
 
 MAX_HALVINGS = 8
 MAX_STEPS = 10_000_000
-ROUNDING = 1e-6
+LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 
 
@@ -49,14 +49,14 @@ class FixedStep:
     def plan(self, memory: Grid, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
         begin, target, halvings = memory
-        last = max(1, math.ceil((t_end - begin) / self.h - ROUNDING))
+        last = max(1, math.ceil((t_end - begin) / self.h - LEFT_OVER))
         if target > last:
             return None
         end = t_end if target == last else begin + target * self.h
         part = (end - begin - (target - 1) * self.h) * 0.5**halvings
         rest = end - t
         # what is left of a step by rounding is no step
-        return Plan(rest, end) if rest <= (1.0 + ROUNDING) * part else Plan(part, None)
+        return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
 
     def failed(self, memory: Grid, plan: Plan) -> Grid | None:
         """Halve the step."""

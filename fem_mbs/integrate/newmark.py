@@ -61,7 +61,7 @@ def _second_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
     D0 = np.array([h, 0.0, h * h * (0.5 - beta)]) + h * h * beta * a0
     factors = np.array([gamma / (h * beta), (1.0 - alpha_m) / (h * h * beta * (1.0 - alpha_f)), 1.0 / (h * h * beta)])
     constants = np.stack([v0, np.zeros(3), a0]) - factors[:, None] * D0
-    return factors[:, None], np.concatenate([constants, [[h, 0.5 * h * h, 0.0]]])
+    return factors[:, None], np.concatenate([constants, [[h, 0.0, 0.5 * h * h]]])
 
 
 @lru_cache(maxsize=64)

@@ -24,7 +24,7 @@ from fem_mbs.errors import ConvergenceError, SingularSystemError
 
 DENSE_SIZE = 100
 """Unknowns up to which everything is dense."""
-ROUNDING = 4.0 * float(np.finfo(float).eps)
+NO_STIFFNESS = 4.0 * float(np.finfo(float).eps)
 """A mode whose stiffness ``x^T K x`` is below this share of ``|x|^T |K| |x|`` has none: its frequency is zero."""
 DEFECT = 1e-6
 """Double eigenvalues zero are split by rounding to about the root of it, against the shift."""
@@ -96,7 +96,7 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
     # one more step of inverse iteration takes out what is not admissible, the Rayleigh quotients what the shift hides
     _, x = _ritz(M, K, solve(M @ x))
     squares = _products(x, K @ x)
-    return np.where(np.abs(squares) <= _noise(K, x) + ROUNDING * shift, 0.0, squares), x
+    return np.where(np.abs(squares) <= _noise(K, x) + NO_STIFFNESS * shift, 0.0, squares), x
 
 
 def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Array]:
@@ -210,7 +210,7 @@ def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, c
 def _noise(K: csc_array, x: Array) -> Array:
     """What rounding may make of ``x^T K x`` for each column of ``x``."""
     size = np.abs(x)
-    return ROUNDING * _products(size, abs(K) @ size)
+    return NO_STIFFNESS * _products(size, abs(K) @ size)
 
 
 def _products(x: Array, y: Array) -> Array:

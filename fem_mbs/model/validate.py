@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
 ROTATION_TOLERANCE = 1e-8
-ROUNDING = 1e-14
+ROTATION_ROUNDING = 1e-14
 SYMMETRY_TOLERANCE = 1e-8
 SHOWN = 100
 
@@ -120,7 +120,7 @@ def rotation_matrix(value: RotationLike | None, label: str) -> Array:
             f"{error:.1e} and its determinant is {np.linalg.det(result):+.3g}. scipy.spatial.transform.Rotation makes "
             "one from a rotation vector, Euler angles or a quaternion"
         )
-    if error > ROUNDING:
+    if error > ROTATION_ROUNDING:
         left, _, right = np.linalg.svd(result)
         result = left @ right
     return result

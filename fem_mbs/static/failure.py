@@ -54,7 +54,7 @@ def _largest(path: Path) -> str:
     system, D = path.equations.system, path.here.tangent.D
     size = np.linalg.norm(system.nodes_of(D * system.weight).reshape(-1, 2, 3), axis=2)
     row, kind = np.unravel_index(int(np.argmax(size)), size.shape)
-    way = path.here.point.R[row] @ system.nodes_of(D)[row].reshape(2, 3)[kind]
-    way = np.round(way / np.linalg.norm(way), 3) + 0.0
+    direction = path.here.point.R[row] @ system.nodes_of(D)[row].reshape(2, 3)[kind]
+    direction = np.round(direction / np.linalg.norm(direction), 3) + 0.0
     words = ("moves along", "turns about")[kind]
-    return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in way)})"
+    return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in direction)})"

@@ -36,7 +36,7 @@ NOTHING = 1e-7
 """Motions, against the extent of the model and in rad, that may deviate."""
 CAREFUL = 1e-2
 """Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
-ROUNDING = 1e-10
+SAME_LOAD = 1e-10
 """Load factors that differ by less of their range are the same."""
 AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
     point: Point
     evaluation: Evaluation
-    way: Direction
+    increment: Direction
     """What led there."""
     report: Report
 
@@ -129,13 +129,13 @@ class Path:
         ahead = self.here.tangent.times(length)
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
         iterations = step.report.iterations
-        missed = step.way._replace(D=step.way.D - ahead.D)
-        far, made = (np.sqrt(self.distance.product(way, way)) for way in (missed, step.way))
+        missed = step.increment._replace(D=step.increment.D - ahead.D)
+        far, made = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
         if (self.arc_length or self.step is None) and far > DEVIATION * made + NOTHING:
             raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report)
-        if (stop := self._stop(stops, step.way.load)) is not None:
+        if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
-        place = self._place(step.point, step.evaluation, step.way)
+        place = self._place(step.point, step.evaluation, step.increment)
         if self.step is None and length > CAREFUL and self._branches(place):
             raise NotConvergedError("the path may branch on the way", step.report)
         return step, place, iterations
@@ -152,28 +152,28 @@ class Path:
     def _stop(self, stops: Array, change: float) -> float | None:
         """The first of the load factors that a change of it reaches."""
         ahead = (stops - self.here.point.load) * np.sign(change)
-        reached = stops[(ahead > ROUNDING * self.range) & (ahead <= abs(change) + ROUNDING * self.range)]
+        reached = stops[(ahead > SAME_LOAD * self.range) & (ahead <= abs(change) + SAME_LOAD * self.range)]
         return float(reached[np.abs(reached - self.here.point.load).argmin()]) if len(reached) else None
 
     def _at(self, step: Step, load: float) -> Step:
         """The equilibrium at a load factor on the way of a step."""
-        share = (load - self.here.point.load) / step.way.load
-        if abs(share - 1.0) > ROUNDING:
-            step = self._solve(step.way.times(share), None)
+        share = (load - self.here.point.load) / step.increment.load
+        if abs(share - 1.0) > SAME_LOAD:
+            step = self._solve(step.increment.times(share), None)
         return step._replace(point=step.point._replace(load=load))
 
     def _solve(self, ahead: Direction, arc: Arc | None) -> Step:
-        """The equilibrium near a way ahead, at its load factor or at the length of an arc."""
+        """The equilibrium near a step ahead, at its load factor or at the length of an arc."""
         problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
             found = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
             trial = problem.evaluate(found.unknown) if found.corrected else found.value
         point, here = trial.point, self.here.point
-        way = Direction(found.unknown.way.D, point.multipliers - here.multipliers, point.load - here.load)
-        if (turn := self._turn(way)) > TURN:
+        increment = Direction(found.unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
+        if (turn := self._turn(increment)) > TURN:
             raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", found.report)
-        return Step(point, trial.evaluation, way, found.report)
+        return Step(point, trial.evaluation, increment, found.report)
 
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
         """A place on the path to which ``came`` led."""
@@ -184,6 +184,6 @@ class Path:
             tangent = tangent.times(-1.0)
         return Place(point, evaluation, tangent, unstable_motions(equations, point))
 
-    def _turn(self, way: Direction) -> float:
+    def _turn(self, increment: Direction) -> float:
         """Largest rotation of a node."""
-        return float(np.linalg.norm(self.equations.system.nodes_of(way.D)[:, 3:], axis=1).max())
+        return float(np.linalg.norm(self.equations.system.nodes_of(increment.D)[:, 3:], axis=1).max())

@@ -97,8 +97,8 @@ class StaticSolution(Solution):
 
 def between(first: State, second: State, share: float) -> State:
     """State on the way from one equilibrium to the next, along the screw of each node."""
-    way = se3.log(first.R.mT @ second.R, np.vecmat(second.x - first.x, first.R))
-    R, x = se3.compose(first.R, first.x, *se3.exp(share * way))
+    twist = se3.log(first.R.mT @ second.R, np.vecmat(second.x - first.x, first.R))
+    R, x = se3.compose(first.R, first.x, *se3.exp(share * twist))
     t, multipliers, u = (
         (1.0 - share) * getattr(first, name) + share * getattr(second, name) for name in ("t", "multipliers", "u")
     )

@@ -14,7 +14,7 @@ from fem_mbs.system import tangent
 
 UNSYMMETRIC = 1e-3
 """Unsymmetric part of the stiffness, against the largest force per rad, from which loads follow."""
-ROUNDING = 1e-12
+UNSYMMETRIC_ROUNDING = 1e-12
 """The same against the largest stiffness."""
 PENALTY = 1e2
 """Stiffness of the constraints against the largest of the model: of no weight for the motions that they allow."""
@@ -39,7 +39,9 @@ def unstable_motions(equations: Equations, point: Point) -> int:
     forces = (scale * equations.force_factor)[system.free_rows]
     K = units @ K
     largest = abs(K).max()
-    if (abs(K - K.T).max(axis=1).toarray().ravel() > UNSYMMETRIC * units @ forces + ROUNDING * largest).any():
+    if (
+        abs(K - K.T).max(axis=1).toarray().ravel() > UNSYMMETRIC * units @ forces + UNSYMMETRIC_ROUNDING * largest
+    ).any():
         return UNKNOWN
     stiff = 0.5 * (K + K.T) + PENALTY * largest * (B.T @ B) + NEUTRAL * largest * eye_array(n)
     options = {"SymmetricMode": True}

@@ -80,7 +80,7 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
         except (NotConvergedError, MotionError, SingularSystemError) as error:
             failure = error
             continue
-        reached = point.moved(*unknown.way)
+        reached = point.moved(*unknown.increment)
         if unstable_motions(equations, reached) <= 0:
             return reached
     if reached is not None:

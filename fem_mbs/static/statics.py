@@ -20,7 +20,7 @@ from fem_mbs.run import Accepted, EventFunction, Events, Recorder, check_callbac
 from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
-from fem_mbs.static.path import ROUNDING, Path
+from fem_mbs.static.path import SAME_LOAD, Path
 from fem_mbs.static.result import StaticSolution, between
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import start
@@ -203,7 +203,7 @@ def _with_grid(stops: Array, first: float, last: float, step: float) -> Array:
     if count > MAX_STEPS:
         raise ModelError(f"statics: step = {step:g} makes {count:.1e} steps to load factor {last:g}; give a longer one")
     grid = first + math.copysign(step, last - first) * np.arange(1, count + 1)
-    others = np.abs(grid[:, None] - stops).min(axis=1) > ROUNDING * abs(last - first)
+    others = np.abs(grid[:, None] - stops).min(axis=1) > SAME_LOAD * abs(last - first)
     return np.append(stops, grid[others])
 
 

@@ -52,7 +52,7 @@ class Metric:
 class Unknown(NamedTuple):
     """A trial step."""
 
-    way: Direction
+    increment: Direction
     """Increments from the last equilibrium; multipliers and load factor themselves."""
     stresses: list[Any]
 
@@ -91,13 +91,13 @@ class StepProblem:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 
     def guess(self, evaluation: Evaluation, ahead: Direction) -> Unknown:
-        """A first guess a way ahead of the base, where the equations are ``evaluation``."""
-        way = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
-        return Unknown(way, self.equations.stresses_ahead(evaluation, way.D))
+        """A first guess a step ahead of the base, where the equations are ``evaluation``."""
+        increment = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
+        return Unknown(increment, self.equations.stresses_ahead(evaluation, increment.D))
 
     def evaluate(self, unknown: Unknown) -> Trial:
         """The equations of rest."""
-        point = self.base.moved(*unknown.way)
+        point = self.base.moved(*unknown.increment)
         return Trial(point, self.equations.evaluate(point))
 
     def size(self, trial: Trial) -> tuple[float, float]:
@@ -119,7 +119,7 @@ class StepProblem:
         load_change = 0.0
         d, multipliers = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
         if self.arc is not None and linearization.per_load is not None:
-            load_change = self._load_change(self.arc, unknown.way, linearization, d)
+            load_change = self._load_change(self.arc, unknown.increment, linearization, d)
             d = d + load_change * linearization.per_load[0]
             multipliers = multipliers + load_change * linearization.per_load[1]
         return Direction(d, multipliers, load_change)
@@ -132,26 +132,26 @@ class StepProblem:
         self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Direction, share: float
     ) -> Unknown:
         """The unknowns after a share of a correction."""
-        way, (d, multipliers, load_change) = unknown.way, correction
+        increment, (d, multipliers, load_change) = unknown.increment, correction
         moved = Direction(
-            way.D + share * self._increment(linearization.T_inv, d),
-            way.multipliers + share * multipliers,
-            way.load + share * load_change,
+            increment.D + share * self._increment(linearization.T_inv, d),
+            increment.multipliers + share * multipliers,
+            increment.load + share * load_change,
         )
         return Unknown(moved, self.equations.stresses_ahead(trial.evaluation, share * d))
 
-    def _load_change(self, arc: Arc, way: Direction, linearization: Linearization, d: Array) -> float:
+    def _load_change(self, arc: Arc, increment: Direction, linearization: Linearization, d: Array) -> float:
         """Change of the load factor with which the corrected step has its length: that equation is eliminated."""
         assert linearization.per_load is not None
         T_inv = linearization.T_inv
-        rate = way._replace(D=self._increment(T_inv, linearization.per_load[0]), load=1.0)
-        reached = way._replace(D=way.D + self._increment(T_inv, d), load=way.load - self.base.load)
+        rate = increment._replace(D=self._increment(T_inv, linearization.per_load[0]), load=1.0)
+        reached = increment._replace(D=increment.D + self._increment(T_inv, d), load=increment.load - self.base.load)
         missing = arc.length - arc.metric.product(arc.tangent, reached)
         return missing / arc.metric.product(arc.tangent, rate)
 
     def inverse_tangent(self, unknown: Unknown) -> Array:
         """Inverse tangent operators ``(n, 6, 6)`` at a trial step."""
-        return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.way.D))
+        return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.increment.D))
 
     def _increment(self, T_inv: Array, d: Array) -> Array:
         """The change ``(N,)`` of ``D`` that moves the configuration by ``d`` (N,)."""

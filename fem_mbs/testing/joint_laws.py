@@ -159,10 +159,10 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
     own = trial.rows[-6:] if batch.own is None else trial.rows[6 * (batch.nodes.shape[1] - 1) :]
     columns = slice(len(trial.rows) - len(own), None)
     position = ~system.velocity_level
-    motion, way = _as_built(system), np.random.default_rng(trial.seed + 4).normal(size=len(own))
+    motion, direction = _as_built(system), np.random.default_rng(trial.seed + 4).normal(size=len(own))
     for _ in range(WALK):
         try:
-            motion, way = _stride(trial, motion, way, own, columns, position)
+            motion, direction = _stride(trial, motion, direction, own, columns, position)
         except MotionError:
             return
         phi, B, _ = trial.evaluate(motion)
@@ -293,7 +293,7 @@ def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
 
 
 def _stride(
-    trial: JointTrial, motion: Motion, way: Array, own: IntArray, columns: slice, position: BoolArray
+    trial: JointTrial, motion: Motion, direction: Array, own: IntArray, columns: slice, position: BoolArray
 ) -> tuple[Motion, Array]:
     """One step along what the gradients leave free, and back onto the joint."""
     motion = replace(motion, t=motion.t + STRIDE)
@@ -302,11 +302,11 @@ def _stride(
         B = B[:, columns]
         d = np.zeros(trial.system.N)
         if iteration == 0:
-            way = way - np.linalg.pinv(B) @ (B @ way)
-            size = np.linalg.norm(way)
+            direction = direction - np.linalg.pinv(B) @ (B @ direction)
+            size = np.linalg.norm(direction)
             if size > 1e-6:
-                way = way / size
-                d[own] = STRIDE * way
+                direction = direction / size
+                d[own] = STRIDE * direction
         d[own] -= np.linalg.pinv(B[position]) @ phi[position]
         motion = neighbour(motion, d)
-    return motion, way
+    return motion, direction

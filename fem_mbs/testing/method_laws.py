@@ -23,7 +23,7 @@ STEP, T_END = 0.02, 0.4
 PATTERN = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0])
 """Lengths of steps that change, again and again."""
 QUANTITIES = ("x", "R", "v", "u")
-ROUNDING = 1e-7
+NEWTON_ERROR = 1e-7
 """What Newton's tolerance and rounding make of a run."""
 ARRAYS = (*QUANTITIES, "vdot", "multipliers_all", "udot", "uddot")
 
@@ -77,7 +77,7 @@ def order_is_as_said(bench: Bench) -> None:
 def groups_agree_in_the_limit(bench: Bench) -> None:
     """The distance between runs on both groups falls with the order of the method, where there is one."""
     apart = [_distance(bench.run(h).x, bench.run(h, "SE3").x) for h in bench.sizes[:2]]
-    if apart[0] > 10.0 * ROUNDING:
+    if apart[0] > 10.0 * NEWTON_ERROR:
         what = f"{bench.name}: order of the distance between runs on R3xSO3 and SE3"
         _order(what, apart, bench.method.order, below=0.3, above=np.inf)
 
@@ -161,8 +161,8 @@ def moving_everything_changes_nothing(bench: Bench) -> None:
     """A model that is built elsewhere in space moves there as here."""
     here, there = (bench.run(STEP, pose=pose).state(-1) for pose in (HOME, AWAY))
     moved = here.x @ AWAY.Q.T + AWAY.c
-    near(f"{bench.name}: positions of the model moved rigidly", there.x[1:], moved[1:], ROUNDING)
-    near(f"{bench.name}: rotations of the model moved rigidly", there.R[1:], AWAY.Q @ here.R[1:], ROUNDING)
+    near(f"{bench.name}: positions of the model moved rigidly", there.x[1:], moved[1:], NEWTON_ERROR)
+    near(f"{bench.name}: rotations of the model moved rigidly", there.R[1:], AWAY.Q @ here.R[1:], NEWTON_ERROR)
 
 
 def history_is_accepted(bench: Bench) -> None:

@@ -24,7 +24,7 @@ def right_angle_cantilever(group: str, interpolation: str) -> mbs.Model:
 @pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_residuals_fall_quadratically_in_every_step(group: str, interpolation: str) -> None:
-    """``e_next <= 0.005 e^2`` for e from 0.03 down to 1e-3; below that the next residual is rounding, about 1e-10.
+    """``e_next <= 0.005 e^2`` for e from 0.035 down to 1e-3; below that the next residual is rounding, about 1e-10.
 
     One per cent of an inexact tangent would leave ``e_next = 0.01 e``, at least sixty times the bound.
     """
@@ -36,7 +36,7 @@ def test_residuals_fall_quadratically_in_every_step(group: str, interpolation: s
         # without the predictor, whose guess is too good to show much
         state, memory, report, _ = method.step(system, state, 0.2, memory._replace(missed=None))
         for e, following in pairwise(report.history):
-            if 1e-3 < e < 0.03:
+            if 1e-3 < e < 0.035:
                 checked += 1
                 assert following <= 0.005 * e * e
     assert checked >= 15

@@ -71,7 +71,7 @@ def equations_of(problem: StepProblem, unknown: Unknown) -> Array:
     values = problem.equations.residual(problem.evaluate(unknown).evaluation)
     if problem.arc is None:
         return values
-    way = unknown.way._replace(load=unknown.way.load - problem.base.load)
+    way = unknown.increment._replace(load=unknown.increment.load - problem.base.load)
     return np.append(values, problem.arc.metric.product(problem.arc.tangent, way) - problem.arc.length)
 
 
@@ -106,7 +106,7 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
     unknown = problem.guess(path.here.evaluation, tangent.times(length))
     iterates = []
     for _ in range(9):
-        iterates.append(np.append(unknown.way.D, unknown.way.load / load_end))
+        iterates.append(np.append(unknown.increment.D, unknown.increment.load / load_end))
         trial = problem.evaluate(unknown)
         linearization = problem.linearize(unknown, trial)
         correction = problem.correction(unknown, trial, linearization)
