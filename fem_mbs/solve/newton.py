@@ -14,15 +14,19 @@ Value = TypeVar("Value")
 Linearization = TypeVar("Linearization")
 
 MATRICES = ("exact", "without_tangent_operator", "simplified")
-SAFETY = 100.0
+SAFETY = 40.0
+"""A kept factorisation leaves a few times the residual, times the ratio of the last two residuals or corrections."""
 MARGIN = 10.0
+"""That of experience."""
 UNSEEN = 8
 """So many first corrections in a row may be taken for granted."""
 FADING = 0.5
+"""Share of worse experience that is left with each new one."""
 SLOW = 0.1
 """A kept factorisation is given up if a correction leaves more than this share of the residual."""
 ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
+_TINY = 1e-300
 SHORTEST = 2.0**-10
 """Shortest share of a correction that the line search tries."""
 
@@ -101,32 +105,40 @@ class Problem(Protocol[Unknown, Value, Linearization]):
 
 
 class Experience(NamedTuple):
-    """How the first correction, with a new matrix, has lately taken away residuals."""
+    """How the first correction, with a new matrix, has lately taken away residuals.
+
+    What a correction of the length ``d`` leaves is of second order: ``d^2`` of the constraints, ``d`` times the larger
+    of ``d`` and the residual, to which the multipliers belong, of the forces.
+    """
 
     force: float
     constraint: float
-    """Largest residual that was left, over the square of the first one."""
-    size: float
-    """The first residual when this was seen last."""
+    """Largest residual that was left, over these products."""
+    length: float
+    residual: float
+    """Correction and first residual when this was seen last."""
     unseen: int
     """Corrections since then of which it was taken for granted."""
 
-    def suffices(self, size: Sequence[float], tolerances: Sequence[float]) -> bool:
+    def suffices(self, length: float, residual: float, tolerances: Sequence[float]) -> bool:
         """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
-        first = max(size)
-        if self.unseen >= UNSEEN or first > 2.0 * self.size:
+        if self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
             return False
-        limit = MARGIN * first**2
-        return limit * self.force <= tolerances[0] and limit * self.constraint <= tolerances[1]
+        products = _products(length, residual)
+        left = self.force * products[0], self.constraint * products[1]
+        return _below(left, [tolerance / MARGIN for tolerance in tolerances])
 
 
-def experienced(size: Sequence[float], left: Sequence[float], before: Experience | None) -> Experience:
-    """From the first residual and what the first correction has left; what was seen earlier fades slowly."""
-    first = max(size)
-    force, constraint = (part / first**2 for part in left)
+def experienced(length: float, residual: float, left: Sequence[float], before: Experience | None) -> Experience:
+    """From a first correction and what it has left; what was seen earlier fades slowly."""
+    force, constraint = (part / product for part, product in zip(left, _products(length, residual), strict=True))
     if before is not None:
         force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
-    return Experience(force, constraint, first, 0)
+    return Experience(force, constraint, length, residual, 0)
+
+
+def _products(length: float, residual: float) -> tuple[float, float]:
+    return max(length * max(length, residual), _TINY), max(length * length, _TINY)
 
 
 @dataclass
@@ -177,11 +189,10 @@ def solve(
 ) -> Found[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
-    The iteration matrix is new in every iteration but the last: once the residual falls so fast that the same
-    contraction brings it ``SAFETY`` times below the tolerance, one more correction with the kept factorisation ends
-    the iteration. With a kept factorisation the contraction is that of the iteration before, so the prediction is
-    ``r^2/r_before``. Of a first correction with a new matrix the prediction is what ``experience`` with problems just
-    before tells. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
+    The iteration matrix is new in every iteration but the last: once residuals fall so fast that the same contraction
+    would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It
+    ends the iteration if it is as much shorter than the one before, too. Of a first correction with a new matrix the prediction is what ``experience`` with
+    problems just before tells. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
 
     Raises
     ------
@@ -190,37 +201,38 @@ def solve(
     """
     tolerances = (options.force_tolerance, options.constraint_tolerance)
     plain = not options.modified and not options.line_search
-    before: tuple[float, float] = (0.0, 0.0)
+    before = first = 0.0, 0.0
+    length = 0.0
     report = Report(evaluations=1)
     at = Found(unknown, problem.evaluate(unknown), kept if options.modified else None, report, experience=experience)
     while True:
         size = problem.size(at.value)
         report.history.append(max(size))
         if plain and report.iterations == 1:
-            at.experience = experienced(before, size, experience)
+            at.experience = experienced(*first, size, experience)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
-        if not sum(size) < float("inf"):
-            raise NotConvergedError("the residual is not finite", report, at.value)
-        if report.iterations == options.max_iterations:
-            raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
-        if report.iterations:
-            last = _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
-            keep = last or (options.modified and _fast(size, before, tolerances))
-        else:
-            last = plain and experience is not None and experience.suffices(size, tolerances)
-            keep = options.modified
-        fresh = at.linearization is None or not keep
+        _check(size, report, options, at.value)
+        keep = options.modified and (not report.iterations or _fast(size, before, tolerances))
+        correction, last = None, False
+        if report.iterations and at.linearization is not None and _falls(size, before, tolerances):
+            correction = problem.correction(at.unknown, at.value, at.linearization)
+            last = _below([SAFETY * r * problem.length(correction) / length for r in size], tolerances)
+        fresh = at.linearization is None or not (keep or last)
         if at.linearization is None or fresh:
             at.linearization = problem.linearize(at.unknown, at.value)
             report.factorizations += 1
-        correction = problem.correction(at.unknown, at.value, at.linearization)
+        if correction is None or fresh:
+            correction = problem.correction(at.unknown, at.value, at.linearization)
         corrected = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
+        length = problem.length(correction)
+        if not report.iterations:
+            first = length, max(size)
+            if plain and experience is not None and experience.suffices(*first, tolerances):
+                last, at.experience = True, experience._replace(unseen=experience.unseen + 1)
         report.iterations += 1
-        if last or problem.length(correction) <= options.correction_tolerance:
+        if last or length <= options.correction_tolerance:
             at.unknown, at.corrected = corrected, True
-            if experience is not None and report.iterations == 1:
-                at.experience = experience._replace(unseen=experience.unseen + 1)
             return at
         if not options.line_search:
             at.unknown, at.value = corrected, problem.evaluate(corrected)
@@ -234,6 +246,14 @@ def solve(
             at.linearization = None
             continue
         before = size
+
+
+def _check(size: Sequence[float], report: Report, options: Newton, value: Any) -> None:
+    """Raise :class:`NotConvergedError` where another correction would not help, or is one too many."""
+    if not sum(size) < float("inf"):
+        raise NotConvergedError("the residual is not finite", report, value)
+    if report.iterations == options.max_iterations:
+        raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, value)
 
 
 def _search(
@@ -260,6 +280,11 @@ def _search(
         share *= 0.5
         corrected = problem.corrected(at.unknown, at.value, at.linearization, correction, share)
     return False
+
+
+def _falls(size: Sequence[float], before: Sequence[float], tolerances: Sequence[float]) -> bool:
+    """Whether the contraction of the last correction would surely do once more."""
+    return _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
 
 
 def _fast(size: Sequence[float], before: Sequence[float], tolerances: Sequence[float]) -> bool:

@@ -114,8 +114,11 @@ def test_orders(case: str) -> None:
 
 @pytest.mark.slow
 def test_index_2_and_index_3_coincide_on_se3() -> None:
-    """Figs. 6 and 11, right; the errors themselves are 1e-3 and more."""
-    np.testing.assert_allclose(script.study("Fig. 11 right"), script.study("Figs. 6, 8 right"), rtol=1e-5)
+    """Figs. 6 and 11, right; the errors themselves are 1e-3 and more.
+
+    A gap of 1e-14 m, which Newton's method may leave, is 3e-8 of the force at h = 0.125 ms: 15 kg times that over h^2.
+    """
+    np.testing.assert_allclose(script.study("Fig. 11 right"), script.study("Figs. 6, 8 right"), rtol=1e-5, atol=3e-8)
 
 
 @pytest.mark.slow
