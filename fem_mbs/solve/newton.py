@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 from fem_mbs.model import number, one_of, truth, whole_number
@@ -26,7 +26,7 @@ SLOW = 0.1
 """A kept factorisation is given up if a correction leaves more than this share of the residual."""
 ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
-_TINY = 1e-300
+_TINY, _INFINITE = 1e-300, float("inf")
 SHORTEST = 2.0**-10
 """Shortest share of a correction that the line search tries."""
 
@@ -124,21 +124,20 @@ class Experience(NamedTuple):
         """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
         if self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
             return False
-        products = _products(length, residual)
-        left = self.force * products[0], self.constraint * products[1]
-        return _below(left, [tolerance / MARGIN for tolerance in tolerances])
+        limit = MARGIN * length
+        return (
+            limit * max(length, residual) * self.force <= tolerances[0]
+            and limit * length * self.constraint <= tolerances[1]
+        )
 
 
 def experienced(length: float, residual: float, left: Sequence[float], before: Experience | None) -> Experience:
     """From a first correction and what it has left; what was seen earlier fades slowly."""
-    force, constraint = (part / product for part, product in zip(left, _products(length, residual), strict=True))
+    force = left[0] / max(length * max(length, residual), _TINY)
+    constraint = left[1] / max(length * length, _TINY)
     if before is not None:
         force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
     return Experience(force, constraint, length, residual, 0)
-
-
-def _products(length: float, residual: float) -> tuple[float, float]:
-    return max(length * max(length, residual), _TINY), max(length * length, _TINY)
 
 
 @dataclass
@@ -191,8 +190,9 @@ def solve(
 
     The iteration matrix is new in every iteration but the last: once residuals fall so fast that the same contraction
     would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It
-    ends the iteration if it is as much shorter than the one before, too. Of a first correction with a new matrix the prediction is what ``experience`` with
-    problems just before tells. The modified method keeps the matrix as long as it contracts, and starts with ``kept``.
+    ends the iteration if it is as much shorter than the one before, too. Of a first correction with a new matrix the
+    prediction is what ``experience`` with problems just before tells. The modified method keeps the matrix as long as
+    it contracts, and starts with ``kept``.
 
     Raises
     ------
@@ -212,7 +212,8 @@ def solve(
             at.experience = experienced(*first, size, experience)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
-        _check(size, report, options, at.value)
+        if report.iterations == options.max_iterations or not sum(size) < _INFINITE:
+            _give_up(size, report, at.value)
         keep = options.modified and (not report.iterations or _fast(size, before, tolerances))
         correction, last = None, False
         if report.iterations and at.linearization is not None and _falls(size, before, tolerances):
@@ -248,12 +249,10 @@ def solve(
         before = size
 
 
-def _check(size: Sequence[float], report: Report, options: Newton, value: Any) -> None:
-    """Raise :class:`NotConvergedError` where another correction would not help, or is one too many."""
-    if not sum(size) < float("inf"):
+def _give_up(size: Sequence[float], report: Report, value: Any) -> NoReturn:
+    if not sum(size) < _INFINITE:
         raise NotConvergedError("the residual is not finite", report, value)
-    if report.iterations == options.max_iterations:
-        raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, value)
+    raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, value)
 
 
 def _search(
