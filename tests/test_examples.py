@@ -87,6 +87,7 @@ def test_modes():
     assert {file.name for file in Path("out").glob("*.p*")} == {"modes.png", *(f"modes_0{k}.pvd" for k in range(1, 7))}
 
 
+@pytest.mark.slow
 def test_work_precision():
     numbers = work_precision.main([])
     for name in work_precision.CASES:

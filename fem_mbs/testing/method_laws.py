@@ -44,7 +44,7 @@ class Bench:
     @property
     def sizes(self) -> Array:
         """Three steps, each half of the one before; errors of first order need short ones to fall as they should."""
-        longest = STEP / 8.0 if self.method.order == 1 else STEP
+        longest = STEP / 4.0 if self.method.order == 1 else STEP
         return longest * np.array([1.0, 0.5, 0.25])
 
     def run(self, h: float, group: str = "R3xSO3", pose: Pose = HOME) -> Solution:

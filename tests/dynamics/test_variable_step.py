@@ -29,6 +29,9 @@ METHODS = {
 }
 
 
+CHARTS = ("rotation vector", "conformal")
+
+
 def bar(pull: Callable[[float], float], stiff: bool = False) -> mbs.Model:
     """A cantilever with a mass at its tip, pushed across."""
     model = mbs.Model()
@@ -123,7 +126,7 @@ def top_error(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end:
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["Lie group", *(pytest.param(name, marks=pytest.mark.slow) for name in CHARTS)])
 def test_errors_are_proportional_to_the_tolerance(method: str, formulation: str, group: str) -> None:
     """And fall with the square of the number of steps, on every method, formulation and group."""
     tolerances = 10.0 ** np.array([-1.0, -2.0, -3.0])
