@@ -2,8 +2,9 @@
 
 from fem_mbs.solve.accelerations import Accelerations, accelerations
 from fem_mbs.solve.consistent_start import consistent_start
+from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
-from fem_mbs.solve.newton import FAILURES, Experience, Found, Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.place import Place, check_state, check_system, place_of
 from fem_mbs.solve.projection import (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 from fem_mbs.model import number, one_of, truth, whole_number
+from fem_mbs.solve.experience import Experience, experienced
 
 Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
@@ -16,17 +17,11 @@ Linearization = TypeVar("Linearization")
 MATRICES = ("exact", "without_tangent_operator", "simplified")
 SAFETY = 40.0
 """A kept factorisation leaves a few times the residual, times the ratio of the last two residuals or corrections."""
-MARGIN = 10.0
-"""That of experience."""
-UNSEEN = 8
-"""So many first corrections in a row may be taken for granted."""
-FADING = 0.5
-"""Share of worse experience that is left with each new one."""
 SLOW = 0.1
 """A kept factorisation is given up if a correction leaves more than this share of the residual."""
 ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
-_TINY, _INFINITE = 1e-300, float("inf")
+_INFINITE = float("inf")
 SHORTEST = 2.0**-10
 """Shortest share of a correction that the line search tries."""
 
@@ -102,42 +97,6 @@ class Problem(Protocol[Unknown, Value, Linearization]):
     ) -> Unknown:
         """The unknown after a share of a correction."""
         ...
-
-
-class Experience(NamedTuple):
-    """How the first correction, with a new matrix, has lately taken away residuals.
-
-    What a correction of the length ``d`` leaves is of second order: ``d^2`` of the constraints, ``d`` times the larger
-    of ``d`` and the residual, to which the multipliers belong, of the forces.
-    """
-
-    force: float
-    constraint: float
-    """Largest residual that was left, over these products."""
-    length: float
-    residual: float
-    """Correction and first residual when this was seen last."""
-    unseen: int
-    """Corrections since then of which it was taken for granted."""
-
-    def suffices(self, length: float, residual: float, tolerances: Sequence[float]) -> bool:
-        """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
-        if self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
-            return False
-        limit = MARGIN * length
-        return (
-            limit * max(length, residual) * self.force <= tolerances[0]
-            and limit * length * self.constraint <= tolerances[1]
-        )
-
-
-def experienced(length: float, residual: float, left: Sequence[float], before: Experience | None) -> Experience:
-    """From a first correction and what it has left; what was seen earlier fades slowly."""
-    force = left[0] / max(length * max(length, residual), _TINY)
-    constraint = left[1] / max(length * length, _TINY)
-    if before is not None:
-        force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
-    return Experience(force, constraint, length, residual, 0)
 
 
 @dataclass
