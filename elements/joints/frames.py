@@ -83,24 +83,6 @@ class FramesBatch(ConstraintBatch):
         Ad = adjoint_inverse(context.frames)[self.cell]
         return nodal(Ad, self.bend(context), context.b)
 
-    def stiffness(self, context: Context, multipliers: Array) -> Array:
-        """``sum lambda H`` (n, 12, 12): the sums are taken of the relative quantities."""
-        first = np.searchsorted(self.cell, np.arange(len(self.nodes)))
-        bend = np.add.reduceat(multipliers[:, None, None] * self.bend(context), first)
-        b = np.add.reduceat(multipliers[:, None] * context.b, first)
-        return nodal(adjoint_inverse(context.frames), bend, b)
-
-    def rate_gradient(self, context: Context, V: Array) -> Array:
-        """``H V`` (m, 12): ``(zeta^T h + (Ad V_a)^T dual(b)) J`` with the relative velocity ``zeta``."""
-        Ad = adjoint_inverse(context.frames)
-        moved = np.matvec(Ad, V[:, :6])
-        row = self.along(context, (V[:, 6:] - moved)[self.cell]) - np.matvec(se3.dual(context.b), moved[self.cell])
-        return gradients(row, Ad[self.cell])
-
-    def along(self, context: Context, zeta: Array) -> Array:
-        """``zeta^T h`` (m, 6) for relative velocities ``(m, 6)``."""
-        return np.vecmat(zeta, self.bend(context))  # type: ignore[no-any-return]
-
 
 def nodal(Ad: Array, bend: Array, b: Array) -> Array:
     """``H`` from relative quantities: rows ``(Ad^T (dual(b) - h), h)`` times ``J``."""

@@ -38,7 +38,7 @@ class AlphaMemory(NamedTuple):
     missed: tuple[Any, ...] | None
     """What the last guesses missed, see ``predictor.py``."""
     experience: tuple[Any, ...] | None
-    """How Newton's method has contracted of late, see ``newton.py``."""
+    """What first corrections have left of late, see ``solve/experience.py``."""
     eta: Array | None
     """Multipliers of the stabilised form in the last step, to be looked at."""
     factors: tuple[Array, ...] | None

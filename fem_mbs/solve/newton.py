@@ -177,7 +177,8 @@ def solve(
         correction, last = None, False
         if report.iterations and at.linearization is not None and _falls(size, before, tolerances):
             correction = problem.correction(at.unknown, at.value, at.linearization)
-            last = _below([SAFETY * r * problem.length(correction) / length for r in size], tolerances)
+            left = SAFETY * problem.length(correction) / length
+            last = _below([left * r for r in size], tolerances)
         fresh = at.linearization is None or not (keep or last)
         if at.linearization is None or fresh:
             at.linearization = problem.linearize(at.unknown, at.value)

@@ -14,16 +14,11 @@ from fem_mbs.system.system import Evaluation, System
 from fem_mbs.system.tangent import assemble, mass_entries
 
 
-def mass_matrix(system: System, evaluation: Evaluation) -> Array:
-    """Stored values of ``[[M, B^T], [B, 0]]`` in body components (Arnold, Cardona, Bruels 2015, eq. 19)."""
-    return assemble(system, mass_entries(system, evaluation))
-
-
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     """Stored values of ``[[L, B^T], [B, 0]]``: the derivative against what the equations determine at an instant.
 
     That is the acceleration of nodes and coordinates, the rate of states, and algebraic unknowns themselves. Without
-    own unknowns it is the mass matrix.
+    own unknowns it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
     """
     values = mass_entries(system, evaluation)
     if (system.order < 2).any():
