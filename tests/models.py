@@ -14,7 +14,7 @@ CHARTS = {
     "conformal rotation vector": mbs.UpdatedLagrangian(0.8),
     "rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
 }
-FORMULATIONS = ("index3", "index2")
+FORMULATIONS = ("stabilized", "index3", "index2")
 
 
 def machine(group: str, drive: Callable[[float], float] | None = None) -> mbs.Model:

@@ -7,6 +7,8 @@ Both are linear in the placement of b against a: ``Phi = w . (S, r) - offset``, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,13 +34,20 @@ class Rows(NamedTuple):
     """Gradients per number of the placement, ``(n, 12 m, 13)``."""
 
 
-class Prescribed(NamedTuple):
+@dataclass(frozen=True)
+class Prescribed:
     """The equations of driven joints at a time."""
 
+    batch: RelativeBatch
     t: float
-    driven: Rows | None
-    ahead: Array | None
+    driven: Rows | None = None
+    ahead: Array | None = None
     """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
+
+    @cached_property
+    def rates(self) -> tuple[Array, Array, Array]:
+        """``Phi_t``, ``B_t`` and ``Phi_tt`` of driven joints per number of the placement."""
+        return self.batch.driven_rates(self.t)
 
 
 class Context(NamedTuple):
@@ -117,7 +126,7 @@ class RelativeBatch(ConstraintBatch):
     def at(self, t: float) -> Prescribed:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
         if not self._drives:
-            return Prescribed(t, None, None)
+            return Prescribed(self, t)
         c, s = self._turn([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
         parts = zip(self._fixed, self._cosine, self._sine, strict=True)
         driven = Rows(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
@@ -125,7 +134,7 @@ class RelativeBatch(ConstraintBatch):
             if drives.moves:
                 driven.phi[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ drives.moved(t)
         ahead = [angle[:, 0] * part for angle, part in zip((c, s), self._ahead, strict=False)]
-        return Prescribed(t, driven, sum(ahead) if ahead else None)
+        return Prescribed(self, t, driven, sum(ahead) if ahead else None)
 
     @staticmethod
     def _turn(angles: list[float]) -> tuple[Array, Array]:
@@ -154,11 +163,30 @@ class RelativeBatch(ConstraintBatch):
         """``sum lambda H`` (n, 12, 12): that of one equation, the sum of all."""
         return placement.second(np.vecmat(self._spread(multipliers), self._w(context)), context.p)
 
+    def rate_gradient(self, context: Context, V: Array) -> Array:
+        """``H V`` (m, 12): ``B V`` is linear in the placement, as ``B`` is."""
+        per_number = self._velocities(self._built.B, V)
+        if context.prescribed.driven is not None:
+            per_number[self._driven] = self._velocities(context.prescribed.driven.B, V[self._driven])
+        return self._take(per_number @ placement.changes(context.p), 12)
+
+    def _velocities(self, B: Array, V: Array) -> Array:
+        """``B V`` (n, m, 12) per number of the placement."""
+        result: Array = (V[:, None, None] @ B.reshape(len(V), self._m, 12, placement.SIZE))[:, :, 0, :12]
+        return result
+
     def rates(self, context: Context) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
         if not self._drives:
             return None
-        t, here = context.prescribed.t, context.p[self._driven]
+        rates = [np.zeros((len(self.nodes), self._m * size)) for size in (1, 12, 1)]
+        for whole, part in zip(rates, context.prescribed.rates, strict=True):
+            whole[self._driven] = np.matvec(part, context.p[self._driven])
+        phi, B, curvature = rates
+        return Rates(self._take(phi), self._take(B, 12), self._take(curvature))
+
+    def driven_rates(self, t: float) -> tuple[Array, Array, Array]:
+        """``Phi_t``, ``B_t`` and ``Phi_tt`` of driven joints per number of the placement."""
         turning = [(0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t)) for d in self._drives]
         angle, speed, acceleration = (np.array(part)[:, None, None] for part in zip(*turning, strict=True))
         c, s = np.cos(angle), np.sin(angle)
@@ -172,11 +200,7 @@ class RelativeBatch(ConstraintBatch):
             if drives.moves:
                 for change, moving in zip((first, second), drives.moving(t), strict=True):
                     change[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ moving
-        changes = np.matvec(first, here), np.matvec(speed * B_across, here), np.matvec(second, here)
-        phi, B, curvature = (np.zeros((len(self.nodes), self._m * size)) for size in (1, 12, 1))
-        for whole, part in zip((phi, B, curvature), changes, strict=True):
-            whole[self._driven] = part
-        return Rates(self._take(phi), self._take(B, 12), self._take(curvature))
+        return first, speed * B_across, second
 
     def _w(self, context: Context) -> Array:
         """Weights of all joints, driven ones included."""

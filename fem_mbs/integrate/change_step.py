@@ -8,6 +8,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.chart import Chart
+from fem_mbs.integrate.index2 import Index2Problem
+from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.integrate.local_error import defect, lead, rate, response
 from fem_mbs.integrate.parameters import Parameters
 from fem_mbs.solve import with_joint_rate
@@ -35,6 +37,8 @@ class AlphaMemory(NamedTuple):
     t_older: float
     lead_older: Array
     """The same two steps ago."""
+    error: float
+    """Local error of the step that led here; 0 where it is not known."""
     missed: tuple[Any, ...] | None
     """What the last guesses missed, see ``predictor.py``."""
     experience: tuple[Any, ...] | None
@@ -52,7 +56,13 @@ def same(h: float, other: float) -> bool:
 
 
 def adapted(
-    system: System, chart: Chart, parameters: Parameters, stabilized: bool, state: State, h: float, memory: AlphaMemory
+    system: System,
+    chart: Chart,
+    parameters: Parameters,
+    kind: type[Index3Problem],
+    state: State,
+    h: float,
+    memory: AlphaMemory,
 ) -> tuple[Array, Array]:
     """Velocities and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts.
 
@@ -70,12 +80,12 @@ def adapted(
     if same(h, memory.h):
         return v, memory.a
     ratio, here = h / memory.h, lead(system, state)
-    w = _mark(system, chart, parameters, stabilized, state, memory)
+    w = _mark(system, chart, parameters, kind, state, memory)
     return v + (ratio**2 - 1.0) * w, here + ratio * (memory.a - here)
 
 
 def _mark(
-    system: System, chart: Chart, parameters: Parameters, stabilized: bool, state: State, memory: AlphaMemory
+    system: System, chart: Chart, parameters: Parameters, kind: type[Index3Problem], state: State, memory: AlphaMemory
 ) -> Array:
     """The part ``(N,)`` of the velocities that grows with ``h^2``.
 
@@ -87,11 +97,10 @@ def _mark(
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
     if memory.factors is not None:
-        solver = system.stabilized.solver if stabilized else system.solver
-        factors: Factors = solver.restore(memory.factors)
-        w = (left - response(system, parameters, state, left, factors, stabilized)) / memory.h
+        factors: Factors = kind.solver(system).restore(memory.factors)
+        w = (left - response(system, parameters, state, left, factors, kind is Index2Problem)) / memory.h
     if system.m:
-        w = with_joint_rate(system, state, w, missed=not stabilized)
+        w = with_joint_rate(system, state, w, missed=not kind.closes_velocities)
     if system.k:
         system.own_of(w)[system.order < 2] = 0.0
     return w

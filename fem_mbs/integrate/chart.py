@@ -40,6 +40,10 @@ class Chart(Protocol):
         """Derivatives (2, n, 6, 6) of :meth:`lift` along rates that are ``factors`` times an increment of ``D``."""
         ...
 
+    def from_velocities(self, T_inv: Array, d: Array) -> Array:
+        """Coordinates ``(n, 6)`` along whose rates velocities change by ``d`` (n, 6), given ``dD/d(increment)``."""
+        ...
+
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """Third derivative of the coordinates at the start of a step."""
         ...
@@ -71,6 +75,10 @@ class GroupChart:
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The factors themselves."""
         return factors * np.broadcast_to(np.eye(6), (len(D), 6, 6))
+
+    def from_velocities(self, T_inv: Array, d: Array) -> Array:
+        """Rates are velocities."""
+        return d
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """The second derivative of the velocity."""
@@ -120,6 +128,11 @@ class LocalChart:
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
         return _along_rates(self._tangents(D, *rates), factors)
+
+    def from_velocities(self, T_inv: Array, d: Array) -> Array:
+        """By ``T^-1``."""
+        result: Array = np.matvec(T_inv, d)
+        return result
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""

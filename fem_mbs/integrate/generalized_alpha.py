@@ -23,13 +23,22 @@ from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
-from fem_mbs.integrate.starting_values import perturbed
+from fem_mbs.integrate.stabilized import StabilizedProblem
+from fem_mbs.integrate.starting_values import perturbed, shifted
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import instance, number, one_of
 from fem_mbs.solve import Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System
 
-FORMULATIONS = ("index3", "index2")
+FORMULATIONS: dict[str, type[Index3Problem]] = {
+    "stabilized": StabilizedProblem,
+    "index3": Index3Problem,
+    "index2": Index2Problem,
+}
+FORCE_SHARE, CONSTRAINT_SHARE = 1e-3, 1e-2
+"""Tolerances of Newton's method against a local error ``e``: of forces, which err by ``e^(2/3)``, and constraints."""
+LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
+"""Below these there is rounding."""
 STARTS = ("consistent", "perturbed")
 
 
@@ -41,13 +50,15 @@ class GeneralizedAlpha(Method):
     ----------
     rho_inf : float
         Spectral radius at infinite frequency, in [0, 1]: 1 keeps the energy of high frequencies, 0 removes it at once.
-    formulation : {"index3", "index2"}
-        Constraints on position level, or on position and velocity level with the multipliers ``eta`` of Gear, Gupta and
-        Leimkuhler.
-    start : {"consistent", "perturbed"}
+    formulation : {"stabilized", "index3", "index2"}
+        Constraints on position and velocity level, at about the cost of the position level alone; on position level
+        alone, as in most of the papers, which becomes unstable where bodies turn too far in a step; or on both levels
+        with the multipliers ``eta`` of Gear, Gupta and Leimkuhler.
+    start : {"consistent", "perturbed"}, optional
         Initial accelerations and multipliers from the hidden constraints with ``a_0 = vdot_0``, or with the
         perturbation of ``a_0`` and, for index 3, of ``v_0`` that keeps the multipliers of second order from the first
-        step on (Arnold, Cardona, Bruels 2015, Tables 1 and 2).
+        step on (Arnold, Cardona, Bruels 2015, Tables 1 and 2). By default the stabilised form has an ``a_0`` that a
+        trial of the first step corrects, with the same effect, and the others start consistently.
     newton : Newton
         Options of Newton's method.
     parameters : Parameters, optional
@@ -60,8 +71,8 @@ class GeneralizedAlpha(Method):
     Memory: ClassVar[type] = AlphaMemory
 
     rho_inf: float = 0.9
-    formulation: str = "index3"
-    start: str = "consistent"
+    formulation: str = "stabilized"
+    start: str | None = None
     newton: Newton = field(default_factory=Newton)
     parameters: Parameters | None = None
 
@@ -71,7 +82,8 @@ class GeneralizedAlpha(Method):
         if not 0.0 <= number(self.rho_inf, f"{name}: rho_inf") <= 1.0:
             raise ModelError(f"{name}: rho_inf must be in [0, 1], received {self.rho_inf}")
         one_of(self.formulation, FORMULATIONS, f"{name}: formulation")
-        one_of(self.start, STARTS, f"{name}: start")
+        if self.start is not None:
+            one_of(self.start, STARTS, f"{name}: start")
 
     @cached_property
     def coefficients(self) -> Parameters:
@@ -98,13 +110,21 @@ class GeneralizedAlpha(Method):
         if self.start == "perturbed":
             number(h, "init: h, the first step, which perturbed starting values depend on,", positive=True)
             chart = make_chart(system.kinematics, self.chart)
-            a, kick = perturbed(system, state, h, chart, self.coefficients, self.formulation == "index2")
-        return AlphaMemory(h, 0, a, kick, here, state.t, here, state.t, here, None, None, None, None, None)
+            closed = self._kind(system).closes_velocities
+            a, kick = perturbed(system, state, h, chart, self.coefficients, closed)
+        return AlphaMemory(h, 0, a, kick, here, state.t, here, state.t, here, 0.0, None, None, None, None, None)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
             memory = self.init(system, state, h)
+        if not memory.steps and self.start is None and self._kind(system) is StabilizedProblem:
+            after = self._step(system, state, h, memory).memory.lead
+            chart = make_chart(system.kinematics, self.chart)
+            memory = memory._replace(a=shifted(system, state, h, chart, self.coefficients, (after - memory.lead) / h))
+        return self._step(system, state, h, memory)
+
+    def _step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         problem = self.problem(system, state, h, memory)
         missed = None if memory.missed is None else Missed(*memory.missed)
         experience = None if memory.experience is None else Experience(*memory.experience)
@@ -113,27 +133,32 @@ class GeneralizedAlpha(Method):
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
             begin = problem.guess(guess.D, guess.multipliers)
-            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience)
+            kept, tolerances = self._kept(system, memory), self._tolerances(h, memory)
+            found = newton_solve(problem, begin, self.newton, kept, experience, tolerances)
         new, a = problem.result(found)
         new = system.accept(new)
         gone = found.unknown[0] - plain, new.multipliers - state.multipliers
         missed = what_was_missed(*gone, h, guess, missed)
         after = lead(system, new)
         error = self._error(system, problem.chart, new, after, h, memory)
-        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error)
+        return Step(
+            new,
+            _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found),
+            found.report,
+            error,
+        )
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""
         chart, parameters = make_chart(system.kinematics, self.chart), self.coefficients
-        stabilized = self._stabilized(system)
-        v, a = adapted(system, chart, parameters, stabilized, state, h, memory)
+        kind = self._kind(system)
+        v, a = adapted(system, chart, parameters, kind, state, h, memory)
         formulas = newmark(parameters, h, v, memory.lead, a, system.order)
-        make = Index2Problem if stabilized else Index3Problem
-        return make(system, state, h, formulas, chart, self.newton.matrix)
+        return kind(system, state, h, formulas, chart, self.newton.matrix)
 
-    def _stabilized(self, system: System) -> bool:
-        """Whether there is a second set of multipliers: without constraints the formulations are one."""
-        return self.formulation == "index2" and bool(system.m)
+    def _kind(self, system: System) -> type[Index3Problem]:
+        """The equations of a step: without constraints on positions the formulations are one."""
+        return Index3Problem if system.velocity_level.all() else FORMULATIONS[self.formulation]
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
@@ -151,12 +176,21 @@ class GeneralizedAlpha(Method):
             "a smaller rho_inf, formulation='index2', or group='SE3'"
         )
 
+    def _tolerances(self, h: float, memory: AlphaMemory) -> tuple[float, float]:
+        """Of forces and constraints: well below what the step itself gets wrong, as the step before tells."""
+        error = memory.error * (h / memory.h) ** 3 if memory.error else 0.0
+        force, constraint = FORCE_SHARE * error ** (2.0 / 3.0), CONSTRAINT_SHARE * error
+        newton = self.newton
+        return (
+            min(newton.force_tolerance, max(force, LEAST_FORCE)),
+            min(newton.constraint_tolerance, max(constraint, LEAST_CONSTRAINT)),
+        )
+
     def _kept(self, system: System, memory: AlphaMemory) -> Linearization | None:
         """The matrix of the last step, for the modified Newton method."""
         if not self.newton.modified or memory.factors is None or memory.T_inv is None:
             return None
-        solver = system.stabilized.solver if self._stabilized(system) else system.solver
-        return Linearization(solver.restore(memory.factors), memory.T_inv)
+        return Linearization(self._kind(system).solver(system).restore(memory.factors), memory.T_inv)
 
     def _error(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> float:
         """Largest defect of the step that led to a new state with the highest derivatives ``after``."""
@@ -205,7 +239,9 @@ def _next(
     memory: AlphaMemory,
     a: Array,
     after: Array,
+    error: float,
     missed: Missed,
+    eta: Array | None,
     found: Found[Unknown, Trial, Linearization],
 ) -> AlphaMemory:
     """What is remembered of a step that was made."""
@@ -213,5 +249,4 @@ def _next(
     if found.linearization is not None:
         factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
     old = after, state.t, memory.lead, memory.t_old, memory.lead_old
-    eta = found.unknown[2] / h if len(found.unknown) > 2 else None
-    return AlphaMemory(h, memory.steps + 1, a, None, *old, missed, found.experience, eta, factors, T_inv)
+    return AlphaMemory(h, memory.steps + 1, a, None, *old, error, missed, found.experience, eta, factors, T_inv)

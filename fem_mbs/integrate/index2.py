@@ -6,6 +6,8 @@ Gear, Gupta and Leimkuhler; Arnold, Cardona, Bruels (2015), eqs. 55, 56, 61, 62:
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -14,17 +16,28 @@ from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknow
 from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow
 from fem_mbs.solve import from_body
-from fem_mbs.system import State, System, constraints, flat, tangent
+from fem_mbs.system import LinearSolver, State, System, constraints, flat, tangent
 
 
 class Index2Problem(Index3Problem):
     """The equations of one step in the increment, the multipliers and ``h eta``."""
+
+    closes_velocities: ClassVar[bool] = True
 
     def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
         super().__init__(system, state, h, formulas, chart, matrix)
         self.positions = np.flatnonzero(~system.velocity_level)
         self.start = constraints.gradients(system, system.motion(state))
         """Gradients at the start of the step."""
+
+    @staticmethod
+    def solver(system: System) -> LinearSolver:
+        """The solver of the iteration matrix."""
+        return system.stabilized.solver
+
+    def eta(self, unknown: Unknown) -> Array:
+        """The second set of multipliers."""
+        return unknown[2] / self.h
 
     def guess(self, D: Array, multipliers: Array) -> Unknown:
         """That of index 3, and ``eta = 0``."""
@@ -49,10 +62,18 @@ class Index2Problem(Index3Problem):
         hidden = np.abs(trial.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
         return force, max(constraint, float(hidden))
 
+    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+        """``(delta q, delta lambda, h delta eta)`` with ``(h^2 r, Phi, h (B v + Phi_t))``, eq. 62."""
+        system, squared = self.system, self.h * self.h
+        right = np.concatenate([squared * system.at_free(trial.evaluation.force), trial.closing, trial.hidden])
+        first, last = system.n_free, system.size
+        solution = linearization.factors.solve(right)
+        return system.spread(solution[:first]), solution[first:last] / squared, solution[last:]
+
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """The matrix of eq. 62 in the unknowns ``(delta q, h^2 delta lambda, h delta eta)``."""
         system, evaluation, kinematics = self.system, trial.evaluation, self.system.kinematics
-        index3, T_inv = self.entries(unknown, trial)
+        index3, T_inv, _ = self.entries(unknown, trial)
         dV, _ = self.follow(trial, self._derivatives(unknown, trial)[1])
         # against the Newmark increment alone
         rates = self._of_nodes(trial.rates)

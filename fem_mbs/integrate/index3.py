@@ -7,7 +7,7 @@ integrated stand beside those of positions.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow, Motion
 from fem_mbs.solve import Found
-from fem_mbs.system import Evaluation, Factors, State, System, constraints, tangent
+from fem_mbs.system import Evaluation, Factors, LinearSolver, State, System, constraints, tangent
 
 
 class Trial(NamedTuple):
@@ -40,6 +40,8 @@ class Linearization(NamedTuple):
 
     factors: Factors
     T_inv: Array
+    velocity_gradients: list[Array] | None = None
+    """Derivatives of the constraints on velocities, where the formulation has asked for them."""
 
 
 Unknown: TypeAlias = tuple[Array, ...]
@@ -49,6 +51,9 @@ _NONE = np.empty(0)
 class Index3Problem:
     """The equations of one step in the increment ``D = h Delta q`` (N,) and the multipliers (m,)."""
 
+    closes_velocities: ClassVar[bool] = False
+    """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+
     def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
         self.system, self.state, self.h = system, state, h
         self.formulas, self.chart, self.matrix = formulas, chart, matrix
@@ -56,6 +61,15 @@ class Index3Problem:
         self.prescribed = system.prescribe(self.t)
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
+
+    @staticmethod
+    def solver(system: System) -> LinearSolver:
+        """The solver of the iteration matrix."""
+        return system.solver
+
+    def eta(self, unknown: Unknown) -> Array | None:
+        """Multipliers of the constraints on velocities, of a formulation that has any."""
+        return None
 
     def guess(self, D: Array, multipliers: Array) -> Unknown:
         """All unknowns from a guess of the increment and the multipliers."""
@@ -86,27 +100,38 @@ class Index3Problem:
         return Trial(rates, lifted, body, evaluation, closing, _NONE)
 
     def size(self, trial: Trial) -> tuple[float, float]:
-        """Relative residuals."""
+        """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
         force, constraint = self.system.relative_residual(trial.evaluation)
         if self.system.has_velocity_level:
             constraint = float(np.abs(trial.closing * self.system.constraint_weight).max())
+        if self.system.m:
+            force = max(force, self.reaction(trial))
         return force, constraint
+
+    def reaction(self, trial: Trial) -> float:
+        """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
+        return self._reaction(trial, trial.closing, float(self.formulas.factors[1, 0]))
+
+    def _reaction(self, trial: Trial, gap: Array, rate: float) -> float:
+        forces, moments = np.abs(self.system.constraint_mass * gap).max(axis=1).tolist()
+        scale = trial.evaluation.scale
+        return rate * max(forces / scale[0], moments / scale[1])
 
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
-        values, T_inv = self.entries(unknown, trial)
+        values, T_inv, _ = self.entries(unknown, trial)
         return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
 
-    def entries(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
-        """Entries of the matrix, and the derivative of the increment against the configuration."""
+    def entries(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array, Follow | None]:
+        """Entries of the matrix, and derivatives of the increment and body velocities against the configuration."""
         system, evaluation = self.system, trial.evaluation
         T_inv, lifted = self._derivatives(unknown, trial)
         own = self.formulas.factors[:2, 6 * system.n :]
         if self.matrix == "simplified":
-            return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv
+            return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
         rows = self._velocity_rows(trial, dV) if system.has_velocity_level else None
-        return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv
+        return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
@@ -126,10 +151,9 @@ class Index3Problem:
     def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
         """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)``, eqs. 57-60."""
         system, squared = self.system, self.h * self.h
-        right = np.concatenate([squared * system.at_free(trial.evaluation.force), trial.closing, trial.hidden])
+        right = np.concatenate([squared * system.at_free(trial.evaluation.force), trial.closing])
         solution = linearization.factors.solve(right)
-        first, last = system.n_free, system.size
-        return system.spread(solution[:first]), solution[first:last] / squared, solution[last:]
+        return system.spread(solution[: system.n_free]), solution[system.n_free :] / squared
 
     def length(self, correction: Unknown) -> float:
         """Largest increment of the configuration, weighted."""
@@ -145,8 +169,6 @@ class Index3Problem:
         changes = (D, *correction[1:])
         if share != 1.0:
             changes = tuple(share * change for change in changes)
-        if len(unknown) == 2:
-            return unknown[0] - changes[0], unknown[1] - changes[1]
         return tuple(part - change for part, change in zip(unknown, changes, strict=True))
 
     def result(self, found: Found[Unknown, Trial, Linearization]) -> tuple[State, Array]:

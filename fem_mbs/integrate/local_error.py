@@ -42,12 +42,12 @@ def defect(
 
 
 def response(
-    system: System, parameters: Parameters, state: State, defect: Array, factors: Factors, stabilized: bool
+    system: System, parameters: Parameters, state: State, defect: Array, factors: Factors, with_eta: bool
 ) -> Array:
     """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
 
     The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
-    and what stiffness holds back drops out. States are left out.
+    and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
     """
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     body = to_body(system, state.R, defect)
@@ -56,7 +56,7 @@ def response(
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
     force = inertia * mass_product(system, evaluation, body)[system.free_rows]
     right = [force, np.zeros(system.m)]
-    if stabilized:
+    if with_eta:
         rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
         right.append(parameters.gamma / parameters.beta * rates)
     error = factors.solve(np.concatenate(right))[: system.n_free]

@@ -36,15 +36,19 @@ def perturbed(
     group ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one
     of the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
     """
-    first = lead(system, state)
     slope = _slope(system, state, SHARE * h)
-    shift = np.append(np.full(6 * system.n, parameters.shift), _shifts(system, parameters))
-    third = np.append(chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
-    a = first + shift * h * third
+    a = shifted(system, state, h, chart, parameters, slope)
     if stabilized or not system.m:
         return StartingValues(a, np.zeros(system.N))
     error = defect(system, chart, parameters, h, state, slope, np.zeros(system.k))
     return StartingValues(a, constraint_correction(system, state, error) / h)
+
+
+def shifted(system: System, state: State, h: float, chart: Chart, parameters: Parameters, slope: Array) -> Array:
+    """``vdot(t_0 + Delta_alpha h)`` (N,) from the derivative ``slope`` (N,) of the highest time derivatives."""
+    shift = np.append(np.full(6 * system.n, parameters.shift), _shifts(system, parameters))
+    third = np.append(chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
+    return lead(system, state) + shift * h * third
 
 
 def _shifts(system: System, parameters: Parameters) -> Array:

@@ -144,6 +144,7 @@ def solve(
     options: Newton,
     kept: Linearization | None = None,
     experience: Experience | None = None,
+    tolerances: tuple[float, float] | None = None,
 ) -> Found[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.
 
@@ -151,14 +152,14 @@ def solve(
     would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It
     ends the iteration if it is as much shorter than the one before, too. Of a first correction with a new matrix the
     prediction is what ``experience`` with problems just before tells. The modified method keeps the matrix as long as
-    it contracts, and starts with ``kept``.
+    it contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options.
 
     Raises
     ------
     NotConvergedError
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
-    tolerances = (options.force_tolerance, options.constraint_tolerance)
+    tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
     plain = not options.modified and not options.line_search
     before = first = 0.0, 0.0
     length = 0.0

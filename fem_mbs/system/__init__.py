@@ -3,7 +3,7 @@
 from fem_mbs.system import constraints, mass, tangent
 from fem_mbs.system.contract import check_shapes, not_finite
 from fem_mbs.system.kinematics import Kinematics
-from fem_mbs.system.linear import Factors, Solve
+from fem_mbs.system.linear import Factors, LinearSolver, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
 from fem_mbs.system.state import State
 from fem_mbs.system.system import Evaluation, Prescribed, System
@@ -13,6 +13,7 @@ __all__ = [
     "Evaluation",
     "Factors",
     "Kinematics",
+    "LinearSolver",
     "Prescribed",
     "Solve",
     "State",

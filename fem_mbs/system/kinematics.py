@@ -61,6 +61,10 @@ class Kinematics(Protocol):
         """Derivatives ``(2, n, 6, 6)`` of ``(V, A)`` against body increments from those of group rates, in place."""
         ...
 
+    def change(self, body: Array, rates: Array) -> Array:
+        """Changes ``(2, n, 6)`` of ``(V, A)`` with group rates in body components, where the nodes are held."""
+        ...
+
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the group, ``(n, 6, 6)``."""
         ...
@@ -124,6 +128,10 @@ class R3xSO3(Alone):
         return rates
 
     @staticmethod
+    def change(body: Array, rates: Array) -> Array:
+        return rates
+
+    @staticmethod
     def add_bracket(result: Array, share: float, v: Array, w: Array) -> None:
         result[:, 3:] += share * so3.cross(v[:, 3:], w[:, 3:])
 
@@ -171,6 +179,13 @@ class SE3(Alone):
         V, dV = body[0], rates[0]
         rates[1, :, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
         return rates
+
+    @staticmethod
+    def change(body: Array, rates: Array) -> Array:
+        """``A`` has ``Omega x U``."""
+        result, V, dV = rates.copy(), body[0], rates[0]
+        result[1, :, :3] += so3.cross(V[:, 3:], dV[:, :3]) + so3.cross(dV[:, 3:], V[:, :3])
+        return result
 
     @staticmethod
     def add_bracket(result: Array, share: float, v: Array, w: Array) -> None:
@@ -235,6 +250,12 @@ class Grouped:
         result = np.empty_like(rates)
         for group, rows in self.parts:
             result[:, rows] = group.derivatives(body[:, rows], rates[:, rows])
+        return result
+
+    def change(self, body: Array, rates: Array) -> Array:
+        result = np.empty_like(rates)
+        for group, rows in self.parts:
+            result[:, rows] = group.change(body[:, rows], rates[:, rows])
         return result
 
     def inverse_tangent(self, D: Array) -> Array:

@@ -55,6 +55,16 @@ def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
     return result
 
 
+def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -> Array:
+    """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations."""
+    result = np.zeros(system.N)
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        for matrix, change in ((batch.damping, dV), (batch.mass, dA)):
+            if (own := matrix(context)) is not None:
+                result += np.bincount(rows.ravel(), np.matvec(own, change[rows]).ravel(), system.N)
+    return result
+
+
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
     solution = factors.solve(np.concatenate([force[system.free_rows], constraint]))

@@ -39,6 +39,8 @@ from fem_mbs.system.pattern import (
 from fem_mbs.system.stabilized import StabilizedMatrix
 from fem_mbs.system.state import State
 
+_LIGHT, _HEAVY = 1e-12, 1e12
+"""Masses against the largest that count as none, and masses that count as infinite."""
 _TINY = float(np.finfo(float).tiny)
 _NONE = np.empty(0)
 
@@ -129,7 +131,7 @@ class System:
         self.m, self.constraint_owner = numbers.m, numbers.owner
         self.size = self.n_free + self.m
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
-        self.velocity_level = numbers.velocity
+        self.velocity_level, self._of_length = numbers.velocity, numbers.length
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
         cells = [*self.components, *self.constraint_components]
         self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
@@ -182,6 +184,36 @@ class System:
         own = [numbers[owner] for owner in owners[0]]
         blocks = np.append(np.repeat(np.arange(self.n), 6), own).astype(np.intp)[self.free_rows]
         return np.append(blocks, [numbers[owner] for owner in owners[1]]).astype(np.intp)
+
+    @cached_property
+    def diagonal_mass(self) -> Array:
+        """Diagonal of the mass matrix ``(N,)`` in body components, as built."""
+        V = np.zeros((self.n, 6))
+        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
+        result = np.zeros(self.N)
+        for batch, data, rows in zip(self.batches, self.prescribe(0.0).elements, self.components, strict=True):
+            if (mass := batch.mass(batch.force(motion, data)[1])) is not None:
+                result += sums(rows.ravel(), np.diagonal(mass, axis1=1, axis2=2).ravel(), self.N)
+        return result
+
+    @cached_property
+    def constraint_mass(self) -> Array:
+        """Mass that each constraint equation accelerates, ``1/diag(B diag(M)^-1 B^T)``, as built, ``(2, m)``.
+
+        The first row has those of equations in units of length, whose reactions are forces; the second the others.
+        """
+        mass = self.diagonal_mass
+        mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, _LIGHT * mass.max(initial=_TINY)))
+        V = np.zeros((self.n, 6))
+        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
+        parts = [
+            np.vecdot(joints.evaluate(motion, data)[1] ** 2, mobility[rows])
+            for joints, data, rows in zip(
+                self.constraint_batches, self.prescribe(0.0).constraints, self.gradient_components, strict=True
+            )
+        ]
+        result = 1.0 / np.maximum(flat(parts), 1.0 / _HEAVY)
+        return np.stack([np.where(self._of_length, result, 0.0), np.where(self._of_length, 0.0, result)])
 
     @cached_property
     def stabilized(self) -> StabilizedMatrix:

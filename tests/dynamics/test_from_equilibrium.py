@@ -22,7 +22,7 @@ def loaded(group: str) -> tuple[mbs.Model, mbs.Node]:
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
-@pytest.mark.parametrize("formulation", ["index3", "index2"])
+@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
 def test_an_equilibrium_stays(formulation: str, group: str) -> None:
     """Bent by 0.17 m, the end moves by what Newton's tolerance leaves; multipliers are those of the equilibrium."""
     model, tip = loaded(group)

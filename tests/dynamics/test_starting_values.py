@@ -93,7 +93,7 @@ def test_a_first_step_without_a_length_says_what_is_missing(formulation: str) ->
 
 
 def test_another_first_step_than_announced_has_its_own_starting_values() -> None:
-    system, method = mbs.System(top("R3xSO3")), mbs.GeneralizedAlpha(0.9, start="perturbed")
+    system, method = mbs.System(top("R3xSO3")), mbs.GeneralizedAlpha(0.9, "index3", "perturbed")
     state, memory = perturbed(system, 1e-3)
     announced = method.step(system, state, 5e-4, memory).state
     np.testing.assert_array_equal(announced.v, method.step(system, state, 5e-4, perturbed(system, 5e-4)[1]).state.v)

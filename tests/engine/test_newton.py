@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 from catalogue import GROUPS
-from models import CHARTS, FORMULATIONS, machine
+from models import CHARTS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
@@ -225,7 +225,7 @@ VARIANTS = {
 }
 
 
-def method(newton: Newton, formulation: str = "index3", name: str = "Lie group") -> mbs.GeneralizedAlpha:
+def method(newton: Newton, formulation: str = "stabilized", name: str = "Lie group") -> mbs.GeneralizedAlpha:
     return replace(CHARTS[name], formulation=formulation, newton=newton)
 
 
@@ -234,22 +234,38 @@ def turning(group: str) -> mbs.Model:
 
 
 @cache
-def turned(group: str, formulation: str, name: str) -> mbs.Solution:
-    return mbs.simulate(turning(group), 0.2, 0.02, method(Newton(), formulation, name))
+def turned(group: str, formulation: str, name: str, h: float) -> mbs.Solution:
+    return mbs.simulate(turning(group), 0.2, h, method(Newton(), formulation, name))
+
+
+def distances(variant: str, group: str, formulation: str, name: str, h: float) -> Array:
+    """Of a variant from the full method, over the tolerances.
+
+    1e-8 of 80 N or N m, kept up for 0.2 s, moves sections of 0.03 kg m^2 by about 1e-7 rad, and ``Phi`` = 2e-11 m
+    weighs ``4 Phi/h^2`` = 2e-7 m/s^2 for bodies of 2 kg, several times over in the transient.
+    """
+    full = turned(group, formulation, name, h)
+    run = mbs.simulate(turning(group), 0.2, h, method(VARIANTS[variant], formulation, name))
+    assert run.stats.failed_steps == 0
+    tolerances = {"x": 1e-7, "R": 1e-7, "v": 1e-5, "multipliers_all": 2e-5}
+    return np.array([np.abs(getattr(run, p) - getattr(full, p)).max() / least for p, least in tolerances.items()])
 
 
 @pytest.mark.parametrize("name", CHARTS)
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", ["index3", "index2"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants_have_the_same_solution(variant: str, group: str, formulation: str, name: str) -> None:
-    """To the tolerances: 1e-8 of 80 N or N m, kept up for 0.2 s, moves sections of 0.03 kg m^2 by about 1e-7 rad, and
-    ``Phi`` = 2e-11 m weighs ``4 Phi/h^2`` = 2e-7 m/s^2 for bodies of 2 kg, several times over in the transient."""
-    full = turned(group, formulation, name)
-    run = mbs.simulate(turning(group), 0.2, 0.02, method(VARIANTS[variant], formulation, name))
-    assert run.stats.failed_steps == 0
-    for part, tolerance in {"x": 1e-7, "R": 1e-7, "v": 1e-5, "multipliers_all": 2e-5}.items():
-        np.testing.assert_allclose(getattr(run, part), getattr(full, part), rtol=0, atol=tolerance, err_msg=part)
+    assert distances(variant, group, formulation, name, 0.02).max() < 1.0
+
+
+@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_variants_have_the_same_solution_but_for_the_third_order(variant: str, group: str, name: str) -> None:
+    """The matrix decides which way the stabilised form brings velocities back; one that is kept, by its age, too."""
+    coarse, fine = (distances(variant, group, "stabilized", name, h) for h in (0.02, 0.01))
+    assert (fine < np.maximum(coarse / (3.0 if VARIANTS[variant].modified else 6.0), 1.0)).all()
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -262,10 +278,10 @@ def test_matrices_differ_by_terms_that_vanish_with_the_step(variant: str, group:
     state = mbs.simulate(turning(group), 0.1, 0.01).state(-1)
 
     def matrix(h: float, kind: str) -> Array:
-        own = method(Newton(matrix=kind), name=name)
+        own = method(Newton(matrix=kind), "index3", name)
         problem = own.problem(system, state, h, own.init(system, state, h))
         unknown = problem.guess(problem.formulas.guess, state.multipliers)
-        entries, _ = problem.entries(unknown, problem.evaluate(unknown))
+        entries, *_ = problem.entries(unknown, problem.evaluate(unknown))
         return np.asarray(system.solver.matrix(tangent.assemble(system, entries)).toarray())
 
     steps = np.array([1e-3, 5e-4])

@@ -177,7 +177,7 @@ def test_methods_refuse_impossible_parameters() -> None:
         mbs.GeneralizedAlpha(rho_inf=1.5)
     with pytest.raises(mbs.ModelError, match=r"alpha must be in \[0, 1/3\], received 0.5"):
         mbs.GeneralizedAlpha.hht(0.5)
-    with pytest.raises(mbs.ModelError, match="formulation must be one of 'index3'.*received 'index9'"):
+    with pytest.raises(mbs.ModelError, match="formulation must be one of 'stabilized'.*received 'index9'"):
         mbs.GeneralizedAlpha(formulation="index9")
 
 

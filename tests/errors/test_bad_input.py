@@ -322,7 +322,7 @@ METHOD: dict[str, Case] = {
     ),
     "parametrization in place of the formulation": (
         lambda w: mbs.UpdatedLagrangian(0.8, "conformal"),
-        "UpdatedLagrangian: formulation must be one of 'index3', 'index2', received 'conformal'",
+        "UpdatedLagrangian: formulation must be one of 'stabilized', 'index3', 'index2', received 'conformal'",
     ),
     "local coordinates, radius": (
         lambda w: mbs.UpdatedLagrangian(1.1),

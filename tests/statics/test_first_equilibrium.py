@@ -96,7 +96,7 @@ def test_path_goes_on_from_where_a_model_hangs() -> None:
     np.testing.assert_allclose(solution.position(bob), expected, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("formulation", ["index3", "index2"])
+@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_dynamic_run_from_an_equilibrium_stays_there(group: str, formulation: str) -> None:
     """Stress, weight and joint forces are in balance to the tolerance of Newton's method, 1e-8."""

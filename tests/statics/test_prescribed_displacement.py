@@ -26,7 +26,7 @@ def test_force_of_an_end_that_is_moved(group: str, kind: type, stiffness: float)
     np.testing.assert_allclose(force[:, 2], stiffness * 10.0 / 8 * np.array([5e-6, 1e-5]), rtol=1e-3)
 
 
-@pytest.mark.parametrize("formulation", ["index3", "index2"])
+@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
 def test_force_of_a_mass_that_is_shaken(formulation: str) -> None:
     """Newton's second law, and a velocity that is the rate of the displacement."""
     model = mbs.Model(gravity=(0, 0, -9.81))
