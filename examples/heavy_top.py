@@ -47,9 +47,9 @@ def build(group="R3xSO3"):
     return model, top, pivot
 
 
-def run(group="R3xSO3", step=2e-3, t_end=2.0, start="consistent"):
+def run(group="R3xSO3", step=2e-3, t_end=2.0, **options):
     model, top, pivot = build(group)
-    return mbs.simulate(model, t_end, step, mbs.GeneralizedAlpha(rho_inf=0.9, start=start)), top, pivot
+    return mbs.simulate(model, t_end, step, mbs.GeneralizedAlpha(rho_inf=0.9, **options)), top, pivot
 
 
 def errors(group, steps):
