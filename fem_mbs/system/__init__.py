@@ -3,6 +3,7 @@
 from fem_mbs.system import constraints, mass, tangent
 from fem_mbs.system.contract import check_shapes, not_finite
 from fem_mbs.system.kinematics import Kinematics
+from fem_mbs.system.least_norm import Projection, Redundant
 from fem_mbs.system.linear import Factors, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
 from fem_mbs.system.state import State
@@ -14,6 +15,8 @@ __all__ = [
     "Factors",
     "Kinematics",
     "Prescribed",
+    "Projection",
+    "Redundant",
     "Solve",
     "State",
     "System",

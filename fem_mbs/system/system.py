@@ -27,7 +27,8 @@ from fem_mbs.model import (
 )
 from fem_mbs.system.contract import check_batch, wrong_shapes
 from fem_mbs.system.kinematics import make_kinematics
-from fem_mbs.system.linear import make_solver, sums
+from fem_mbs.system.least_norm import LeastNormSolver, Projection, Redundant
+from fem_mbs.system.linear import LinearSolver, make_solver, sums
 from fem_mbs.system.pattern import (
     ConstraintRows,
     components,
@@ -73,7 +74,7 @@ class Prescribed(NamedTuple):
 
 
 class System:
-    """A model frozen for computing; nothing here changes after it is built.
+    """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
 
     Parameters
     ----------
@@ -109,6 +110,8 @@ class System:
     constraint_weight : (m,)
         Factors that make constraint equations of different units comparable: those in units of length are divided by
         ``length``.
+    redundant : Redundant or None
+        Constraint equations that repeat each other, once that is known.
     """
 
     def __init__(self, model: Model) -> None:
@@ -134,7 +137,9 @@ class System:
         cells = [*self.components, *self.constraint_components]
         self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
         self._blocks = self._number_blocks()
-        self.solver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
+        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
+        self.redundant: Redundant | None = None
+        self._least_norm: LeastNormSolver | None = None
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes])
@@ -197,6 +202,27 @@ class System:
     def has_history(self) -> bool:
         """Whether any own unknown is of kind "history"."""
         return bool((self.order < 0).any())
+
+    def regularize(self, redundant: Redundant) -> None:
+        """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
+        units = 1.0 / self.weight[self.free_rows]
+        self.solver = self._least_norm = LeastNormSolver(self.pattern, self.n_free, units, self._blocks)
+        self.redundant = redundant
+
+    def projection(self, motion: Motion) -> Projection:
+        """What multipliers do at a motion, and which gaps can be closed, where constraints repeat each other.
+
+        Orthogonal for the sum of squares of multipliers that are forces, and of moments over ``length``.
+        """
+        assert self._least_norm is not None
+        gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in self.constraint_batches])
+        values = np.concatenate([np.zeros(self.pattern.force_entries), gradients, gradients])
+        stored = sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
+        return self._least_norm.projection(stored, self.constraint_weight**-2)
+
+    def least_norm(self, motion: Motion, multipliers: Array) -> Array:
+        """Of all multipliers that do the same, those of least norm; the same where they are unique."""
+        return multipliers if self.redundant is None else self.projection(motion).least_norm(multipliers)
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -310,7 +336,9 @@ class System:
         return values[6 * self.n :]
 
     def accept(self, state: State) -> State:
-        """A state at the end of a step with unknowns of kind "history" as their elements leave them."""
+        """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
+        if self.redundant is not None:
+            state = replace(state, multipliers=self.least_norm(self.motion(state), state.multipliers))
         if not self.has_history:
             return state
         prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
