@@ -144,6 +144,11 @@ class Solution:
         return self.status.value
 
     @property
+    def redundant(self) -> tuple[Constraint, ...]:
+        """Joints that repeat each other, whose single reactions are not unique: those of least norm are given."""
+        return () if self.system.redundant is None else self.system.redundant.joints
+
+    @property
     def event_times(self) -> list[Array]:
         """Times of the events of each function that the run watched."""
         return [np.array([state.t for state in states]) for states in self.event_states]
@@ -188,7 +193,10 @@ class Solution:
         return self.multipliers_all[:, self._place(joint).rows]
 
     def reaction(self, joint: Constraint) -> tuple[Array, Array]:
-        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b."""
+        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
+
+        Of joints in ``solution.redundant`` only sums are unique.
+        """
         place = self._place(joint)
         first = place.rows.start - place.own.start
         batch, index = place.batch, place.batch.cell[place.own.start]

@@ -15,7 +15,8 @@ from fem_mbs.solve.projection import (
     velocity_defect,
     with_joint_rate,
 )
-from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular
+from fem_mbs.solve.redundant import independent
+from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular, handle_repeated
 
 __all__ = [
     "FAILURES",
@@ -35,6 +36,8 @@ __all__ = [
     "explain_failure",
     "explain_singular",
     "from_body",
+    "handle_repeated",
+    "independent",
     "newton_solve",
     "place_of",
     "project_velocities",

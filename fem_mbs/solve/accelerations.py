@@ -53,7 +53,8 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     else:
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
-    return _sorted(system, place, evaluation.motion, lead, system.least_norm(evaluation.motion, multipliers))
+    multipliers = system.least_norm(evaluation._replace(multipliers=multipliers))
+    return _sorted(system, place, evaluation.motion, lead, multipliers)
 
 
 def _unsettled(system: System, t: float, rest: Array) -> str:

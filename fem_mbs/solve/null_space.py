@@ -32,8 +32,11 @@ SMALL_PART = 1e-6
 """Part of a null vector, against the whole, that is rounding."""
 BARE = 1e-13
 """Masses, stiffnesses and entries of equations below this share of the largest are rounding."""
-REPEATED = 1e-10
-"""Equations repeat each other if their combination vanishes to this relative size."""
+REPEATED = 1e-8
+"""Equations repeat each other if their combination vanishes to this relative size, that of the gap of a closed joint:
+geometry is typed in with eight digits."""
+OPEN = 10.0
+"""Size, against the largest gap, to which equations of open joints may miss repeating each other."""
 COUNTS = (8, 64, 512)
 """Vectors to look for: more if all of them turn out to be null vectors."""
 
@@ -49,11 +52,12 @@ class NullSpaces(NamedTuple):
     """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
 
 
-def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
+def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -> NullSpaces:
     """Motions without mass and repeated equations.
 
     With ``definite=False`` ``M`` is a stiffness, in comparable units, and need not be positive: under stress, motions
-    may have no resistance because joints take it, ``M v + B^T l = 0``.
+    may have no resistance because joints take it, ``M v + B^T l = 0``. Where joints are open by a relative ``gap``,
+    equations that repeat each other do so to a few times this size.
 
     Matrices may be sparse or, much faster where they are small, dense.
 
@@ -63,7 +67,7 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
     """
     n, m = M.shape[0], B.shape[0]
     if not n + m:
-        return NullSpaces(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+        return NullSpaces(np.empty(0), *2 * [np.empty((0, 0))])
     unknowns, equations = _scales(M, B, 0.0 if definite else BARE * lengths(M, 0).max(initial=0.0))
     M, B = scaled(M, unknowns, unknowns), scaled(B, equations, unknowns)
     try:
@@ -79,7 +83,7 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
         else:
             whole = _blocks([[M, B.T], [B, 0.0 * (B @ B.T)]]) if m else M
             motions = _span(_null_vectors(whole, vectors, SLACK)[:n])
-        repeated = _null_vectors(B.T, vectors[n:], REPEATED)
+        repeated = _null_vectors(B.T, vectors[n:], max(REPEATED, OPEN * gap))
         if motions.shape[1] + repeated.shape[1] < count:
             break
     return NullSpaces(unknowns, motions, repeated)

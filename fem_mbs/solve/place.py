@@ -9,10 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import Motion, instance
-from fem_mbs.system import Evaluation, State, System, check_shapes, not_finite
-
-GAP = 1e-8
-"""Largest gap of a joint against the extent of the model."""
+from fem_mbs.system import GAP, Evaluation, State, System, check_shapes, not_finite
 
 
 class Place(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
@@ -58,8 +59,12 @@ def name_joints(system: System, causes: Causes, when: str) -> str:
 
 def more_joints(system: System, causes: Causes, when: str) -> str:
     """The joints, if there are more equations too many than is known."""
-    known = 0 if system.redundant is None else system.redundant.surplus
-    return name_joints(system, causes, when) if surplus(causes) > known else ""
+    return name_joints(system, causes, when) if surplus(causes) > known_surplus(system) else ""
+
+
+def known_surplus(system: System) -> int:
+    """How many equations are too many by what the system knows."""
+    return 0 if system.redundant is None else system.redundant.surplus
 
 
 def surplus(causes: Causes) -> int:
@@ -77,13 +82,15 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
     SingularSystemError
         If they repeat each other at this position alone.
     """
-    known = 0 if system.redundant is None else system.redundant.surplus
-    if surplus(causes) <= known:
+    if surplus(causes) <= known_surplus(system):
         return
-    sharing = causes.acting[np.abs(causes.repeated).max(axis=1, initial=0.0) > SMALL]
-    joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in np.union1d(sharing, causes.void)))
+    basis = np.zeros((system.m, surplus(causes)))
+    basis[causes.acting, len(causes.void) :] = causes.repeated
+    basis[causes.void, np.arange(len(causes.void))] = 1.0
+    sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
+    joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
     text = name_joints(system, causes, when)
-    system.regularize(Redundant(joints, surplus(causes), text))
+    system.regularize(Redundant(joints, sharing, basis[sharing], text))
     rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
@@ -97,14 +104,15 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
 def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> None:
     """Raise :class:`ModelError` if joints that repeat each other ask for accelerations that contradict each other."""
     if system.redundant is not None:
-        _refuse(
-            system, evaluation.motion, constraints.acceleration_residual(system, evaluation), "accelerations", when
-        )
+        _refuse(system, evaluation.motion, constraints.acceleration_residual(system, evaluation), "accelerations", when)
 
 
-def contradiction(system: System, evaluation: Evaluation, limit: float) -> str:
-    """The equation with the largest gap that no motion can close, if that is above a limit; empty if not."""
-    return "" if system.redundant is None else _worst(system, evaluation.motion, evaluation.constraint, limit)
+def independent(system: System) -> IntArray:
+    """Equations of which none repeats others, where the system was found to have such."""
+    if system.redundant is None:
+        return np.arange(system.m)
+    _, _, order = qr(system.redundant.basis.T, mode="economic", pivoting=True)
+    return np.setdiff1d(np.arange(system.m), system.redundant.sharing[order[: system.redundant.surplus]])
 
 
 def _refuse(system: System, motion: Motion, values: Array, what: str, when: str) -> None:
@@ -127,7 +135,7 @@ def _branching(system: System, evaluation: Evaluation) -> str:
     bend = np.zeros(system.m)
     for factor, weight in ((1.0, 0.5), (-1.0, 0.5), (0.0, -1.0)):
         bend += weight * constraints.acceleration_residual(system, _moving(system, evaluation, factor * V))
-    size = float(np.square(V * system.weight).max(initial=0.0))
+    size = float(np.square(any_motion * system.weight).max(initial=0.0))
     return _worst(system, evaluation.motion, bend, CONTRADICTS * size)
 
 

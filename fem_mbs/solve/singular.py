@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
@@ -27,11 +27,18 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
-    causes = _causes(system, matrix)
+    causes = _causes(system, matrix, _gap(system, evaluation))
     moving, joints = _move_without_mass(system, causes, when), name_joints(system, causes, when)
     if moving:
         raise SingularSystemError("\n".join(filter(None, (moving, joints))))
     handle_redundant(system, evaluation, causes, when)
+
+
+def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
+    """Have joints that repeat each other handled in the equations of rest, with the values as below."""
+    if system.m:
+        causes = _causes(system, system.solver.matrix(values), _gap(system, evaluation), definite=False)
+        handle_redundant(system, evaluation, causes, when)
 
 
 def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
@@ -39,7 +46,7 @@ def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         return text
-    causes = _causes(system, matrix)
+    causes = _causes(system, matrix, _gap(system, evaluation))
     return "\n".join(filter(None, (_move_without_mass(system, causes, when), more_joints(system, causes, when))))
 
 
@@ -51,9 +58,14 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
     matrix = system.solver.matrix(values)
     if text := _undetermined(system, matrix, f"the equilibrium {when} is not unique"):
         return text
-    causes = _causes(system, matrix, definite=False)
+    causes = _causes(system, matrix, 0.0, definite=False)
     moving = _move_without_resistance(system, causes, R, when)
     return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
+
+
+def _gap(system: System, evaluation: Evaluation) -> float:
+    """Largest gap of the joints against the extent of the model."""
+    return float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
@@ -82,7 +94,7 @@ def _dense(matrix: csc_array | Array) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _causes(system: System, matrix: csc_array, definite: bool = True) -> Causes:
+def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic unknowns follow from the others
     own = _first_order(system)
     rest = np.setdiff1d(np.arange(system.n_free), own)
@@ -101,7 +113,11 @@ def _causes(system: System, matrix: csc_array, definite: bool = True) -> Causes:
     idle = lengths(M, 0) + lengths(B, 0) == 0.0
     void = lengths(B, 1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite)
+    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
+    if repeated.shape[1]:  # that light bodies hang on heavy ones does not count
+        metric = np.square(system.weight[system.free_rows[rest]][busy] * scale[busy])
+        metric = np.diag(metric) if small else csc_array(diags_array(metric))
+        repeated = null_spaces(metric, B[acting][:, busy], gap=gap).repeated
     at = system.free_rows[rest]
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)

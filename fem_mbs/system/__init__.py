@@ -7,9 +7,10 @@ from fem_mbs.system.least_norm import Projection, Redundant
 from fem_mbs.system.linear import Factors, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
 from fem_mbs.system.state import State
-from fem_mbs.system.system import Evaluation, Prescribed, System
+from fem_mbs.system.system import GAP, Evaluation, Prescribed, System
 
 __all__ = [
+    "GAP",
     "ConstraintRows",
     "Evaluation",
     "Factors",

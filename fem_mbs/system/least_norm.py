@@ -36,10 +36,17 @@ class Redundant(NamedTuple):
 
     joints: tuple[Constraint, ...]
     """To which they belong: the reactions of these are not unique."""
-    surplus: int
-    """Equations too many."""
+    sharing: IntArray
+    """Numbers of these equations."""
+    basis: Array
+    """Basis ``(sharing, surplus)`` of their combinations that vanish, where this was found."""
     text: str
-    """Which, and what is made of it."""
+    """Which they are."""
+
+    @property
+    def surplus(self) -> int:
+        """Equations too many."""
+        return self.basis.shape[1]
 
 
 class LeastNormSolver:

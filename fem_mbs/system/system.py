@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
@@ -42,6 +42,8 @@ from fem_mbs.system.state import State
 
 _TINY = float(np.finfo(float).tiny)
 _NONE = np.empty(0)
+GAP = 1e-8
+"""Largest gap of a joint against the extent of the model."""
 
 
 class Evaluation(NamedTuple):
@@ -220,9 +222,25 @@ class System:
         stored = sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
         return self._least_norm.projection(stored, self.constraint_weight**-2)
 
-    def least_norm(self, motion: Motion, multipliers: Array) -> Array:
-        """Of all multipliers that do the same, those of least norm; the same where they are unique."""
-        return multipliers if self.redundant is None else self.projection(motion).least_norm(multipliers)
+    def least_norm(self, evaluation: Evaluation) -> Array:
+        """Of all multipliers that do the same, those of least norm; the same where they are unique.
+
+        Raises
+        ------
+        MotionError
+            If constraints that repeat each other leave a gap that no motion closes.
+        """
+        if self.redundant is None:
+            return evaluation.multipliers
+        gaps = np.abs(evaluation.constraint * self.constraint_weight)
+        if gaps.max() > GAP:
+            owner, equation = self.constraint_owner[int(np.argmax(gaps))]
+            raise MotionError(
+                f"{owner} is open at t = {evaluation.motion.t:.6g} s ({equation}: {gaps.max():.2g}, lengths against "
+                "the extent of the model), and no motion closes it: joints that repeat each other contradict each "
+                f"other, by their drives or because axes and points do not match. {self.redundant.text}"
+            )
+        return self.projection(evaluation.motion).least_norm(evaluation.multipliers)
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -338,7 +356,8 @@ class System:
     def accept(self, state: State) -> State:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
         if self.redundant is not None:
-            state = replace(state, multipliers=self.least_norm(self.motion(state), state.multipliers))
+            here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
+            state = replace(state, multipliers=self.least_norm(here))
         if not self.has_history:
             return state
         prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
