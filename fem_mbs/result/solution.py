@@ -160,6 +160,11 @@ class Solution:
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
+            + (
+                f"; reactions of {len(self.redundant)} joints are not unique, least ones given"
+                if self.redundant
+                else ""
+            )
         )
 
     def position(self, node: Node) -> Array:

@@ -102,6 +102,7 @@ class Equations:
         """An equilibrium with the multipliers of least norm, where joints repeat each other."""
         if self.system.redundant is None:
             return point, evaluation
+        self.system.refuse_gap(evaluation)
         point = point._replace(multipliers=self.system.least_norm(evaluation))
         return point, self.evaluate(point)
 

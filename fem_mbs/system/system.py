@@ -223,15 +223,15 @@ class System:
         return self._least_norm.projection(stored, self.constraint_weight**-2)
 
     def least_norm(self, evaluation: Evaluation) -> Array:
-        """Of all multipliers that do the same, those of least norm; the same where they are unique.
-
-        Raises
-        ------
-        MotionError
-            If constraints that repeat each other leave a gap that no motion closes.
-        """
+        """Of all multipliers that do the same, those of least norm; the same where they are unique."""
         if self.redundant is None:
             return evaluation.multipliers
+        return self.projection(evaluation.motion).least_norm(evaluation.multipliers)
+
+    def refuse_gap(self, evaluation: Evaluation) -> None:
+        """Raise :class:`MotionError` if constraints that repeat each other have left a gap that no motion closes."""
+        if self.redundant is None:
+            return
         gaps = np.abs(evaluation.constraint * self.constraint_weight)
         if gaps.max() > GAP:
             owner, equation = self.constraint_owner[int(np.argmax(gaps))]
@@ -240,7 +240,6 @@ class System:
                 "the extent of the model), and no motion closes it: joints that repeat each other contradict each "
                 f"other, by their drives or because axes and points do not match. {self.redundant.text}"
             )
-        return self.projection(evaluation.motion).least_norm(evaluation.multipliers)
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -357,6 +356,7 @@ class System:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
         if self.redundant is not None:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
+            self.refuse_gap(here)
             state = replace(state, multipliers=self.least_norm(here))
         if not self.has_history:
             return state
