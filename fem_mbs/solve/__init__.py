@@ -1,6 +1,7 @@
 """Newton's method, the consistent start and what to say of a singular matrix."""
 
 from fem_mbs.solve.accelerations import Accelerations, accelerations
+from fem_mbs.solve.assembly import Assembly, assemble
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
@@ -21,6 +22,7 @@ from fem_mbs.solve.singular import describe_mechanism, describe_singular, explai
 __all__ = [
     "FAILURES",
     "Accelerations",
+    "Assembly",
     "Experience",
     "Found",
     "Newton",
@@ -28,6 +30,7 @@ __all__ = [
     "Place",
     "Report",
     "accelerations",
+    "assemble",
     "check_state",
     "consistent_start",
     "constraint_correction",
