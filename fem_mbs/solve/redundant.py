@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import qr
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.model import Motion
-from fem_mbs.solve.null_space import COUNTS
-from fem_mbs.system import Evaluation, Redundant, System, constraints
+from fem_mbs.solve.null_space import count_repeated
+from fem_mbs.system import Evaluation, Redundant, System, constraints, tangent
 
 LOG = logging.getLogger("fem_mbs")
 SMALL = 1e-6
@@ -48,11 +49,13 @@ class Causes(NamedTuple):
     """All other equations."""
     repeated: Array
     """Basis of the combinations of these that vanish."""
+    complete: bool
+    """Whether these are all of them, or some of a great many."""
 
 
 def name_joints(system: System, causes: Causes, when: str) -> str:
     """Which equations act on nothing and which repeat each other, by the names of their joints."""
-    texts = _void(system, causes.void), _repeated(system, causes.acting, causes.repeated)
+    texts = _void(system, causes.void), _repeated(system, causes)
     told = "\n".join(filter(None, texts))
     return told and f"the joint forces {when} are not unique: {told}"
 
@@ -90,7 +93,12 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
     sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
     joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
     text = name_joints(system, causes, when)
-    system.regularize(Redundant(joints, sharing, basis[sharing], text))
+    found = surplus(causes)
+    if not causes.complete:
+        B = tangent.gradient_matrix(system, evaluation.gradients)
+        units = diags_array(1.0 / system.weight[system.free_rows])
+        found = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
+    system.regularize(Redundant(joints, found, sharing, basis[sharing], text))
     rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
@@ -108,9 +116,20 @@ def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> N
 
 
 def independent(system: System) -> IntArray:
-    """Equations of which none repeats others, where the system was found to have such."""
+    """Equations of which none repeats others, where the system was found to have such.
+
+    Raises
+    ------
+    ModelError
+        If there are too many of them to tell.
+    """
     if system.redundant is None:
         return np.arange(system.m)
+    if system.redundant.basis.shape[1] < system.redundant.surplus:
+        raise ModelError(
+            f"{system.redundant.surplus} constraint equations too many are more than can be left out here; remove some "
+            f"of the joints that repeat each other. {system.redundant.text}"
+        )
     _, _, order = qr(system.redundant.basis.T, mode="economic", pivoting=True)
     return np.setdiff1d(np.arange(system.m), system.redundant.sharing[order[: system.redundant.surplus]])
 
@@ -168,14 +187,18 @@ def _void(system: System, equations: IntArray) -> str:
     )
 
 
-def _repeated(system: System, rows: IntArray, basis: Array) -> str:
+def _repeated(system: System, causes: Causes) -> str:
+    rows, basis = causes.acting, causes.repeated
     if not basis.shape[1]:
         return ""
-    least = "at least " if basis.shape[1] >= COUNTS[-1] else ""
-    groups = [
-        f"{_by_owner(system, equations)} ({least}{surplus} of these {len(equations)} too many)"
-        for equations, surplus in _groups(system, rows, basis)
-    ]
+    if causes.complete:
+        groups = [
+            f"{_by_owner(system, equations)} ({surplus} of these {len(equations)} too many)"
+            for equations, surplus in _groups(system, rows, basis)
+        ]
+    else:
+        sharing = rows[np.abs(basis).max(axis=1) > SMALL]
+        groups = [f"{_by_owner(system, sharing)} (many of these {len(sharing)} too many)"]
     return (
         "constraint equations repeat each other:\n  "
         + listed(groups, "\n  ")

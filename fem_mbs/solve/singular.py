@@ -28,9 +28,8 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
     causes = _causes(system, matrix, _gap(system, evaluation))
-    moving, joints = _move_without_mass(system, causes, when), name_joints(system, causes, when)
-    if moving:
-        raise SingularSystemError("\n".join(filter(None, (moving, joints))))
+    if moving := _move_without_mass(system, causes, when):
+        raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
     handle_redundant(system, evaluation, causes, when)
 
 
@@ -113,15 +112,15 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     idle = lengths(M, 0) + lengths(B, 0) == 0.0
     void = lengths(B, 1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
+    units, motions, repeated, complete = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
     if repeated.shape[1]:  # that light bodies hang on heavy ones does not count
         metric = np.square(system.weight[system.free_rows[rest]][busy] * scale[busy])
         metric = np.diag(metric) if small else csc_array(diags_array(metric))
-        repeated = null_spaces(metric, B[acting][:, busy], gap=gap).repeated
+        _, _, repeated, complete = null_spaces(metric, B[acting][:, busy], gap=gap)
     at = system.free_rows[rest]
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
-    return Causes(components, at[idle], np.flatnonzero(void), acting, repeated)
+    return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
 
 
 def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]]:

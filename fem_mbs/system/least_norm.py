@@ -36,17 +36,14 @@ class Redundant(NamedTuple):
 
     joints: tuple[Constraint, ...]
     """To which they belong: the reactions of these are not unique."""
+    surplus: int
+    """Equations too many."""
     sharing: IntArray
-    """Numbers of these equations."""
+    """Numbers of the equations that repeat others."""
     basis: Array
-    """Basis ``(sharing, surplus)`` of their combinations that vanish, where this was found."""
+    """Basis ``(sharing, surplus)`` of their combinations that vanish, where this was found; of a great many, some."""
     text: str
     """Which they are."""
-
-    @property
-    def surplus(self) -> int:
-        """Equations too many."""
-        return self.basis.shape[1]
 
 
 class LeastNormSolver:
