@@ -23,7 +23,6 @@ from scipy.sparse import csc_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model import Constraint
 from fem_mbs.system.linear import Factors, Solve, make_solver, sums
-from fem_mbs.system.pattern import Triplets
 
 COMPLIANCE = 1e-8
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: the root of rounding."""
@@ -53,8 +52,9 @@ class LeastNormSolver:
 
     Parameters
     ----------
-    pattern : Triplets
-        Entries of ``[[K, B^T], [B, 0]]``.
+    rows, columns : (entries,)
+        Places of the entries of ``[[K, B^T], [B, 0]]``, -1 for those to leave out; there may be several multipliers for
+        one constraint, and entries in the last block.
     n : int
         Number of unknowns before the multipliers.
     units : (size,)
@@ -63,17 +63,16 @@ class LeastNormSolver:
         What unknowns belong to; see :func:`make_solver`.
     """
 
-    def __init__(self, pattern: Triplets, n: int, units: Array, blocks: IntArray) -> None:
-        size, count = len(blocks), len(pattern.rows)
+    def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
+        size, count = len(blocks), len(rows)
         every = np.arange(size)
-        rows, columns = np.append(pattern.rows, every), np.append(pattern.columns, every)
-        self._solver = make_solver(rows, columns, size, blocks)
+        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
         self.n, self.m, self._units = n, size - n, units[:n]
         self._diagonal = self._solver.slots[count:]
-        inside = np.flatnonzero((pattern.rows >= n) & (pattern.columns >= 0) & (pattern.columns < n))
+        inside = np.flatnonzero((rows >= n) & (columns >= 0) & (columns < n))
         self._of_B, first = np.unique(self.slots[inside], return_index=True)
-        self._row, self._column = pattern.rows[inside[first]] - n, pattern.columns[inside[first]]
+        self._row, self._column = rows[inside[first]] - n, columns[inside[first]]
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values; see :class:`LinearSolver`."""
@@ -100,19 +99,20 @@ class LeastNormSolver:
 
     def _factor(self, values: Array, compliance: Array) -> Factors:
         values = values.copy()
-        values[self._diagonal[self.n :]] = -compliance
+        values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
         return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
     def _met(self, values: Array) -> Array:
-        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``."""
+        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands in its place."""
         B, units = values[self._of_B], self._units[self._column]
         K = np.abs(values[self._diagonal[: self.n]])[self._column] * units**2
         heaviest = np.zeros(self.m)
         np.maximum.at(heaviest, self._row, np.where(B != 0.0, K, 0.0))
         K = np.maximum(K, LIGHT * heaviest[self._row])
         met = sums(self._row, np.divide((B * units) ** 2, K, out=np.zeros_like(B), where=K > 0.0), self.m)
-        return np.where(met > 0.0, met, met.max(initial=0.0) or 1.0)
+        there = np.abs(values[self._diagonal[self.n :]])
+        return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or 1.0))
 
 
 class Projection:

@@ -193,7 +193,8 @@ class System:
     @cached_property
     def stabilized(self) -> StabilizedMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
-        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks)
+        make = _regular if self.redundant is None else self._make_least_norm
+        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
 
     @cached_property
     def has_velocity_level(self) -> bool:
@@ -207,9 +208,12 @@ class System:
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        units = 1.0 / self.weight[self.free_rows]
-        self.solver = self._least_norm = LeastNormSolver(self.pattern, self.n_free, units, self._blocks)
+        self.solver = self._least_norm = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
         self.redundant = redundant
+        vars(self).pop("stabilized", None)
+
+    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray) -> LeastNormSolver:
+        return LeastNormSolver(rows, columns, self.n_free, 1.0 / self.weight[self.free_rows], blocks)
 
     def projection(self, motion: Motion) -> Projection:
         """What multipliers do at a motion, and which gaps can be closed, where constraints repeat each other.
@@ -378,6 +382,10 @@ class System:
             return self._constraint_rows[constraint]
         except KeyError:
             raise ModelError(f"{constraint} is not part of this model") from None
+
+
+def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:
+    return make_solver(rows, columns, len(blocks), blocks)
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:

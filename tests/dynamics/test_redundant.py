@@ -170,6 +170,8 @@ def total(solution: mbs.Solution, leaf: mbs.Node, joints: list) -> Array:
 METHODS = {
     "rho_inf 0": mbs.GeneralizedAlpha(0.0, newton=EXACT),
     "default": mbs.GeneralizedAlpha(newton=EXACT),
+    "index 2": mbs.GeneralizedAlpha(formulation="index2", newton=EXACT),
+    "index 2, rho_inf 1": mbs.GeneralizedAlpha(1.0, formulation="index2", newton=EXACT),
     "modified": mbs.GeneralizedAlpha(newton=mbs.Newton(1e-11, 1e-14, 1e-16, modified=True)),
     "line search": mbs.GeneralizedAlpha(newton=mbs.Newton(constraint_tolerance=1e-14, line_search=True)),
     "perturbed start": mbs.GeneralizedAlpha(start="perturbed", newton=EXACT),
