@@ -72,7 +72,7 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
     """
     n, m = M.shape[0], B.shape[0]
     if not n + m:
-        return NullSpaces(np.empty(0), *2 * [np.empty((0, 0))], True)
+        return NullSpaces(np.empty(0), np.empty((0, 0)), np.empty((0, 0)), True)
     unknowns, equations = _scales(M, B, 0.0 if definite else BARE * lengths(M, 0).max(initial=0.0))
     M, B = scaled(M, unknowns, unknowns), scaled(B, equations, unknowns)
     try:
@@ -100,7 +100,7 @@ def count_repeated(B: csc_array) -> int:
 
     By Sylvester's law of inertia: the positive pivots of ``[[I, B^T], [B, tau]]`` beyond those of ``I``.
     """
-    m, n = B.shape
+    m, n = (int(size) for size in B.shape)
     B = scaled(B, 1.0 / np.maximum(lengths(B, 1), np.finfo(float).tiny), np.ones(n))
     matrix = block_array([[eye_array(n), B.T], [B, ALMOST * eye_array(m)]], format="csc")
     lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})

@@ -72,7 +72,7 @@ def known_surplus(system: System) -> int:
 
 def surplus(causes: Causes) -> int:
     """How many equations are too many."""
-    return len(causes.void) + causes.repeated.shape[1]
+    return len(causes.void) + int(causes.repeated.shape[1])
 
 
 def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, when: str) -> None:

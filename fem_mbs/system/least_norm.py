@@ -24,8 +24,8 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model import Constraint
 from fem_mbs.system.linear import Factors, Solve, make_solver, sums
 
-COMPLIANCE = 1e-8
-"""Against what an equation meets as its own compliance, ``B K^-1 B^T``: the root of rounding."""
+COMPLIANCE = 1e-9
+"""Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""
 LIGHT = 1e-4
 """Unknowns count as at least so heavy as this share of the heaviest of their equation."""
 

@@ -99,6 +99,30 @@ def test_parallelogram_swings_as_its_minimal_coordinate_says(rho_inf: float) -> 
     np.testing.assert_allclose(reached, (np.sin(exact), -np.cos(exact), 0), rtol=0, atol=3 * h**2)
 
 
+@pytest.mark.parametrize(("h", "t_end"), [(0.01, 2.0), pytest.param(0.002, 10.0, marks=pytest.mark.slow)])
+def test_parallelograms_go_on_through_positions_where_they_are_folded_flat(h: float, t_end: float) -> None:
+    """IFToMM library, problem A02: two loops of rods of 1 m and 1 kg; reference in minimal coordinates."""
+    model = mbs.Model("SE3", gravity=(0, -9.81, 0))
+    turned = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]])
+    inertia = (1e-3, 1 / 12, 1 / 12)
+    cranks = [model.add_node((k, 0.5, 0), turned, (0.5, 0, 0), (0, 0, -1)) for k in range(3)]
+    couplers = [model.add_node((k + 0.5, 1, 0), velocity=(1, 0, 0)) for k in range(2)]
+    for node in (*cranks, *couplers):
+        model.add(RigidBody(node, 1.0, inertia))
+    for k, crank in enumerate(cranks):
+        model.add(RevoluteJoint(model.ground, crank, Z, (k, 0, 0)))
+    for k, coupler in enumerate(couplers):
+        model.add(RevoluteJoint(cranks[k], coupler, Z, (k, 1, 0)))
+        model.add(RevoluteJoint(coupler, cranks[k + 1], Z, (k + 1, 1, 0)))
+    solution = mbs.simulate(model, t_end, h, times=[0.5, 1, 2] if t_end == 2 else [0.5, 1, 2, 5, 10])
+    exact = [(0.69528663, 0.71873256), (-0.19502030, -0.98079921), (0.05781580, 0.99832727)]
+    exact += [(-0.81131046, -0.58461555), (0.32845811, 0.94451854)]
+    tip = 2.0 * solution.position(cranks[0])[:, :2]
+    np.testing.assert_allclose(tip, exact[: len(tip)], rtol=0, atol=100 * h**2)
+    for coupler in couplers:  # it never changed to the other branch, on which couplers turn
+        np.testing.assert_allclose(solution.rotation(coupler), [np.eye(3)] * len(tip), rtol=0, atol=1e-6)
+
+
 def bricard() -> tuple[mbs.Model, list]:
     """Five rods of 1 m and 1 kg, side 0.1 m, and the ground (IFToMM library, problem A04)."""
     model = mbs.Model("SE3", gravity=(0, -9.81, 0))
@@ -141,11 +165,10 @@ def test_bricard_linkage(h: float, t_end: float) -> None:
     assert np.ptp(solution.energy.total) < 50.0 * h**2 * 9.81
 
 
-def door(hinges: int, group: str, spin: float = 3.0, slanted: bool = True) -> tuple[mbs.Model, mbs.Node, list]:
+def door(hinges: int, group: str, spin: float = 3.0) -> tuple[mbs.Model, mbs.Node, list]:
     """A door of 20 kg on a slanted axis, pushed by forces that change."""
     model = mbs.Model(group, gravity=(0, 0, -9.81))
-    axis = np.array([0.1, 0.2, 1.0]) if slanted else Z
-    axis /= np.linalg.norm(axis)
+    axis = np.array([0.1, 0.2, 1.0]) / np.linalg.norm([0.1, 0.2, 1.0])
     side = np.cross(axis, (0, 1, 0.3))
     center = axis + 0.5 * side / np.linalg.norm(side)
     leaf = model.add_node(center, velocity=spin * np.cross(axis, center), angular_velocity=spin * axis, name="leaf")
@@ -184,9 +207,9 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 def test_more_hinges_change_neither_the_motion_nor_the_sum_of_reactions(name: str, group: str) -> None:
     runs = []
-    for hinges in (1, 2, 3):
+    for hinges in (1, 2, 3) if name == "default" else (1, 3):
         model, leaf, joints = door(hinges, group)
-        solution = mbs.simulate(model, 0.3, 0.01, METHODS[name])
+        solution = mbs.simulate(model, 0.15, 0.01, METHODS[name])
         runs.append((solution.position(leaf), total(solution, leaf, joints)))
     for position, wrench in runs[1:]:
         np.testing.assert_allclose(position, runs[0][0], rtol=0, atol=1e-9)
@@ -194,10 +217,8 @@ def test_more_hinges_change_neither_the_motion_nor_the_sum_of_reactions(name: st
 
 
 def test_reactions_of_a_standing_door_sum_to_its_weight() -> None:
-    model, leaf, joints = door(3, "R3xSO3", spin=0.0, slanted=False)
-    model.elements[-1].value = (0, 0, 0)
     still = mbs.Model(gravity=(0, 0, -9.81))
-    node = still.add_node(leaf.position)
+    node = still.add_node((0.5, 0.1, 1.0))
     still.add(RigidBody(node, 20.0, (2.0, 2.5, 0.8)))
     hinges = [RevoluteJoint(still.ground, node, Z, (0, 0, z)) for z in (0.2, 1.0, 1.8)]
     for hinge in hinges:
@@ -237,11 +258,11 @@ def test_ten_turns_leave_nothing_behind() -> None:
     ]
     for bearing in bearings:
         model.add(bearing)
-    solution = mbs.simulate(model, 10.0, 0.02, mbs.GeneralizedAlpha(newton=EXACT))
+    solution = mbs.simulate(model, 10.0, 0.04, mbs.GeneralizedAlpha(newton=EXACT))
     turns = solution.coordinate(bearings[1])[-1] / (2 * np.pi)
     assert turns == pytest.approx(10.0, abs=1e-9)
     force = np.concatenate([solution.reaction(bearing)[0] for bearing in bearings], axis=1)
-    np.testing.assert_allclose(force[100:151], force[450:501], rtol=0, atol=1e-6 * np.abs(force).max())
+    np.testing.assert_allclose(force[50:76], force[225:251], rtol=0, atol=1e-6 * np.abs(force).max())
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -257,7 +278,7 @@ def test_doubled_joints_of_a_beam_in_motion_at_rest_and_swinging(group: str) -> 
         joints += [FixedJoint(beam.nodes[-1], tip, (2, 0.1 * k, 0)) for k in range(count)]
         for joint in joints:
             model.add(joint)
-        moving, resting = mbs.simulate(model, 0.05, 0.005), mbs.statics(model)
+        moving, resting = mbs.simulate(model, 0.02, 0.005), mbs.statics(model)
         shape = mbs.modes(model, count=4, state=resting.state(-1))
         wrench = total(resting, beam.nodes[0], joints[:count])[-1]
         results.append((moving.position(tip)[-1], resting.position(tip)[-1], wrench, shape.frequencies))
@@ -307,7 +328,7 @@ def test_a_drive_that_another_joint_blocks_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tilt", "outcome"), [(1e-12, "moves"), (1e-9, "moves"), (1e-6, "refused"), (1e-3, "refused"), (0.1, "stands")]
+    ("tilt", "outcome"), [(1e-12, "moves"), (1e-9, "moves"), (1e-6, "refused"), (1e-3, "stands"), (0.1, "stands")]
 )
 def test_hinges_that_are_not_quite_parallel(tilt: float, outcome: str) -> None:
     """Within eight digits they count as parallel; beyond, rigid bars jam, and either stand still or are refused."""
