@@ -21,13 +21,14 @@ from fem_mbs.integrate import (
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
 from fem_mbs.model import Model, Node
 from fem_mbs.result import Outcome, Solution
-from fem_mbs.solve import Newton, Report, project_velocities
+from fem_mbs.solve import Assembly, Newton, Report, project_velocities
 from fem_mbs.static import Buckling, StaticSolution, buckling, statics
 from fem_mbs.system import State, System
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assembly",
     "Buckling",
     "Checkpoint",
     "ConvergenceError",

@@ -63,18 +63,28 @@ class Drives:
         first, second = np.sum(rates, axis=0)
         return first, second
 
-    def check_start(self) -> None:
-        """Refuse laws that do not begin where the joint stands as built."""
-        if self.angle is not None and abs(angle := self.turned(0.0)) > TOLERANCE:
+    def check_start(self, angle: float, moved: Array) -> None:
+        """Refuse laws that do not begin where the joint stands: at an angle, its points ``moved`` (3,) in frame a."""
+        end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
+        if self.angle is not None and abs((begins := self.turned(0.0)) - angle) > TOLERANCE:
             raise ModelError(
-                f"{self.joint}: its drive must be 0 at t = 0, where the joint stands as it was built, received "
-                f"{angle:.6g} rad; subtract its first value"
+                f"{self.joint}: its drive must be {_rounded(angle):g} at t = 0, where the joint stands as it was "
+                f"built, received {begins:.6g} rad; {end}"
             )
-        if self.moves and np.abs(first := self.moved(0.0)).max() > TOLERANCE:
+        along = self.joint.axes[0][:, list(self.joint.positions)]
+        if self.moves and np.abs(along.T @ ((first := self.moved(0.0)) - moved)).max() > TOLERANCE:
             raise ModelError(
-                f"{self.joint}: its displacement must be 0 at t = 0, where the joint stands as it was built, received "
-                f"{first}; subtract its first value"
+                f"{self.joint}: its displacement must be {_shown(moved)} at t = 0, where the joint stands as it was "
+                f"built, received {first}; {end}"
             )
+
+
+def _rounded(value: float) -> float:
+    return value if abs(value) > TOLERANCE else 0.0
+
+
+def _shown(moved: Array) -> str:
+    return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
 
 
 def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], label: str) -> None:

@@ -22,11 +22,18 @@ class FixedJoint(RelativeJoint):
     displacement : function of t, optional
         How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a; 0 at the
         start. Derivatives as for a drive, see :class:`RevoluteJoint`.
+    point_b : (3,), optional
+        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
     """
 
     closes = TRANSLATIONS + ROTATIONS
 
     def __init__(
-        self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None
+        self,
+        a: Node,
+        b: Node,
+        point: ArrayLike | None = None,
+        displacement: Displacement | None = None,
+        point_b: ArrayLike | None = None,
     ) -> None:
-        super().__init__(a, b, point, np.eye(3), displacement)
+        super().__init__(a, b, point, np.eye(3), displacement, point_b=point_b)

@@ -19,6 +19,7 @@ from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, ch
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, relative
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, ConstraintBatch, Coordinate, Node, Numbering, check_node, shown, vector
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
@@ -39,7 +40,10 @@ class RelativeJoint(Constraint):
     displacement : function of t, optional
         How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a.
     drives : dict of functions of t, optional
-        What prescribes a coordinate, by its name: 0 at the start, for t >= 0.
+        What prescribes a coordinate, by its name: 0 at the start, for t >= 0, or :meth:`Model.assemble` goes there.
+    point_b, axes_b : optional
+        Point and axes on node b, where the joint is open as built and :meth:`Model.assemble` is to close it; by default
+        those above.
 
     Attributes
     ----------
@@ -63,6 +67,8 @@ class RelativeJoint(Constraint):
         axes: Array | None = None,
         displacement: Displacement | None = None,
         drives: Mapping[str, Drive] | None = None,
+        point_b: ArrayLike | None = None,
+        axes_b: Array | None = None,
     ) -> None:
         kind = type(self).__name__
         self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
@@ -70,8 +76,10 @@ class RelativeJoint(Constraint):
             raise ModelError(f"{kind}: connects {a} with itself; give two nodes")
         axes = a.rotation if axes is None else axes
         place = b.position if point is None else vector(point, f"{kind} on {a}, {b}: point")
-        self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
-        self.axes = tuple(node.rotation.T @ axes for node in self.nodes)
+        places = place, place if point_b is None else vector(point_b, f"{kind} on {a}, {b}: point_b")
+        both = axes, axes if axes_b is None else axes_b
+        self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
+        self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)
         self._check_closed()
@@ -167,3 +175,13 @@ def axes_about(axis: Array) -> Array:
     e1 = np.cross(smallest, axis)
     e1 /= np.linalg.norm(e1)
     return np.stack([e1, np.cross(axis, e1), axis], axis=-1)
+
+
+def turned_to(axes: Array, axis: Array, label: str) -> Array:
+    """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
+    v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
+    if c < 0.0:
+        raise ModelError(f"{label}: axis_b is more than a quarter turn from axis; give the opposite direction, {-axis}")
+    cross = so3.skew(v)
+    turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
+    return turned

@@ -90,8 +90,18 @@ class RelativeBatch(ConstraintBatch):
         self._drives = [joints[k].drives for k in self._driven]
         if self._drives:
             self._prepare_drives(np.array([joints[k].axes[0][:, joints[k].free_axis] for k in self._driven]))
-        for joint in joints:
-            joint.drives.check_start()
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse drives that do not begin where their joints stand."""
+        for k in self._driven:
+            joint, (a, b) = self.owners[k], self.nodes[k]
+            x, R = motion.x[[a, b]], motion.R[[a, b]]
+            points = x + np.matvec(R, np.array(joint.offsets))
+            angle = 0.0
+            if joint.drives.angle is not None:
+                values = dict(zip((c.name for c in joint.coordinates), joint.coordinate_values(x, R), strict=True))
+                angle = next(float(values[name]) for name in joint.driven if name.startswith("rotation"))
+            joint.drives.check_start(angle, R[0].T @ (points[1] - points[0]))
 
     def _prepare_drives(self, axis: Array) -> None:
         """Equations of driven joints: what stays, and what goes with the cosine and the sine of the angles.
@@ -217,7 +227,10 @@ class RelativeBatch(ConstraintBatch):
         cosine = np.vecdot(prescribed.ahead, p[:, :9])
         if cosine.min() < 0.0:
             joint = self._drives[int(cosine.argmin())].joint
-            raise MotionError(f"{joint}: its drive turns by more than a quarter turn in one step; shorten the step")
+            raise MotionError(
+                f"{joint}: its drive turns by more than a quarter turn in one step, or begins so far from where the "
+                "joint was built; shorten the step, or build the joint nearer"
+            )
 
     def _take(self, values: Array, *shape: int) -> Array:
         """The rows of equations from all rows of all joints."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from fem_mbs.elements.joints.drives import Drive
-from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, axes_about
+from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, axes_about, turned_to
 from fem_mbs.model import Node, direction
 
 
@@ -23,13 +23,27 @@ class RevoluteJoint(RelativeJoint):
         ground).
     drive : function of t, optional
         Relative angle of b against a about the axis in rad, 0 at the start, for t >= 0. Methods ``velocity(t)`` and
-        ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences.
+        ``acceleration(t)`` are used where it has them (see :class:`SpinUp`), else differences. Where it starts at
+        another angle, below a quarter turn, :meth:`Model.assemble` turns the joint there.
+    point_b, axis_b : (3,), optional
+        The point and the axis on node b, if they are not yet at ``point`` and along ``axis``: :meth:`Model.assemble`
+        brings them together.
     """
 
     closes = (*TRANSLATIONS, "rotation x", "rotation y")
 
     def __init__(
-        self, a: Node, b: Node, axis: ArrayLike, point: ArrayLike | None = None, drive: Drive | None = None
+        self,
+        a: Node,
+        b: Node,
+        axis: ArrayLike,
+        point: ArrayLike | None = None,
+        drive: Drive | None = None,
+        point_b: ArrayLike | None = None,
+        axis_b: ArrayLike | None = None,
     ) -> None:
-        axes = axes_about(direction(axis, f"RevoluteJoint on {a}, {b}: axis"))
-        super().__init__(a, b, point, axes, drives={} if drive is None else {"rotation z": drive})
+        label = f"RevoluteJoint on {a}, {b}"
+        axes = axes_about(direction(axis, f"{label}: axis"))
+        axes_b = None if axis_b is None else turned_to(axes, direction(axis_b, f"{label}: axis_b"), label)
+        drives = {} if drive is None else {"rotation z": drive}
+        super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)

@@ -10,7 +10,7 @@ from fem_mbs.integrate.checkpoint import Checkpoint, names_of
 from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.run import Accepted
-from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure
+from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure, explain_singular
 from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
@@ -27,6 +27,10 @@ class March:
         self._tried = Plan(0.0, None)
         if isinstance(initial, Checkpoint):
             initial.check(system, method)
+            evaluation = system.evaluate(
+                system.motion(initial.state), initial.state.multipliers, system.prescribe(initial.state.t)
+            )
+            explain_singular(system, evaluation, f"at t = {initial.state.t:g} s")
             self.state, self.memory = initial.state, initial.memory
         else:
             self.state = consistent_start(system, initial)

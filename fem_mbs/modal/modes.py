@@ -16,7 +16,7 @@ from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
 from fem_mbs.modal.result import Modes
 from fem_mbs.model import Model, truth, whole_number
-from fem_mbs.solve import explain_singular
+from fem_mbs.solve import explain_singular, independent
 from fem_mbs.system import State, System
 
 LOG = logging.getLogger("fem_mbs")
@@ -50,7 +50,7 @@ def modes(model: Model, count: int | None = None, state: State | None = None, da
     ModelError
         If the model is not valid, nothing can move, there are fewer modes, or the state is not one of this model.
     SingularSystemError
-        If nodes can move without mass or joints repeat each other; names them.
+        If nodes can move without mass; names them.
     ConvergenceError
         If the eigenvalues do not converge.
 
@@ -62,19 +62,20 @@ def modes(model: Model, count: int | None = None, state: State | None = None, da
     """
     damped = truth(damped, "modes: damped")
     linear = linearize(model, state)
-    count = _number_of_modes(linear, count)
     if state is not None:
         _check(linear)
+    count = _number_of_modes(linear, count)
     system = linear.system
     # lengths in units of the extent of the model
     units = diags_array(1.0 / system.weight[system.free_rows])
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, linear.C, linear.K))
-    B, G = (csc_array(diags_array(system.constraint_weight) @ part @ units) for part in (linear.B, linear.G))
+    rows = independent(system)
+    B, G = (csc_array((diags_array(system.constraint_weight) @ part @ units)[rows]) for part in (linear.B, linear.G))
     second = _second_order(system)
     if not damped:
         of_motions = diags_array(second.astype(float))
         C = csc_array(C - 0.5 * of_motions @ (C + C.T) @ of_motions)
-    pencil = Pencil(M, C, K, B, G, second, system.velocity_level)
+    pencil = Pencil(M, C, K, B, G, second, system.velocity_level[rows])
     eigenvalues, x = eigenmodes(pencil, count)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     x = x[:, order]
@@ -94,7 +95,7 @@ def _second_order(system: System) -> BoolArray:
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     """The number asked for, if there are so many."""
     system = linear.system
-    degrees = int((system.order == 1).sum() + _second_order(system).sum()) - system.m
+    degrees = int((system.order == 1).sum() + _second_order(system).sum()) - len(independent(system))
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"

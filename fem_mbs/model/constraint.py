@@ -100,6 +100,7 @@ class ConstraintBatch:
     5. ``second(context)`` returns ``H = DB`` (m, b, b): ``H[i, j, k]`` is the derivative of ``B[i, j]`` against
        increment ``k``.
     6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
+    7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
 
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
     functions below; where a closed form is cheaper, write it.
@@ -111,6 +112,9 @@ class ConstraintBatch:
     length: BoolArray
     own: IntArray | None = None
     velocity: BoolArray | None = None
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,9 @@ from fem_mbs.model.element import Element
 from fem_mbs.model.node import Node, check_group, check_node, make_node
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import RotationLike, shown, vector
+
+if TYPE_CHECKING:
+    from fem_mbs.solve import Assembly
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
@@ -140,6 +144,32 @@ class Model:
         else:
             self.constraints.append(element)
         return element
+
+    def assemble(self, hold: Iterable[Node] = ()) -> Assembly:
+        """Close joints that are open as built, by the smallest change of positions and rotations; then velocities.
+
+        The sum over nodes of ``|displacement|^2/extent^2 + angle^2`` is least. Beams move as they are, and are bent
+        only where joints leave no other way: their shape without stress is the one in which they were made. Initial
+        velocities that violate a joint or a drive are replaced as by :func:`fem_mbs.project_velocities`.
+
+        Parameters
+        ----------
+        hold : nodes, optional
+            Nodes to leave where they are, as those that are fixed.
+
+        Returns
+        -------
+        Assembly
+            What moved: a distance and an angle for each node; ``print`` shows a table.
+
+        Raises
+        ------
+        ModelError
+            If the joints cannot be closed: names those that stay open. The model is then as it was.
+        """
+        from fem_mbs.solve.assembly import assemble
+
+        return assemble(self, hold)
 
     def __str__(self) -> str:
         groups = " and ".join(dict.fromkeys(node.group for node in self.nodes[1:])) or self.group

@@ -20,7 +20,7 @@ HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
 
 @dataclass(eq=False, repr=False)
 class Node:
-    """A frame that moves, made by :meth:`Model.add_node`; it stays where it was made, because elements are built on it.
+    """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
     ``angular_velocity`` (3,) is in the body frame; all are initial values. The two velocities can be set until the
@@ -48,6 +48,12 @@ class Node:
                 "model.add_node"
             )
         super().__setattr__(name, value)
+
+    def place(self, position: Array, rotation: Array) -> None:
+        """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
+        for value in (position, rotation):
+            value.flags.writeable = False
+        vars(self).update(position=position, rotation=rotation)
 
     def __str__(self) -> str:
         return f"node '{self.name}'"

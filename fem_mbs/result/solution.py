@@ -144,6 +144,11 @@ class Solution:
         return self.status.value
 
     @property
+    def redundant(self) -> tuple[Constraint, ...]:
+        """Joints that repeat each other, whose single reactions are not unique: those of least norm are given."""
+        return () if self.system.redundant is None else self.system.redundant.joints
+
+    @property
     def event_times(self) -> list[Array]:
         """Times of the events of each function that the run watched."""
         return [np.array([state.t for state in states]) for states in self.event_states]
@@ -155,6 +160,11 @@ class Solution:
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
+            + (
+                f"; reactions of {len(self.redundant)} joints are not unique, least ones given"
+                if self.redundant
+                else ""
+            )
         )
 
     def position(self, node: Node) -> Array:
@@ -188,7 +198,10 @@ class Solution:
         return self.multipliers_all[:, self._place(joint).rows]
 
     def reaction(self, joint: Constraint) -> tuple[Array, Array]:
-        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b."""
+        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
+
+        Of joints in ``solution.redundant`` only sums are unique.
+        """
         place = self._place(joint)
         first = place.rows.start - place.own.start
         batch, index = place.batch, place.batch.cell[place.own.start]

@@ -1,6 +1,7 @@
 """Newton's method, the consistent start and what to say of a singular matrix."""
 
 from fem_mbs.solve.accelerations import Accelerations, accelerations
+from fem_mbs.solve.assembly import Assembly, assemble
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
@@ -15,11 +16,13 @@ from fem_mbs.solve.projection import (
     velocity_defect,
     with_joint_rate,
 )
-from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular
+from fem_mbs.solve.redundant import independent
+from fem_mbs.solve.singular import describe_mechanism, describe_singular, explain_singular, handle_repeated
 
 __all__ = [
     "FAILURES",
     "Accelerations",
+    "Assembly",
     "Experience",
     "Found",
     "Newton",
@@ -27,6 +30,7 @@ __all__ = [
     "Place",
     "Report",
     "accelerations",
+    "assemble",
     "check_state",
     "consistent_start",
     "constraint_correction",
@@ -35,6 +39,8 @@ __all__ = [
     "explain_failure",
     "explain_singular",
     "from_body",
+    "handle_repeated",
+    "independent",
     "newton_solve",
     "place_of",
     "project_velocities",

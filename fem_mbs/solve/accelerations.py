@@ -53,6 +53,7 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     else:
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
+    multipliers = system.least_norm(evaluation._replace(multipliers=multipliers))
     return _sorted(system, place, evaluation.motion, lead, multipliers)
 
 

@@ -18,6 +18,7 @@ from fem_mbs.solve.place import (
     worst_joint,
 )
 from fem_mbs.solve.projection import velocity_defect
+from fem_mbs.solve.redundant import refuse_accelerations
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System, constraints
 from fem_mbs.system.mass import leading_matrix
@@ -49,13 +50,14 @@ def consistent_start(system: System, given: State | None = None) -> State:
     check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)
     evaluation = closed(system, place)
-    matrix = leading_matrix(system, evaluation)
     explain_singular(system, evaluation, "at the start")
+    matrix = leading_matrix(system, evaluation)
     if given is not None:
         defect = velocity_defect(system, place)
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)
     _check_velocities(system, evaluation)
+    refuse_accelerations(system, evaluation, "at the start")
     vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
     return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
 

@@ -32,10 +32,17 @@ SMALL_PART = 1e-6
 """Part of a null vector, against the whole, that is rounding."""
 BARE = 1e-13
 """Masses, stiffnesses and entries of equations below this share of the largest are rounding."""
-REPEATED = 1e-10
-"""Equations repeat each other if their combination vanishes to this relative size."""
+REPEATED = 1e-8
+"""Equations repeat each other if their combination vanishes to this relative size, that of the gap of a closed joint:
+geometry is typed in with eight digits."""
+OPEN = 10.0
+"""Size, against the largest gap, to which equations of open joints may miss repeating each other."""
 COUNTS = (8, 64, 512)
-"""Vectors to look for: more if all of them turn out to be null vectors."""
+"""Vectors to look for: more if all of them turn out to be null vectors, and the work allows."""
+WORK = 1e8
+"""Equations times the square of vectors that are looked for."""
+ALMOST = 1e-13
+"""Square of the relative size below which combinations are counted as vanishing."""
 
 
 class NullSpaces(NamedTuple):
@@ -47,30 +54,32 @@ class NullSpaces(NamedTuple):
     """Orthonormal basis ``(n, r)`` of the motions without mass, or without stiffness."""
     repeated: Array
     """Orthonormal basis ``(m, s)`` of the combinations of equations that vanish."""
+    complete: bool
+    """Whether these are all of them, or some of a great many."""
 
 
-def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
+def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -> NullSpaces:
     """Motions without mass and repeated equations.
 
     With ``definite=False`` ``M`` is a stiffness, in comparable units, and need not be positive: under stress, motions
-    may have no resistance because joints take it, ``M v + B^T l = 0``.
+    may have no resistance because joints take it, ``M v + B^T l = 0``. Where joints are open by a relative ``gap``,
+    equations that repeat each other do so to a few times this size.
 
     Matrices may be sparse or, much faster where they are small, dense.
 
     They come from inverse iteration on the whole matrix, made dimensionless and shifted to be quasi-definite, followed
-    by a singular value decomposition on the small subspaces, which does not square small numbers. At most
-    ``COUNTS[-1]`` vectors are found.
+    by a singular value decomposition on the small subspaces, which does not square small numbers.
     """
     n, m = M.shape[0], B.shape[0]
     if not n + m:
-        return NullSpaces(np.empty(0), np.empty((0, 0)), np.empty((0, 0)))
+        return NullSpaces(np.empty(0), np.empty((0, 0)), np.empty((0, 0)), True)
     unknowns, equations = _scales(M, B, 0.0 if definite else BARE * lengths(M, 0).max(initial=0.0))
     M, B = scaled(M, unknowns, unknowns), scaled(B, equations, unknowns)
     try:
         solve = _solver(M, B)
     except RuntimeError:
         raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
-    for count in COUNTS:
+    for count in [count for count in COUNTS if count == COUNTS[0] or (n + m) * count**2 <= WORK]:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
             vectors, _ = np.linalg.qr(solve(vectors))
@@ -79,10 +88,23 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True) -> NullSpaces:
         else:
             whole = _blocks([[M, B.T], [B, 0.0 * (B @ B.T)]]) if m else M
             motions = _span(_null_vectors(whole, vectors, SLACK)[:n])
-        repeated = _null_vectors(B.T, vectors[n:], REPEATED)
+        repeated = _null_vectors(B.T, vectors[n:], max(REPEATED, OPEN * gap))
         if motions.shape[1] + repeated.shape[1] < count:
             break
-    return NullSpaces(unknowns, motions, repeated)
+    complete = motions.shape[1] + repeated.shape[1] < count
+    return NullSpaces(unknowns, motions, repeated, complete)
+
+
+def count_repeated(B: csc_array) -> int:
+    """Number of combinations of equations that vanish, in comparable unknowns, however many there are.
+
+    By Sylvester's law of inertia: the positive pivots of ``[[I, B^T], [B, tau]]`` beyond those of ``I``.
+    """
+    m, n = (int(size) for size in B.shape)
+    B = scaled(B, 1.0 / np.maximum(lengths(B, 1), np.finfo(float).tiny), np.ones(n))
+    matrix = block_array([[eye_array(n), B.T], [B, ALMOST * eye_array(m)]], format="csc")
+    lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return int((lu.U.diagonal() > 0.0).sum()) - n
 
 
 def _scales(M: Matrix, B: Matrix, floor: float) -> tuple[Array, Array]:

@@ -9,10 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import Motion, instance
-from fem_mbs.system import Evaluation, State, System, check_shapes, not_finite
-
-GAP = 1e-8
-"""Largest gap of a joint against the extent of the model."""
+from fem_mbs.system import GAP, Evaluation, State, System, check_shapes, not_finite
 
 
 class Place(NamedTuple):
@@ -60,7 +57,10 @@ def closed(system: System, place: Place) -> Evaluation:
     """The equations at a place, or a :class:`ModelError` that names the joint that is open there."""
     evaluation = without_accelerations(system, place)
     if worst := worst_joint(system, evaluation.constraint, GAP):
-        raise ModelError(f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]})")
+        raise ModelError(
+            f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]}); model.assemble() "
+            "closes joints that are open as built"
+        )
     return evaluation
 
 
@@ -71,7 +71,10 @@ def check_system(system: System, caller: str) -> None:
             f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
             "model.add_node and give them bodies or beams"
         )
-    check_shapes(system, _motion(system, as_built(system)), system.prescribe(0.0))
+    motion = _motion(system, as_built(system))
+    for joints in system.constraint_batches:
+        joints.check_start(motion)
+    check_shapes(system, motion, system.prescribe(0.0))
 
 
 def check_state(system: System, state: State, label: str, joints: bool = True) -> State:

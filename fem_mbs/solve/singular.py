@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
 import numpy as np
-from scipy.sparse import csc_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.solve.null_space import COUNTS, lengths, null_spaces, scaled
+from fem_mbs.solve.null_space import lengths, null_spaces, scaled
+from fem_mbs.solve.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints
 from fem_mbs.system import Evaluation, System
 from fem_mbs.system.mass import leading_matrix
 
-SMALL = 1e-6
-"""Parts of a null vector below this size are rounding."""
 DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
-LISTED = 6
-"""Nodes or joints that a message lists by name."""
 
 
 def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
-    """Raise :class:`SingularSystemError` if the accelerations and multipliers are not unique."""
-    if text := describe_singular(system, evaluation, when):
+    """Raise :class:`SingularSystemError` if accelerations are not unique; have joints that repeat each other handled.
+
+    Raises
+    ------
+    SingularSystemError
+        Also if equations repeat each other at this position alone.
+    """
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    if moving := _move_without_mass(system, causes, when):
+        raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
+    handle_redundant(system, evaluation, causes, when)
+
+
+def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
+    """Have joints that repeat each other handled in the equations of rest, with the values as below."""
+    if system.m:
+        causes = _causes(system, system.solver.matrix(values), _gap(system, evaluation), definite=False)
+        handle_redundant(system, evaluation, causes, when)
 
 
 def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
-    """Why the accelerations and multipliers are not unique; empty if they are."""
+    """Why the accelerations are not unique, or multipliers in more ways than is known; empty if they are."""
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         return text
-    causes = _causes(system, matrix)
-    return "\n".join(filter(None, (_move_without_mass(system, causes, when), *_joints(system, causes, when))))
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    return "\n".join(filter(None, (_move_without_mass(system, causes, when), more_joints(system, causes, when))))
 
 
 def describe_mechanism(system: System, values: Array, R: Array, when: str) -> str:
@@ -46,24 +57,14 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
     matrix = system.solver.matrix(values)
     if text := _undetermined(system, matrix, f"the equilibrium {when} is not unique"):
         return text
-    causes = _causes(system, matrix, definite=False)
+    causes = _causes(system, matrix, 0.0, definite=False)
     moving = _move_without_resistance(system, causes, R, when)
-    return "\n".join(filter(None, (moving, *_joints(system, causes, when))))
+    return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
 
 
-class _Causes(NamedTuple):
-    """What makes a matrix singular."""
-
-    motions: Array
-    """Motions ``(N, r)``, in the body frames of the nodes."""
-    idle: IntArray
-    """Components that stand in no equation."""
-    void: IntArray
-    """Equations that act on nothing."""
-    acting: IntArray
-    """All other equations."""
-    repeated: Array
-    """Basis of the combinations of these that vanish."""
+def _gap(system: System, evaluation: Evaluation) -> float:
+    """Largest gap of the joints against the extent of the model."""
+    return float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
@@ -79,7 +80,7 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
         return ""
     owners = [system.unknowns[k] for k in system.free_rows[rows[loose]] - 6 * system.n]
     names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
-    return f"{what}: no equation determines {_listed(names, ', ')}; look at its stiffness and damping in its own row"
+    return f"{what}: no equation determines {listed(names, ', ')}; look at its stiffness and damping in its own row"
 
 
 def _first_order(system: System) -> IntArray:
@@ -92,7 +93,7 @@ def _dense(matrix: csc_array | Array) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
-def _causes(system: System, matrix: csc_array, definite: bool = True) -> _Causes:
+def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic unknowns follow from the others
     own = _first_order(system)
     rest = np.setdiff1d(np.arange(system.n_free), own)
@@ -111,18 +112,18 @@ def _causes(system: System, matrix: csc_array, definite: bool = True) -> _Causes
     idle = lengths(M, 0) + lengths(B, 0) == 0.0
     void = lengths(B, 1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated = null_spaces(M[busy][:, busy], B[acting][:, busy], definite)
+    units, motions, repeated, complete = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
+    if repeated.shape[1]:  # that light bodies hang on heavy ones does not count
+        metric = np.square(system.weight[system.free_rows[rest]][busy] * scale[busy])
+        metric = np.diag(metric) if small else csc_array(diags_array(metric))
+        _, _, repeated, complete = null_spaces(metric, B[acting][:, busy], gap=gap)
     at = system.free_rows[rest]
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
-    return _Causes(components, at[idle], np.flatnonzero(void), acting, repeated)
+    return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
 
 
-def _joints(system: System, causes: _Causes, when: str) -> tuple[str, str]:
-    return _void(system, causes.void, when), _repeated(system, causes.acting, causes.repeated, when)
-
-
-def _moving(system: System, causes: _Causes) -> tuple[dict[int, Array], list[str]]:
+def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]]:
     """Motions ``(6, r)`` of each node that has any, and names of the own unknowns that move."""
     together = causes.motions[: 6 * system.n].reshape(system.n, 6, -1)
     rows, kinds = np.divmod(causes.idle[causes.idle < 6 * system.n], 6)
@@ -133,7 +134,7 @@ def _moving(system: System, causes: _Causes) -> tuple[dict[int, Array], list[str
     return nodes, [f"'{unknown.name}' of {owner}" for owner, unknown in unknowns]
 
 
-def _move_without_mass(system: System, causes: _Causes, when: str) -> str:
+def _move_without_mass(system: System, causes: Causes, when: str) -> str:
     moving, names = _moving(system, causes)
     if not moving and not names:
         return ""
@@ -144,13 +145,13 @@ def _move_without_mass(system: System, causes: _Causes, when: str) -> str:
         ways = filter(None, (_ways("translation", "along", R @ motion[:3]), _ways("rotation", "about", R @ motion[3:])))
         names.append(f"{node} ({', '.join(ways) if node in used else 'used by no element or joint'})")
     return (
-        f"the accelerations {when} are not unique: {_listed(names, ', ')} can move without mass. Give the node a "
+        f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
         "model.fix(node, translation=..., rotation=...)"
     )
 
 
-def _move_without_resistance(system: System, causes: _Causes, R: Array, when: str) -> str:
+def _move_without_resistance(system: System, causes: Causes, R: Array, when: str) -> str:
     moving, names = _moving(system, causes)
     if not moving and not names:
         return ""
@@ -159,7 +160,7 @@ def _move_without_resistance(system: System, causes: _Causes, R: Array, when: st
         ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
         names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
     return (
-        f"the equilibrium {when} is not unique: {_listed(names, ', ')} without resistance. Hold a node with "
+        f"the equilibrium {when} is not unique: {listed(names, ', ')} without resistance. Hold a node with "
         "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
     )
 
@@ -173,57 +174,3 @@ def _ways(kind: str, along: str, vectors: Array) -> str:
     axis = axes[:, 0] if rank == 1 else axes[:, 2]
     axis = np.round(axis * np.sign(axis[np.argmax(np.abs(axis))]), 3) + 0.0
     return f"{kind} {along if rank == 1 else f'{along} axes across'} ({', '.join(f'{a:g}' for a in axis)})"
-
-
-def _void(system: System, equations: IntArray, when: str) -> str:
-    if not len(equations):
-        return ""
-    return (
-        f"the joint forces {when} are not unique: these constraint equations act on nothing that can move: "
-        f"{_by_owner(system, equations)}. model.fix holds the nodes already; remove the joint or free a node"
-    )
-
-
-def _repeated(system: System, rows: IntArray, basis: Array, when: str) -> str:
-    if not basis.shape[1]:
-        return ""
-    least = "at least " if basis.shape[1] >= COUNTS[-1] else ""
-    groups = [
-        f"{_by_owner(system, equations)} ({least}{surplus} of these {len(equations)} too many)"
-        for equations, surplus in _groups(system, rows, basis)
-    ]
-    return (
-        f"the joint forces {when} are not unique: constraint equations repeat each other:\n  "
-        + _listed(groups, "\n  ")
-        + "\nRemove a joint, replace one by a joint that closes fewer motions, or let a body in the loop be flexible"
-    )
-
-
-def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray, int]]:
-    """Independent groups of equations that repeat each other, and how many of each group are too many.
-
-    The projection on the null space, unlike its basis, is unique; it does not couple independent groups. Its trace over
-    a group is the number of null vectors there.
-    """
-    sharing = np.abs(basis).max(axis=1) > SMALL
-    rows, basis = rows[sharing], basis[sharing]
-    projection = basis @ basis.T
-    count, label = connected_components(np.abs(projection) > SMALL, directed=False)
-    groups: dict[frozenset[str], list[int]] = {}
-    for k in range(count):
-        own = np.flatnonzero(label == k)
-        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[own]), []).extend(own)
-    return [(rows[np.sort(own)], round(projection[own, own].sum())) for own in groups.values()]
-
-
-def _by_owner(system: System, equations: Iterable[int]) -> str:
-    owners: dict[str, list[str]] = {}
-    for k in equations:
-        owner, equation = system.constraint_owner[k]
-        owners.setdefault(str(owner), []).append(equation)
-    return _listed([f"{owner}: {', '.join(names)}" for owner, names in owners.items()], "; ")
-
-
-def _listed(names: Sequence[str], separator: str) -> str:
-    more = [f"and {len(names) - LISTED} more"] if len(names) > LISTED else []
-    return separator.join([*names[:LISTED], *more])

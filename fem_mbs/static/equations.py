@@ -98,6 +98,14 @@ class Equations:
         motion = Motion(t, point.x, point.R, self._still, self._still, gravity, point.u, self._none, self._none)
         return self.system.evaluate(motion, point.multipliers, self.system.prescribe(t, factor))
 
+    def settled(self, point: Point, evaluation: Evaluation) -> tuple[Point, Evaluation]:
+        """An equilibrium with the multipliers of least norm, where joints repeat each other."""
+        if self.system.redundant is None:
+            return point, evaluation
+        self.system.refuse_gap(evaluation)
+        point = point._replace(multipliers=self.system.least_norm(evaluation))
+        return point, self.evaluate(point)
+
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments."""
         return tangent.stiffness_entries(self.system, evaluation, force_factor)

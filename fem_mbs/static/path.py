@@ -169,11 +169,11 @@ class Path:
         with np.errstate(over="ignore", invalid="ignore"):
             found = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
             trial = problem.evaluate(found.unknown) if found.corrected else found.value
-        point, here = trial.point, self.here.point
+        (point, evaluation), here = self.equations.settled(*trial), self.here.point
         increment = Direction(found.unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
         if (turn := self._turn(increment)) > TURN:
             raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", found.report)
-        return Step(point, trial.evaluation, increment, found.report)
+        return Step(point, evaluation, increment, found.report)
 
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
         """A place on the path to which ``came`` led."""

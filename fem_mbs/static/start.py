@@ -15,6 +15,7 @@ from fem_mbs.solve import (
     check_state,
     describe_mechanism,
     describe_singular,
+    handle_repeated,
     newton_solve,
 )
 from fem_mbs.static.equations import Equations, Point
@@ -51,7 +52,10 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     if initial is not None:
         check_state(equations.system, initial, f"{caller}: initial")
         point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
-    if equations.imbalance(equations.evaluate(point)) > newton.force_tolerance:
+    evaluation = equations.evaluate(point)
+    values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
+    handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
+    if equations.imbalance(evaluation) > newton.force_tolerance:
         point = settle(equations, point, newton)
     if text := _mechanism(equations, point):
         if equations.range == 0.0:

@@ -3,18 +3,22 @@
 from fem_mbs.system import constraints, mass, tangent
 from fem_mbs.system.contract import check_shapes, not_finite
 from fem_mbs.system.kinematics import Kinematics
+from fem_mbs.system.least_norm import Projection, Redundant
 from fem_mbs.system.linear import Factors, LinearSolver, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
 from fem_mbs.system.state import State
-from fem_mbs.system.system import Evaluation, Prescribed, System
+from fem_mbs.system.system import GAP, Evaluation, Prescribed, System
 
 __all__ = [
+    "GAP",
     "ConstraintRows",
     "Evaluation",
     "Factors",
     "Kinematics",
     "LinearSolver",
     "Prescribed",
+    "Projection",
+    "Redundant",
     "Solve",
     "State",
     "System",

@@ -8,20 +8,25 @@ row, where their rates follow the pushed configuration as in the third.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.system.linear import Factors, make_solver, sums
+from fem_mbs.system.linear import Factors, LinearSolver, sums
 from fem_mbs.system.pattern import Triplets
 
 
 class StabilizedMatrix:
     """Pattern and solver for ``n`` free components and constraint equations, of ``positions`` (m,) or of velocities.
 
-    ``blocks`` are those of the index-3 matrix; ``eta`` belong to the joints.
+    ``blocks`` are those of the index-3 matrix; ``eta`` belong to the joints. ``make`` makes the solver of rows, columns
+    and blocks.
     """
 
-    def __init__(self, pattern: Triplets, n: int, positions: BoolArray, blocks: IntArray) -> None:
+    def __init__(
+        self, pattern: Triplets, n: int, positions: BoolArray, blocks: IntArray, make: Callable[..., LinearSolver]
+    ) -> None:
         self.force_entries = pattern.force_entries
         gradients = slice(pattern.force_entries, (pattern.force_entries + len(pattern.rows)) // 2)
         i, j = pattern.rows[: pattern.force_entries], pattern.columns[: pattern.force_entries]
@@ -36,7 +41,7 @@ class StabilizedMatrix:
         rows = [pattern.rows, pushed, i[self._force], eta[self._rate]]
         columns = [pattern.columns, component[self._kept], pushed[self._force_push], pushed[self._rate_push]]
         blocks = np.append(blocks, blocks[n:][positions])
-        self.solver = make_solver(np.concatenate(rows), np.concatenate(columns), len(blocks), blocks)
+        self.solver = make(np.concatenate(rows), np.concatenate(columns), blocks)
 
     def factor(self, index3: Array, W: Array, push: Array, G: Array, H: Array) -> Factors:
         """Factor the matrix.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
@@ -27,7 +27,8 @@ from fem_mbs.model import (
 )
 from fem_mbs.system.contract import check_batch, wrong_shapes
 from fem_mbs.system.kinematics import make_kinematics
-from fem_mbs.system.linear import make_solver, sums
+from fem_mbs.system.least_norm import LeastNormSolver, Projection, Redundant
+from fem_mbs.system.linear import LinearSolver, make_solver, sums
 from fem_mbs.system.pattern import (
     ConstraintRows,
     components,
@@ -43,6 +44,8 @@ _LIGHT, _HEAVY = 1e-12, 1e12
 """Masses against the largest that count as none, and masses that count as infinite."""
 _TINY = float(np.finfo(float).tiny)
 _NONE = np.empty(0)
+GAP = 1e-8
+"""Largest gap of a joint against the extent of the model."""
 
 
 class Evaluation(NamedTuple):
@@ -75,7 +78,7 @@ class Prescribed(NamedTuple):
 
 
 class System:
-    """A model frozen for computing; nothing here changes after it is built.
+    """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ class System:
     constraint_weight : (m,)
         Factors that make constraint equations of different units comparable: those in units of length are divided by
         ``length``.
+    redundant : Redundant or None
+        Constraint equations that repeat each other, once that is known.
     """
 
     def __init__(self, model: Model) -> None:
@@ -136,7 +141,9 @@ class System:
         cells = [*self.components, *self.constraint_components]
         self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
         self._blocks = self._number_blocks()
-        self.solver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
+        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
+        self.redundant: Redundant | None = None
+        self._least_norm: LeastNormSolver | None = None
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes])
@@ -218,7 +225,8 @@ class System:
     @cached_property
     def stabilized(self) -> StabilizedMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
-        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks)
+        make = _regular if self.redundant is None else self._make_least_norm
+        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
 
     @cached_property
     def has_velocity_level(self) -> bool:
@@ -229,6 +237,45 @@ class System:
     def has_history(self) -> bool:
         """Whether any own unknown is of kind "history"."""
         return bool((self.order < 0).any())
+
+    def regularize(self, redundant: Redundant) -> None:
+        """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
+        self.solver = self._least_norm = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
+        self.redundant = redundant
+        vars(self).pop("stabilized", None)
+
+    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray) -> LeastNormSolver:
+        return LeastNormSolver(rows, columns, self.n_free, 1.0 / self.weight[self.free_rows], blocks)
+
+    def projection(self, motion: Motion) -> Projection:
+        """What multipliers do at a motion, and which gaps can be closed, where constraints repeat each other.
+
+        Orthogonal for the sum of squares of multipliers that are forces, and of moments over ``length``.
+        """
+        assert self._least_norm is not None
+        gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in self.constraint_batches])
+        values = np.concatenate([np.zeros(self.pattern.force_entries), gradients, gradients])
+        stored = sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
+        return self._least_norm.projection(stored, self.constraint_weight**-2)
+
+    def least_norm(self, evaluation: Evaluation) -> Array:
+        """Of all multipliers that do the same, those of least norm; the same where they are unique."""
+        if self.redundant is None:
+            return evaluation.multipliers
+        return self.projection(evaluation.motion).least_norm(evaluation.multipliers)
+
+    def refuse_gap(self, evaluation: Evaluation) -> None:
+        """Raise :class:`MotionError` if constraints that repeat each other have left a gap that no motion closes."""
+        if self.redundant is None:
+            return
+        gaps = np.abs(evaluation.constraint * self.constraint_weight)
+        if gaps.max() > GAP:
+            owner, equation = self.constraint_owner[int(np.argmax(gaps))]
+            raise MotionError(
+                f"{owner} is open at t = {evaluation.motion.t:.6g} s ({equation}: {gaps.max():.2g}, lengths against "
+                "the extent of the model), and no motion closes it: joints that repeat each other contradict each "
+                f"other, by their drives or because axes and points do not match. {self.redundant.text}"
+            )
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -342,7 +389,11 @@ class System:
         return values[6 * self.n :]
 
     def accept(self, state: State) -> State:
-        """A state at the end of a step with unknowns of kind "history" as their elements leave them."""
+        """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
+        if self.redundant is not None:
+            here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
+            self.refuse_gap(here)
+            state = replace(state, multipliers=self.least_norm(here))
         if not self.has_history:
             return state
         prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
@@ -363,6 +414,10 @@ class System:
             return self._constraint_rows[constraint]
         except KeyError:
             raise ModelError(f"{constraint} is not part of this model") from None
+
+
+def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:
+    return make_solver(rows, columns, len(blocks), blocks)
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:

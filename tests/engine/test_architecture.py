@@ -30,8 +30,8 @@ LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for laye
 }
 
 ELEMENTS = BASE | {"fem_mbs.elements", "fem_mbs.model", "fem_mbs.lie"}
-LATE = {("fem_mbs/result/solution.py", "fem_mbs.io")}
-"""Imports within a method, so that a user finds the export on the solution."""
+LATE = {("fem_mbs/result/solution.py", "fem_mbs.io"), ("fem_mbs/model/model.py", "fem_mbs.solve.assembly")}
+"""Imports within a method, so that a user finds the export on the solution and the assembly on the model."""
 
 
 def imports(path: Path) -> set[str]:

@@ -108,10 +108,3 @@ def test_what_makes_the_start_singular_is_named() -> None:
     model.add(PointMass(light, 1.0))
     with pytest.raises(mbs.SingularSystemError, match=r"node 'light' \(rotation\) can move without mass"):
         mbs.start(mbs.System(model), mbs.GeneralizedAlpha())
-    model = mbs.Model()
-    door = model.add_node((1, 0, 0))
-    model.add(RigidBody(door, 1.0, (1, 1, 1)))
-    model.add(RevoluteJoint(model.ground, door, (0, 0, 1)), name="upper hinge")
-    model.add(RevoluteJoint(model.ground, door, (0, 0, 1), point=(1, 0, 1)), name="lower hinge")
-    with pytest.raises(mbs.SingularSystemError, match="'upper hinge': .*RevoluteJoint 'lower hinge': "):
-        mbs.start(mbs.System(model), mbs.GeneralizedAlpha())

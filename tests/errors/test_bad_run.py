@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.errors import LawError
 
 NAN = float("nan")
@@ -80,14 +80,6 @@ def test_arguments_of_simulate(name: str) -> None:
     assert words in str(refusal.value)
 
 
-def two_fixed() -> mbs.Model:
-    model = pendulum()
-    wall = model.add_node((0, 1, 0), name="wall")
-    model.fix(wall)
-    model.add(FixedJoint(model.ground, wall), name="weld")
-    return model
-
-
 def held() -> mbs.Model:
     model = mbs.Model()
     model.fix(model.add_node((1, 0, 0)))
@@ -97,11 +89,6 @@ def held() -> mbs.Model:
 STARTS: dict[str, tuple[Callable[[], mbs.Model], type[mbs.FemMbsError], str]] = {
     "empty": (mbs.Model, mbs.ModelError, "nothing can move: the model has 1 nodes, and all are held"),
     "all held": (held, mbs.ModelError, "nothing can move: the model has 2 nodes, and all are held"),
-    "joint of two fixed nodes": (
-        two_fixed,
-        mbs.SingularSystemError,
-        "act on nothing that can move: FixedJoint 'weld': translation x, translation y, translation z, rotation",
-    ),
     "velocity against a joint": (
         lambda: pendulum(velocity=(1, 0, 0)),
         mbs.ModelError,

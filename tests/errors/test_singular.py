@@ -56,6 +56,14 @@ def refusal(model: mbs.Model) -> str:
     return str(error.value)
 
 
+def named(model: mbs.Model) -> str:
+    """What is said of joints that repeat each other."""
+    system = mbs.System(model)
+    mbs.start(system, mbs.GeneralizedAlpha())
+    assert system.redundant is not None
+    return system.redundant.text
+
+
 def doors(u: Units) -> mbs.Model:
     """Two doors with two hinges each, on one line, and a third as it should be."""
     model = mbs.Model(u.group)
@@ -80,18 +88,18 @@ def four_bar(u: Units, tilt: float = 0.0) -> mbs.Model:
 
 @pytest.mark.parametrize("units", UNITS)
 def test_hinges_on_one_line_are_named_door_by_door(units: str) -> None:
-    lines = refusal(doors(UNITS[units])).splitlines()
+    lines = named(doors(UNITS[units])).splitlines()
     assert lines[0] == "the joint forces at the start are not unique: constraint equations repeat each other:"
     for line, side in zip(lines[1:3], ("left", "right"), strict=True):
         assert line.startswith(f"  RevoluteJoint 'upper {side}': translation x, translation y, translation z, rotation")
         assert f"; RevoluteJoint 'lower {side}': " in line and line.endswith("(5 of these 10 too many)")
-    assert lines[3].startswith("Remove a joint") and len(lines) == 4
+    assert lines[3].startswith("Where that is not meant, remove a joint") and len(lines) == 4
 
 
 @pytest.mark.parametrize("units", UNITS)
 def test_planar_loop_of_rigid_bars_is_closed_three_times_too_often(units: str) -> None:
     """Out of the plane each hinge closes what the others close: one translation and two rotations."""
-    message = refusal(four_bar(UNITS[units]))
+    message = named(four_bar(UNITS[units]))
     assert "(3 of these 12 too many)" in message
     for name in "ABCD":
         assert f"RevoluteJoint '{name}': translation z, rotation " in message
@@ -100,7 +108,7 @@ def test_planar_loop_of_rigid_bars_is_closed_three_times_too_often(units: str) -
 @pytest.mark.parametrize("tilt", [1e-3, 0.3])
 def test_tilting_a_hinge_does_not_make_rigid_bars_a_mechanism(tilt: float) -> None:
     """Eighteen unknowns cannot satisfy twenty equations in general."""
-    assert "(2 of these " in refusal(four_bar(Units(), tilt))
+    assert "(2 of these " in named(four_bar(Units(), tilt))
 
 
 def test_flexible_bars_close_any_loop() -> None:
@@ -120,6 +128,7 @@ def test_stretched_bars_pull_along_their_line_in_many_ways() -> None:
     for name, a, b, x in (("P", model.ground, bars[0], 0), ("Q", *bars, 1), ("R", bars[1], model.ground, 2)):
         model.add(SphericalJoint(a, b, u.point(x, 0, 0)), name=name)
     message = refusal(model)
+    assert message.startswith("the position at the start is singular")
     expected = (
         "'P': translation x; SphericalJoint 'Q': translation x; SphericalJoint 'R': translation x (1 of these 3 too"
     )
@@ -131,7 +140,7 @@ def test_joints_that_hold_nothing_that_moves_are_named() -> None:
     slider = Units().body(model, "slider", 1, 0, 0)
     model.fix(slider, translation=False)
     model.add(FixedJoint(model.ground, slider), name="guide")
-    message = refusal(model)
+    message = named(model)
     assert (
         "these constraint equations act on nothing that can move: FixedJoint 'guide': rotation y, rotation x" in message
     )
@@ -204,7 +213,7 @@ def test_both_reasons_are_told_at_once() -> None:
 
 
 def test_messages_are_the_same_every_time() -> None:
-    assert len({refusal(doors(UNITS["turned and far"])) for _ in range(3)}) == 1
+    assert len({named(doors(UNITS["turned and far"])) for _ in range(3)}) == 1
 
 
 JOINTS: dict[str, tuple[Callable[[mbs.Node, mbs.Node, Array, Array], Constraint], int]] = {
@@ -244,7 +253,7 @@ def test_long_straight_chains_are_accepted(kind: str) -> None:
 def test_one_weld_too_many_is_found_in_a_long_chain() -> None:
     model = chain(Units(), 300, "welds", 0.0)
     model.add(FixedJoint(model.nodes[200], model.nodes[201]), name="again")
-    message = refusal(model)
+    message = named(model)
     assert "FixedJoint 'joint 200': " in message and "FixedJoint 'again': " in message
     assert "(6 of these 12 too many)" in message and "'joint 199'" not in message and "'joint 201'" not in message
 
@@ -265,7 +274,7 @@ def test_null_spaces_have_the_dimension_they_must(units: str, kind: str) -> None
         model.add(RevoluteJoint(model.nodes[k], light, u.Q @ (1, 2, 3)))
     system = mbs.System(model)
     matrix, n = system.solver.matrix(leading_matrix(system, at_rest(system))), system.n_free
-    _, motions, repeated = null_spaces(matrix[:n, :n], matrix[n:, :n])
+    _, motions, repeated, _ = null_spaces(matrix[:n, :n], matrix[n:, :n])
     assert (motions.shape[1], repeated.shape[1]) == (2, 3 * JOINTS[kind][1])
     np.testing.assert_allclose(motions.T @ motions, np.eye(2), atol=1e-12)
 

@@ -50,4 +50,4 @@ def test_a_displacement_is_checked() -> None:
     model.add(SphericalJoint(model.ground, node, displacement=lambda t: (0, 0, 1.0)))
     model.add(PointMass(node, 1.0))
     with pytest.raises(mbs.ModelError, match="its displacement must be 0 at t = 0"):
-        mbs.System(model)
+        mbs.start(mbs.System(model))
