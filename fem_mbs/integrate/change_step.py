@@ -87,9 +87,10 @@ def _mark(
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
     if memory.factors is not None:
+        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         solver = system.stabilized.solver if stabilized else system.solver
         factors: Factors = solver.restore(memory.factors)
-        w = (left - response(system, parameters, state, left, factors, stabilized)) / memory.h
+        w = (left - response(system, parameters, evaluation, left, factors, stabilized)) / memory.h
     if system.m:
         w = with_joint_rate(system, state, w, missed=not stabilized)
     if system.k:

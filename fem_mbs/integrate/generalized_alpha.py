@@ -18,8 +18,8 @@ from fem_mbs.integrate.change_step import AlphaMemory, adapted, same
 from fem_mbs.integrate.chart import Chart, make_chart
 from fem_mbs.integrate.index2 import Index2Problem
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.integrate.local_error import defect, lead
-from fem_mbs.integrate.method import Method, Step
+from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, response, unresolved
+from fem_mbs.integrate.method import Astray, Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
@@ -119,8 +119,14 @@ class GeneralizedAlpha(Method):
         gone = found.unknown[0] - plain, new.multipliers - state.multipliers
         missed = what_was_missed(*gone, h, guess, missed)
         after = lead(system, new)
-        error = self._error(system, problem.chart, new, after, h, memory)
-        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error)
+        left = self._defect(system, problem.chart, new, after, h, memory)
+        error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
+        astray = None
+        if looked_at(memory.steps):
+            with np.errstate(over="ignore", invalid="ignore"):
+                lasting = self._lasting(system, h**3 * left, found)
+                astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
+        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error, astray)
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""
@@ -158,8 +164,8 @@ class GeneralizedAlpha(Method):
         solver = system.stabilized.solver if self._stabilized(system) else system.solver
         return Linearization(solver.restore(memory.factors), memory.T_inv)
 
-    def _error(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> float:
-        """Largest defect of the step that led to a new state with the highest derivatives ``after``."""
+    def _defect(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> Array:
+        """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``after``."""
         time = new.t - memory.t_old
         slope, curvature = (after - memory.lead_old) * (1.0 / time), system.u0
         if system.k:
@@ -167,8 +173,17 @@ class GeneralizedAlpha(Method):
             before = system.own_of(memory.lead - memory.lead_old) / ((time - h) or h)
             # before there are three values, that of a fast state which has not begun to settle
             curvature = (recent - before) / (0.5 * time) if memory.steps else recent / h
-        left = defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
-        return h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
+        return defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
+
+    def _lasting(self, system: System, left: Array, found: Found[Unknown, Trial, Linearization]) -> Array:
+        """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
+
+        Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
+        """
+        if found.linearization is not None:
+            at, factors = found.value.evaluation, found.linearization.factors
+            left = response(system, self.coefficients, at, left, factors, self._stabilized(system))
+        return self.coefficients.both_defects * largest(system.nodes_of(left))
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
+from fem_mbs.integrate.global_error import GlobalError
 from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
+from fem_mbs.result import Accuracy
 from fem_mbs.run import Accepted
 from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure
 from fem_mbs.system import State, System
@@ -30,6 +32,7 @@ class March:
             self.state, self.memory = initial.state, initial.memory
         else:
             self.state = consistent_start(system, initial)
+        self._error = GlobalError(system, self.state)
         self.pace, first = control.begin(method, self.state.t, t_end)
         if isinstance(initial, Checkpoint):
             self.pace = initial.pace if initial.control == control else self.pace
@@ -62,7 +65,13 @@ class March:
                 state = state.at(plan.end)
             self.state, self.memory = state, step.memory
             self.steps += 1
+            self._error.add(step, plan.h)
             yield Accepted(state, step.report)
+
+    @property
+    def error(self) -> Accuracy | None:
+        """Estimated error since the run began."""
+        return self._error.at(self.state.t)
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""
@@ -83,5 +92,8 @@ class March:
         return type(failure)(text)
 
     def warning(self) -> str:
-        """What the step control has to say."""
-        return self.control.warning(self.pace)
+        """What the step control has to say, and whether the result is doubtful."""
+        error = self.error
+        return "; ".join(
+            filter(None, (self.control.warning(self.pace), error.warning if error and error.doubtful else ""))
+        )

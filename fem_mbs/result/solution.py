@@ -15,6 +15,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
+from fem_mbs.result.accuracy import Accuracy
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
 from fem_mbs.system import ConstraintRows, State, System, constraints
@@ -51,6 +52,8 @@ class Stats:
         Accepted steps in s.
     wall_time : float
         Seconds, the building of the system included.
+    error : Accuracy or None
+        Estimated error of the result, beside the motion; None from a method without an estimate.
     """
 
     newton_iterations: IntArray
@@ -60,6 +63,7 @@ class Stats:
     rejected_steps: int
     step_sizes: Array
     wall_time: float
+    error: Accuracy | None = None
 
     @property
     def mean_newton_iterations(self) -> float:
@@ -140,8 +144,9 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """How the run ended."""
-        return self.status.value
+        """How the run ended, and whether its result is doubtful."""
+        error = self.stats.error
+        return f"{self.status.value} {error.warning}" if error and error.doubtful else self.status.value
 
     @property
     def event_times(self) -> list[Array]:
@@ -154,7 +159,8 @@ class Solution:
             f"{self.message} {len(self.stats.step_sizes)} steps to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
-            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
+            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
+            + (str(self.stats.error) if self.stats.error else "error not estimated")
         )
 
     def position(self, node: Node) -> Array:
