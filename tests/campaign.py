@@ -32,9 +32,9 @@ TURNS = (0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5)
 """Turn of the fastest body in a step, rad, as it is guessed before the run."""
 FLEXIBLE = 0.1
 """Shorter steps for beams, as they bend by what bodies turn."""
-STEPS = (50, 100, 200)
-FINER = 5
-WATCHED = 40
+STEPS = (40, 80, 160)
+FINER = 4
+WATCHED = 25
 """Steps over which trajectories are compared."""
 RIGHT, REFUSED, UNSTABLE, OFF = "right", "refused", "unstable", "off"
 GAIN = 0.5
@@ -244,11 +244,7 @@ def judged(case: Case, run: Run = run_default) -> Verdict:
     else:
         own = at_steps(solution, h, len(exact.x) - 1)
         error = float(share(distance(own, (exact.x, exact.R)).max(axis=1), exact.motion, solution.system.length))
-    told = solution.stats.error
-    estimate = None
-    if told is not None:
-        parts = [told.length, told.angle], [told.displacement, told.rotation]
-        estimate = float(share(*map(np.array, parts), told.extent))
+    estimate = solution.stats.error.relative if solution.stats.error else None
     what = RIGHT
     if gain > GAIN:
         what = UNSTABLE

@@ -102,9 +102,8 @@ def mechanism(seed: int, group: str = "R3xSO3", largest: int = 8) -> Mechanism:
         model.add(Force(bodies[-1].node, value))
         made.loads.append((bodies[-1].node, value))
     if rng.random() < 0.2:
-        model.add(
-            Maxwell(model.ground, bodies[-1].node, *rng.uniform((5.0, 0.5, 0.2), (50.0, 5.0, 1.0)), rng.normal(size=3))
-        )
+        stiffness, viscosity, free = rng.uniform((5.0, 0.5, 0.2), (50.0, 5.0, 1.0))
+        model.add(Maxwell(model.ground, bodies[-1].node, stiffness, viscosity, free, rng.normal(size=3)))
     made.rate += max(float(np.linalg.norm(node.angular_velocity)) for node in model.nodes)
     return made
 
@@ -184,9 +183,8 @@ def _beam(
     rate *= 10.0 ** rng.uniform(0.5, 2.5)
     EI = per_length * length**4 * (rate / 3.5) ** 2
     EA = 12.0 * EI / thick**2
-    section = BeamSection(
-        EA, 0.35 * EA, 0.6 * EI, EI * rng.uniform(0.5, 2.0, 2), per_length, (2 * second, second, second)
-    )
+    inertia = 2.0 * second, second, second
+    section = BeamSection(EA, 0.35 * EA, 0.6 * EI, EI * rng.uniform(0.5, 2.0, 2), per_length, inertia)
     if rng.random() < 0.3:
         section = section.with_damping(0.1 / rate)
     made.model.add(Beam(nodes, section, _across(rng, end - place.point)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import acos
+
 import numpy as np
 
-from fem_mbs.arrays import Array
-from fem_mbs.integrate.method import Step
+from fem_mbs.integrate.method import Astray, Step
 from fem_mbs.result import Accuracy
 from fem_mbs.system import State, System
 
@@ -20,33 +21,32 @@ class GlobalError:
         self.system, self.first = system, first
         self.known = first.t
         """Time up to which errors are summed."""
-        self.sum, self.unresolved, self.motion = np.zeros((3, 2))
-        self.turn = 0.0
-        self.rate: Array | None = None
-        """Lasting error over time, of the last step that was looked at."""
+        self.sum = self.rate = self.unresolved = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step."""
+        self.displacement = self.rotation = self.turn = 0.0
+        self.looked = False
 
     def add(self, step: Step, h: float) -> None:
         """A step of ``h`` that was accepted."""
-        if step.astray is None:
-            return
-        state = step.state
-        self.rate = step.astray.lasting / h
-        self.unresolved = np.maximum(self.unresolved, step.astray.unresolved)
-        self.sum = self.sum + (state.t - self.known) * self.rate
-        self.known = state.t
-        self.motion = np.maximum(self.motion, _distance(self.first, state))
-        self.turn = max(self.turn, h * float(np.sqrt(np.square(state.v[:, 3:]).sum(axis=1).max())))
+        if step.astray is not None:
+            # a run that has become unstable may come close to infinity
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._look(step.state, step.astray, h)
 
     def at(self, t: float) -> Accuracy | None:
         """The estimate at a time, or None if no step was looked at."""
-        if self.rate is None:
+        if not self.looked:
             return None
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + self.unresolved).tolist()
-        return Accuracy(length, angle, *self.motion.tolist(), self.turn, self.system.length)
+        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
 
-
-def _distance(first: State, state: State) -> Array:
-    """Largest displacement and rotation of a node between two states."""
-    moved = np.square(state.x - first.x).sum(axis=1).max()
-    cosine = 0.5 * (np.einsum("nij,nij->n", first.R, state.R).min() - 1.0)
-    return np.array([np.sqrt(moved), np.arccos(min(max(cosine, -1.0), 1.0))])
+    def _look(self, state: State, astray: Astray, h: float) -> None:
+        first, self.looked = self.first, True
+        self.rate = astray.lasting / h
+        self.sum = self.sum + (state.t - self.known) * self.rate
+        self.unresolved = np.maximum(self.unresolved, astray.unresolved)
+        self.known = state.t
+        self.displacement = max(self.displacement, float(np.square(state.x - first.x).sum(axis=1).max()) ** 0.5)
+        self.turn = max(self.turn, h * float(np.square(state.v[:, 3:]).sum(axis=1).max()) ** 0.5)
+        trace = float((first.R * state.R).sum(axis=(1, 2)).min())
+        self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))

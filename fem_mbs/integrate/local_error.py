@@ -11,9 +11,9 @@ from fem_mbs.solve import from_body, to_body
 from fem_mbs.system import Evaluation, Factors, State, System, constraints
 from fem_mbs.system.mass import mass_product
 
+FIRST, BLOCK = (0, 1, 2, 4, 7, 11, 16), 24
+"""Steps whose lasting error is looked at: the first ones, and then one in each block of so many."""
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
-SHARE = 1.0 / 16.0
-"""Steps whose lasting error is looked at."""
 
 
 def lead(system: System, state: State) -> Array:
@@ -84,8 +84,9 @@ def largest(d: Array) -> Array:
 
 
 def looked_at(k: int) -> bool:
-    """Whether the lasting error of step ``k`` is looked at: often at first, later in one step of sixteen.
+    """Whether the lasting error of step ``k`` is looked at.
 
-    Multiples of the golden ratio choose the steps, so that they do not fall in step with an oscillation.
+    Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
     """
-    return k < 2 or k * GOLDEN % 1.0 < max(SHARE, 2.0 / k)
+    block, place = divmod(k, BLOCK)
+    return place == int(block * block * GOLDEN % 1.0 * BLOCK) if block else k in FIRST

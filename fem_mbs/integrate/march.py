@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import numpy as np
+
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
 from fem_mbs.integrate.global_error import GlobalError
@@ -81,7 +83,8 @@ class March:
         """The error that says why there is no step, and how it was tried."""
         h = self._tried.h
         t = self.state.t + h
-        why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
+        with np.errstate(over="ignore", invalid="ignore"):
+            why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
         tried = self.control.tried(self.pace, h)
         text = (
             f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; "
@@ -93,7 +96,5 @@ class March:
 
     def warning(self) -> str:
         """What the step control has to say, and whether the result is doubtful."""
-        error = self.error
-        return "; ".join(
-            filter(None, (self.control.warning(self.pace), error.warning if error and error.doubtful else ""))
-        )
+        said = self.control.warning(self.pace), self.error.warning if self.error else ""
+        return "; ".join(filter(None, said))

@@ -145,8 +145,8 @@ class Solution:
     @property
     def message(self) -> str:
         """How the run ended, and whether its result is doubtful."""
-        error = self.stats.error
-        return f"{self.status.value} {error.warning}" if error and error.doubtful else self.status.value
+        doubt = self.stats.error.warning if self.stats.error else ""
+        return f"{self.status.value} {doubt}." if doubt else self.status.value
 
     @property
     def event_times(self) -> list[Array]:
