@@ -1,7 +1,8 @@
 """A campaign of random mechanisms: is every run right, or refused, or said to be doubtful?
 
-``python tests/campaign.py 300`` runs 300 mechanisms with the default method and prints a table; ``--formulation``,
-``--groups``, ``--rho-inf`` and ``--first`` (seed) choose others.
+``python tests/campaign.py 300`` runs 300 mechanisms with the default method and prints a table; ``--formulations``,
+``--groups``, ``--rho-inf`` and ``--first`` (seed) choose others, ``--accuracy`` compares estimated errors with true
+ones.
 
 A run is judged by two things. Its **energy**, less the work of loads and drives, may fall but not rise: by more than
 half of what the motion exchanges is wrong, whatever the step. And its **trajectory**, against a much finer run, as far
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from mechanisms import GROUPS, Mechanism, mechanism
@@ -261,6 +263,37 @@ def campaign(
         yield judged(case(seed, group, rho_inf), run)
 
 
+def compared(case: Case, run: Run = run_default) -> tuple[float, float, bool] | None:
+    """True and estimated error, over the motion, at the end of what is known of a trajectory, and whether it warns."""
+    made, exact = case.made(), reference(case.seed, case.h, case.steps)
+    if exact is None or len(exact.x) < 4 or exact.motion.max() < 1e-6:
+        return None
+    try:
+        solution = run(made, (len(exact.x) - 1) * case.h, case.h, case.rho_inf)
+    except mbs.FemMbsError:
+        return None
+    told, own = solution.stats.error, at_steps(solution, case.h, len(exact.x) - 1)
+    if told is None:
+        return None
+    error = distance(own, (exact.x, exact.R)).max(axis=1)
+    estimate = np.array([told.length, told.angle])
+    true, estimated = (float(share(e, exact.motion, told.extent)) for e in (error, estimate))
+    return true, estimated, bool(told.warning)
+
+
+def quantiles(pairs: list[tuple[float, float, bool]]) -> str:
+    """Distribution of estimated over true errors, and right and wrong warnings, by the size of the true ones."""
+    lines = ["| true error over motion | runs | 5 % | median | 95 % | warned |", "|---" * 6 + "|"]
+    bounds = (1e-7, 1e-3, 1e-2, 0.1, 0.25, np.inf)
+    for low, high in zip(bounds, bounds[1:], strict=False):
+        own = [pair for pair in pairs if low <= pair[0] < high]
+        if own:
+            low_q, middle, high_q = np.quantile([pair[1] / pair[0] for pair in own], (0.05, 0.5, 0.95))
+            values = f"{len(own)} | {low_q:.2f} | {middle:.2f} | {high_q:.2f} | {sum(pair[2] for pair in own)}"
+            lines.append(f"| {low:g} to {high:g} | {values} |")
+    return "\n".join(lines)
+
+
 def step_class(turn: float) -> str:
     """How fine a step is."""
     return "fine" if turn <= 0.03 else "middle" if turn <= 0.3 else "coarse"
@@ -292,18 +325,23 @@ def main() -> None:
     parser.add_argument("--formulations", nargs="*", default=["default"])
     parser.add_argument("--groups", nargs="*", default=[None])
     parser.add_argument("--rho-inf", type=float)
+    parser.add_argument("--accuracy", action="store_true", help="compare estimated errors with true ones")
     options = parser.parse_args()
     logging.getLogger("fem_mbs").propagate = False
     begun = time.perf_counter()
     runs = {f: run_default if f == "default" else run_formulation(f) for f in options.formulations}
     verdicts: dict[str, list[Verdict]] = {f: [] for f in runs}
+    pairs: dict[str, list[tuple[float, float, bool]]] = {f: [] for f in runs}
     for seed in range(options.first, options.first + options.count):
-        for group in options.groups:
-            for name, run in runs.items():
-                verdicts[name].append(judged(case(seed, group, options.rho_inf), run))
+        for group, (name, run) in product(options.groups, runs.items()):
+            own = case(seed, group, options.rho_inf)
+            if options.accuracy:
+                pairs[name] += filter(None, [compared(own, run)])
+            else:
+                verdicts[name].append(judged(own, run))
     print(f"{time.perf_counter() - begun:.0f} s")
     for name, found in verdicts.items():
-        print(f"\n{name}\n{table(found)}")
+        print(f"\n{name}\n{quantiles(pairs[name]) if options.accuracy else table(found)}")
         for v in found:
             if v.outcome in (UNSTABLE, OFF):
                 print(f"  {v.what}: {v.case}; gain {v.gain:.3g}, error {v.error:.3g}, turn {v.turn:.2g}")
