@@ -159,7 +159,7 @@ def share(error: Array, motion: Array, length: float) -> Array:
 
 def at_steps(solution: mbs.Solution, h: float, count: int) -> tuple[Array, Array]:
     """Positions and rotations at the nominal steps."""
-    rows = np.searchsorted(solution.t, h * np.arange(count + 1) * (1 + 1e-12) - 1e-9 * h)
+    rows = np.searchsorted(solution.t, h * np.arange(count + 1) - 1e-6 * h)
     rows = rows[rows < len(solution.t)]
     return solution.x[rows], solution.R[rows]
 
@@ -294,6 +294,22 @@ def quantiles(pairs: list[tuple[float, float, bool]]) -> str:
     return "\n".join(lines)
 
 
+def draw(pairs: dict[str, list[tuple[float, float, bool]]], path: str) -> None:
+    """Estimated over true errors as a picture."""
+    from matplotlib import pyplot
+
+    figure, panel = pyplot.subplots(figsize=(6.0, 5.0), layout="constrained")
+    limits = np.array([1e-7, 5.0])
+    panel.fill_between(limits, limits / 3.0, limits * 3.0, color="0.9", label="a factor of 3")
+    panel.axhline(0.25, color="0.5", lw=0.8, ls="--", label="warns above")
+    for k, (name, found) in enumerate(pairs.items()):
+        true, estimated, _ = np.array(found).T
+        panel.loglog(true, np.maximum(estimated, limits[0]), "ox"[k % 2], ms=4, mfc="none", label=name)
+    panel.set(xlim=limits, ylim=limits, xlabel="true error over motion", ylabel="estimated error over motion")
+    panel.legend()
+    figure.savefig(path, dpi=150)
+
+
 def step_class(turn: float) -> str:
     """How fine a step is."""
     return "fine" if turn <= 0.03 else "middle" if turn <= 0.3 else "coarse"
@@ -326,6 +342,7 @@ def main() -> None:
     parser.add_argument("--groups", nargs="*", default=[None])
     parser.add_argument("--rho-inf", type=float)
     parser.add_argument("--accuracy", action="store_true", help="compare estimated errors with true ones")
+    parser.add_argument("--draw", metavar="FILE", help="draw them, too")
     options = parser.parse_args()
     logging.getLogger("fem_mbs").propagate = False
     begun = time.perf_counter()
@@ -340,6 +357,8 @@ def main() -> None:
             else:
                 verdicts[name].append(judged(own, run))
     print(f"{time.perf_counter() - begun:.0f} s")
+    if options.draw:
+        draw(pairs, options.draw)
     for name, found in verdicts.items():
         print(f"\n{name}\n{quantiles(pairs[name]) if options.accuracy else table(found)}")
         for v in found:
