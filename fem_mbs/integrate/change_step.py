@@ -97,8 +97,9 @@ def _mark(
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
     if memory.factors is not None:
+        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         factors: Factors = kind.solver(system).restore(memory.factors)
-        w = (left - response(system, parameters, state, left, factors, kind is Index2Problem)) / memory.h
+        w = (left - response(system, parameters, evaluation, left, factors, kind is Index2Problem)) / memory.h
     if system.m:
         w = with_joint_rate(system, state, w, missed=not kind.closes_velocities)
     if system.k:

@@ -18,8 +18,8 @@ from fem_mbs.integrate.change_step import AlphaMemory, adapted, same
 from fem_mbs.integrate.chart import Chart, make_chart
 from fem_mbs.integrate.index2 import Index2Problem
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.integrate.local_error import defect, lead
-from fem_mbs.integrate.method import Method, Step
+from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, rate, response, unresolved
+from fem_mbs.integrate.method import Astray, Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
@@ -28,7 +28,7 @@ from fem_mbs.integrate.starting_values import perturbed, shifted
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import instance, number, one_of
 from fem_mbs.solve import Experience, Found, Newton, newton_solve
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, constraints
 
 FORMULATIONS: dict[str, type[Index3Problem]] = {
     "stabilized": StabilizedProblem,
@@ -39,6 +39,8 @@ FORCE_SHARE, CONSTRAINT_SHARE = 1e-3, 1e-2
 """Tolerances of Newton's method against a local error ``e``: of forces, which err by ``e^(2/3)``, and constraints."""
 LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 """Below these there is rounding."""
+ASTRAY = 0.05
+"""Share of the largest velocity by which velocities may miss the constraints of joints."""
 STARTS = ("consistent", "perturbed")
 
 
@@ -140,13 +142,15 @@ class GeneralizedAlpha(Method):
         gone = found.unknown[0] - plain, new.multipliers - state.multipliers
         missed = what_was_missed(*gone, h, guess, missed)
         after = lead(system, new)
-        error = self._error(system, problem.chart, new, after, h, memory)
-        return Step(
-            new,
-            _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found),
-            found.report,
-            error,
-        )
+        left = self._defect(system, problem.chart, new, after, h, memory)
+        error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
+        astray = None
+        if looked_at(memory.steps):
+            with np.errstate(over="ignore", invalid="ignore"):
+                lasting = self._lasting(system, h**3 * left, found)
+                astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
+        memory = _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found)
+        return Step(new, memory, found.report, error, astray)
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""
@@ -167,13 +171,33 @@ class GeneralizedAlpha(Method):
 
     def advice(self, state: State, h: float) -> str:
         """What may help; where bodies turn further in a step than the method bears, the limit."""
-        turn = h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
+        turn = _turn(state, h)
         if turn <= 1.0 - self.rho_inf:
             return super().advice(state, h)
+        others = "" if self.formulation == "stabilized" else ", the default formulation"
         return (
             f"{super().advice(state, h)}\n  a node turns by {turn:.2g} rad a step; with rho_inf = {self.rho_inf:g}, "
-            f"joints and stiff beams may become unstable above about {1.0 - self.rho_inf:.2g} rad: try a smaller step, "
-            "a smaller rho_inf, formulation='index2', or group='SE3'"
+            f"stiff beams, and joints of index 3, may become unstable above about {1.0 - self.rho_inf:.2g} rad: try a "
+            f"smaller step, a smaller rho_inf{others}, or group='SE3'"
+        )
+
+    def doubt(self, system: System, state: State, h: float) -> str:
+        """Of index 3, when velocities leave their constraints: it has become unstable."""
+        if self._kind(system).closes_velocities or not system.m:
+            return ""
+        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        gaps = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight)
+        # a mechanism that turns back is at rest for an instant
+        velocity, acceleration = (float(np.abs(v * system.weight).max()) for v in (rate(state), lead(system, state)))
+        speed = max(velocity, acceleration**0.5)
+        if gaps.max() <= ASTRAY * speed:
+            return ""
+        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
+        return (
+            f"{owner}: at t = {state.t:.4g} s velocities leave its constraint ({equation}) by "
+            f"{100.0 * gaps.max() / speed:.0f} % of the largest: index 3 is unstable here. A node turned by "
+            f"{_turn(state, h):.2g} rad a step, and with rho_inf = {self.rho_inf:g} it becomes so above about "
+            f"{1.0 - self.rho_inf:.2g} rad; try the default formulation, a smaller step or a smaller rho_inf"
         )
 
     def _tolerances(self, h: float, memory: AlphaMemory) -> tuple[float, float]:
@@ -192,8 +216,8 @@ class GeneralizedAlpha(Method):
             return None
         return Linearization(self._kind(system).solver(system).restore(memory.factors), memory.T_inv)
 
-    def _error(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> float:
-        """Largest defect of the step that led to a new state with the highest derivatives ``after``."""
+    def _defect(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> Array:
+        """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``after``."""
         time = new.t - memory.t_old
         slope, curvature = (after - memory.lead_old) * (1.0 / time), system.u0
         if system.k:
@@ -201,8 +225,17 @@ class GeneralizedAlpha(Method):
             before = system.own_of(memory.lead - memory.lead_old) / ((time - h) or h)
             # before there are three values, that of a fast state which has not begun to settle
             curvature = (recent - before) / (0.5 * time) if memory.steps else recent / h
-        left = defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
-        return h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
+        return defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
+
+    def _lasting(self, system: System, left: Array, found: Found[Unknown, Trial, Linearization]) -> Array:
+        """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
+
+        Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
+        """
+        if found.linearization is not None:
+            at, factors = found.value.evaluation, found.linearization.factors
+            left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Problem)
+        return self.coefficients.both_defects * largest(system.nodes_of(left))
 
 
 @dataclass(frozen=True)
@@ -231,6 +264,11 @@ class UpdatedLagrangian(GeneralizedAlpha):
     def chart(self) -> str:
         """The coordinates of a step, see ``chart.py``."""
         return self.parametrization
+
+
+def _turn(state: State, h: float) -> float:
+    """Largest turn of a node in a step, in rad."""
+    return h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
 
 
 def _next(

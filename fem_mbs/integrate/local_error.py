@@ -8,8 +8,12 @@ from fem_mbs.arrays import Array
 from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.parameters import Parameters
 from fem_mbs.solve import from_body, to_body
-from fem_mbs.system import Factors, State, System, constraints
+from fem_mbs.system import Evaluation, Factors, State, System, constraints
 from fem_mbs.system.mass import mass_product
+
+FIRST, BLOCK = (0, 1, 2, 4, 7, 11, 16), 24
+"""Steps whose lasting error is looked at: the first ones, and then one in each block of so many."""
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 def lead(system: System, state: State) -> Array:
@@ -42,15 +46,15 @@ def defect(
 
 
 def response(
-    system: System, parameters: Parameters, state: State, defect: Array, factors: Factors, with_eta: bool
+    system: System, parameters: Parameters, evaluation: Evaluation, defect: Array, factors: Factors, with_eta: bool
 ) -> Array:
     """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
 
     The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
     and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
     """
-    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
-    body = to_body(system, state.R, defect)
+    R = evaluation.motion.R
+    body = to_body(system, R, defect)
     if system.k:
         system.own_of(body)[system.order < 2] = 0.0
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
@@ -60,4 +64,29 @@ def response(
         rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
         right.append(parameters.gamma / parameters.beta * rates)
     error = factors.solve(np.concatenate(right))[: system.n_free]
-    return from_body(system, state.R, system.spread(error))
+    return from_body(system, R, system.spread(error))
+
+
+def unresolved(system: System, h: float, before: State, state: State, leads: Array) -> Array:
+    """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
+
+    Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
+    step to step, or grows so, does not: ``leads`` (N,), the sum of the accelerations at both ends, hardly knows of it.
+    """
+    change = state.v - before.v - 0.5 * h * system.nodes_of(leads)
+    return h * largest(change)
+
+
+def largest(d: Array) -> Array:
+    """Largest length and largest angle ``(2,)`` of increments ``(n, 6)``."""
+    norms: Array = np.sqrt(np.square(d).reshape(-1, 2, 3).sum(axis=2).max(axis=0))
+    return norms
+
+
+def looked_at(k: int) -> bool:
+    """Whether the lasting error of step ``k`` is looked at.
+
+    Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
+    """
+    block, place = divmod(k, BLOCK)
+    return place == int(block * block * GOLDEN % 1.0 * BLOCK) if block else k in FIRST

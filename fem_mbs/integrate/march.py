@@ -5,10 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
+import numpy as np
+
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
+from fem_mbs.integrate.global_error import GlobalError
 from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
+from fem_mbs.result import Accuracy
 from fem_mbs.run import Accepted
 from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure, explain_singular
 from fem_mbs.system import State, System
@@ -34,6 +38,8 @@ class March:
             self.state, self.memory = initial.state, initial.memory
         else:
             self.state = consistent_start(system, initial)
+        self._doubt = ""
+        self._error = GlobalError(system, self.state)
         self.pace, first = control.begin(method, self.state.t, t_end)
         if isinstance(initial, Checkpoint):
             self.pace = initial.pace if initial.control == control else self.pace
@@ -66,7 +72,14 @@ class March:
                 state = state.at(plan.end)
             self.state, self.memory = state, step.memory
             self.steps += 1
+            self._error.add(step, plan.h)
+            self._doubt = self._doubt or self.method.doubt(self.system, state, plan.h)
             yield Accepted(state, step.report)
+
+    @property
+    def error(self) -> Accuracy | None:
+        """Estimated error since the run began."""
+        return self._error.at(self.state.t)
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""
@@ -76,7 +89,8 @@ class March:
         """The error that says why there is no step, and how it was tried."""
         h = self._tried.h
         t = self.state.t + h
-        why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
+        with np.errstate(over="ignore", invalid="ignore"):
+            why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
         tried = self.control.tried(self.pace, h)
         text = (
             f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; "
@@ -87,5 +101,6 @@ class March:
         return type(failure)(text)
 
     def warning(self) -> str:
-        """What the step control has to say."""
-        return self.control.warning(self.pace)
+        """What the step control has to say, and whether the result is doubtful."""
+        said = self.control.warning(self.pace), self._doubt, self.error.warning if self.error else ""
+        return "; ".join(filter(None, said))

@@ -8,10 +8,26 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import shown
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System
+
+
+class Astray(NamedTuple):
+    """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
+
+    Attributes
+    ----------
+    lasting : (2,)
+        What is left of the local error after joints and stiffness: adds up over the steps.
+    unresolved : (2,)
+        Size of oscillations that are too fast for the step.
+    """
+
+    lasting: Array
+    unresolved: Array
 
 
 class Step(NamedTuple):
@@ -29,12 +45,16 @@ class Step(NamedTuple):
     error : float or None
         Size of the local error: lengths over the extent of the model, angles in rad, own unknowns over their size;
         ``system.weight`` makes these of an increment. None from a method without an estimate.
+    astray : Astray or None
+        How far the step leads the nodes astray, of which the error of the run is estimated. None where the method did
+        not look; some steps suffice.
     """
 
     state: State
     memory: Any
     report: Report
     error: float | None = None
+    astray: Astray | None = None
 
 
 class Nothing(NamedTuple):
@@ -57,7 +77,8 @@ class Method:
        solution.
     5. ``check(system)`` refuses models that it cannot integrate.
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
-    7. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
+    7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
+    8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -81,6 +102,10 @@ class Method:
     def within(self, allowed: float) -> Method:
         """The method as it suffices where local errors up to ``allowed`` pass."""
         return self
+
+    def doubt(self, system: System, state: State, h: float) -> str:
+        """Why the method may have become unstable, of a state that a step of ``h`` has led to; empty if it has not."""
+        return ""
 
     def advice(self, state: State, h: float) -> str:
         """What may help where a step fails."""

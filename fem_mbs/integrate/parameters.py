@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import pi
 from typing import NamedTuple
 
 
@@ -22,6 +23,21 @@ class Parameters(NamedTuple):
     def C_q(self) -> float:  # noqa: N802
         """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, Lemma 4.2)."""
         return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
+
+    @property
+    def C_v(self) -> float:  # noqa: N802
+        """Constant of the local error ``C_v h^3 v_ttt`` of the velocity."""
+        return _quadrature_error(self.alpha_m, self.shift, self.gamma)
+
+    @property
+    def both_defects(self) -> float:
+        """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.
+
+        In an oscillation ``A cos(w t)`` the defects of the configuration, and of the velocity over ``w``, are ``C_q
+        (w h)^3 A sin(w t)`` and ``C_v (w h)^3 A cos(w t)``. What goes along the motion adds up, in the mean to
+        ``(C_q + C_v)/2``; the mean of the size of a sine is ``2/pi``.
+        """
+        return 0.25 * pi * (1.0 + self.C_v / self.C_q)
 
     @property
     def first_order(self) -> FirstOrder:
@@ -45,10 +61,14 @@ class FirstOrder(NamedTuple):
     @property
     def C_z(self) -> float:  # noqa: N802
         """Constant of the local error ``C_z h^3 z'''``."""
-        shift = self.alpha_m - self.alpha_f
-        # w_n = z'(t_n + shift h) + kappa h^2 z''' by the recursion, then the quadrature of w
-        kappa = shift * (self.alpha_m - 0.5 - 0.5 * shift)
-        return 1.0 / 6.0 - 0.5 * ((1.0 - self.gamma) * shift**2 + self.gamma * (1.0 + shift) ** 2) - kappa
+        return _quadrature_error(self.alpha_m, self.alpha_m - self.alpha_f, self.gamma)
+
+
+def _quadrature_error(alpha_m: float, shift: float, gamma: float) -> float:
+    """Constant of ``h^3`` times the third derivative in the error of ``z + h (1 - gamma) w_n + h gamma w_n+1``."""
+    # w_n = z'(t_n + shift h) + kappa h^2 z''' by the recursion, then the quadrature of w
+    kappa = shift * (alpha_m - 0.5 - 0.5 * shift)
+    return 1.0 / 6.0 - 0.5 * ((1.0 - gamma) * shift**2 + gamma * (1.0 + shift) ** 2) - kappa
 
 
 def chung_hulbert(rho_inf: float) -> Parameters:

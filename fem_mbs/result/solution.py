@@ -15,6 +15,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
+from fem_mbs.result.accuracy import Accuracy
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
 from fem_mbs.system import ConstraintRows, State, System, constraints
@@ -51,6 +52,8 @@ class Stats:
         Accepted steps in s.
     wall_time : float
         Seconds, the building of the system included.
+    error : Accuracy or None
+        Estimated error of the result, beside the motion; None from a method without an estimate.
     """
 
     newton_iterations: IntArray
@@ -60,6 +63,7 @@ class Stats:
     rejected_steps: int
     step_sizes: Array
     wall_time: float
+    error: Accuracy | None = None
 
     @property
     def mean_newton_iterations(self) -> float:
@@ -140,8 +144,9 @@ class Solution:
 
     @property
     def message(self) -> str:
-        """How the run ended."""
-        return self.status.value
+        """How the run ended, and whether its result is doubtful."""
+        doubt = self.stats.error.warning if self.stats.error else ""
+        return f"{self.status.value} {doubt}." if doubt else self.status.value
 
     @property
     def redundant(self) -> tuple[Constraint, ...]:
@@ -154,17 +159,14 @@ class Solution:
         return [np.array([state.t for state in states]) for states in self.event_states]
 
     def __str__(self) -> str:
-        failed, rejected = self.stats.failed_steps, self.stats.rejected_steps
+        failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
         return (
             f"{self.message} {len(self.stats.step_sizes)} steps to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
-            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
-            + (
-                f"; reactions of {len(self.redundant)} joints are not unique, least ones given"
-                if self.redundant
-                else ""
-            )
+            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
+            + (str(self.stats.error) if self.stats.error else "error not estimated")
+            + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
         )
 
     def position(self, node: Node) -> Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import shown
-from fem_mbs.result import Outcome, Solution
+from fem_mbs.result import Accuracy, Outcome, Solution
 from fem_mbs.run.events import Events
 from fem_mbs.run.recorder import Recorder
 from fem_mbs.solve import FAILURES, Report
@@ -37,6 +37,11 @@ class Walk(Protocol):
     @property
     def rejected(self) -> int:
         """Attempts with too large an error."""
+        ...
+
+    @property
+    def error(self) -> Accuracy | None:
+        """Estimated error so far."""
         ...
 
     def __iter__(self) -> Iterator[Accepted]:
@@ -68,7 +73,7 @@ def drive(
     """
 
     def solution(outcome: Outcome) -> Solution:
-        return recorder.solution(outcome, walk.failed, walk.rejected, watch.hits)
+        return recorder.solution(outcome, walk.failed, walk.rejected, watch.hits, walk.error)
 
     try:
         outcome = _run(walk, recorder, watch, callback, show)

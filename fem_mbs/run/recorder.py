@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import real, shown
-from fem_mbs.result import Outcome, Solution, Stats
+from fem_mbs.result import Accuracy, Outcome, Solution, Stats
 from fem_mbs.system import State
 
 if TYPE_CHECKING:
@@ -92,12 +92,20 @@ class Recorder:
             self._kept += [(kept, mark) for kept in self._wanted(self.last, state)]
         self.last, self._mark = state, mark
 
-    def solution(self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]]) -> Solution:
+    def solution(
+        self,
+        outcome: Outcome,
+        failed: int,
+        rejected: int,
+        events: Sequence[list[State]],
+        error: Accuracy | None = None,
+    ) -> Solution:
         """The solution so far."""
         counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
         evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
         wall_time = time.perf_counter() - self._begun
-        stats = Stats(counts[:, 0], evaluations, factorizations, failed, rejected, np.array(self._steps), wall_time)
+        steps = np.array(self._steps)
+        stats = Stats(counts[:, 0], evaluations, factorizations, failed, rejected, steps, wall_time, error)
         states, marks = map(list, zip(*(self._kept or [(self.last, self._mark)]), strict=True))
         return self._make(states, marks, outcome, stats, events)
 

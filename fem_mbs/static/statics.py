@@ -152,6 +152,7 @@ class Walk:
     """The steps along a path, from stop to stop, until it reaches its end."""
 
     rejected = 0
+    error = None
 
     def __init__(self, path: Path, stops: Array, max_steps: int) -> None:
         self.path, self.stops, self.max_steps = path, stops, max_steps

@@ -82,8 +82,8 @@ def test_methods_differ_by_the_second_order(name: str, formulation: str, group: 
 @groups
 @cases
 def test_constraints_hold(name: str, formulation: str, group: str) -> None:
-    """``Phi``, and where they are closed ``h (B v + Phi_t)``, to the tolerance of Newton's method and rounding; index 3 leaves a
-    velocity residual of second order."""
+    """``Phi``, and where it is closed ``h (B v + Phi_t)``, to the tolerance of Newton's method and rounding; index 3
+    leaves a velocity residual of second order."""
     runs = [run(name, formulation, group, h) for h in STEPS]
     tolerance = mbs.Newton().constraint_tolerance * runs[0].system.length + 1e-14
     residuals = [solution.constraint_residual for solution in runs]

@@ -68,7 +68,8 @@ def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float,
     chart, slope = make_chart(system.kinematics, own.chart), lead(system, end) - memory.lead_old
     left = defect(system, chart, own.coefficients, h, end, slope / (end.t - memory.t_old), np.empty(0))
     factors = system.solver.restore(after.factors)
-    computed = response(system, own.coefficients, end, left, factors, with_eta=False)
+    evaluation = system.evaluate(system.motion(end), end.multipliers, system.prescribe(end.t))
+    computed = response(system, own.coefficients, evaluation, left, factors, with_eta=False)
     fine = state
     for _ in range(32):
         fine, memory, *_ = own.step(system, fine, h / 32, memory)

@@ -1,0 +1,52 @@
+"""The error of a run, estimated from the errors of its steps (docs/accuracy.md)."""
+
+from __future__ import annotations
+
+from math import acos
+
+import numpy as np
+
+from fem_mbs.integrate.method import Astray, Step
+from fem_mbs.result import Accuracy
+from fem_mbs.system import State, System
+
+
+class GlobalError:
+    """The sum of what lasts of the errors of steps, and the largest oscillation that they do not resolve.
+
+    Steps that were not looked at count like the last one that was.
+    """
+
+    def __init__(self, system: System, first: State) -> None:
+        self.system, self.first = system, first
+        self.known = first.t
+        """Time up to which errors are summed."""
+        self.sum = self.rate = self.unresolved = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step."""
+        self.displacement = self.rotation = self.turn = 0.0
+        self.looked = False
+
+    def add(self, step: Step, h: float) -> None:
+        """A step of ``h`` that was accepted."""
+        if step.astray is not None:
+            # a run that has become unstable may come close to infinity
+            with np.errstate(over="ignore", invalid="ignore"):
+                self._look(step.state, step.astray, h)
+
+    def at(self, t: float) -> Accuracy | None:
+        """The estimate at a time, or None if no step was looked at."""
+        if not self.looked:
+            return None
+        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + self.unresolved).tolist()
+        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
+
+    def _look(self, state: State, astray: Astray, h: float) -> None:
+        first, self.looked = self.first, True
+        self.rate = astray.lasting / h
+        self.sum = self.sum + (state.t - self.known) * self.rate
+        self.unresolved = np.maximum(self.unresolved, astray.unresolved)
+        self.known = state.t
+        self.displacement = max(self.displacement, float(np.square(state.x - first.x).sum(axis=1).max()) ** 0.5)
+        self.turn = max(self.turn, h * float(np.square(state.v[:, 3:]).sum(axis=1).max()) ** 0.5)
+        trace = float((first.R * state.R).sum(axis=(1, 2)).min())
+        self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))

@@ -1,0 +1,105 @@
+"""The estimated error of a run: near the true one, never silent about a run that is wrong."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import RevoluteJoint, RigidBody
+from fem_mbs.integrate.local_error import looked_at
+
+BLOW_UPS = [
+    (0.9, 0.1, 10.0),
+    pytest.param(0.9, 0.03, 30.0, marks=pytest.mark.slow),
+    (0.8, 0.1, 10.0),
+    (0.99, 0.01, 8.0),
+    pytest.param(1.0, 0.001, 10.0, marks=pytest.mark.slow),
+]
+"""``rho_inf``, step and end of runs that gain energy without bound with index 3 on R3xSO3."""
+
+
+def pendulum(group: str = "R3xSO3") -> mbs.Model:
+    """A body on a horizontal arm of 1 m."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    body = model.add_node((1, 0, 0), name="body")
+    model.add(RigidBody(body, 1.0, (0.01,) * 3))
+    model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
+    return model
+
+
+def fall(times: Array) -> Array:
+    """Angle of the pendulum, from its equation ``(m l^2 + J) a = m g l cos(angle)``."""
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], 9.81 / 1.01 * np.cos(y[0])]
+
+    return np.asarray(solve_ivp(rates, (0, times[-1]), [0.0, 0.0], "DOP853", times, rtol=1e-11, atol=1e-11).y[0])
+
+
+@pytest.mark.parametrize(
+    ("group", "formulation", "rho_inf"), [("R3xSO3", "index2", 0.0), ("SE3", "index3", 0.9), ("R3xSO3", "index2", 1.0)]
+)
+def test_estimate_is_near_the_error(group: str, formulation: str, rho_inf: float) -> None:
+    """Within a factor of 3 of the error against the equation of the pendulum, and of second order like that."""
+    method = mbs.GeneralizedAlpha(rho_inf, formulation)
+    estimates = []
+    for h in (0.02, 0.01):
+        solution = mbs.simulate(pendulum(group), 4.0, h, method)
+        R = solution.rotation(solution.system.nodes[-1])
+        off = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0])) - fall(solution.t)
+        told = solution.stats.error
+        assert told is not None
+        assert 1 / 3 < told.angle / np.abs(off).max() < 3
+        assert told.length == pytest.approx(told.angle, rel=0.1)  # the arm is 1 m long
+        assert told.displacement == pytest.approx(2.0, rel=0.05) and told.rotation == pytest.approx(np.pi, rel=0.1)
+        assert not told.warning and "estimated error" in str(solution)
+        estimates.append(told.angle)
+    assert np.log2(estimates[0] / estimates[1]) == pytest.approx(2.0, abs=0.3)
+
+
+@pytest.mark.parametrize(("rho_inf", "h", "t_end"), BLOW_UPS)
+def test_a_run_that_blows_up_warns(rho_inf: float, h: float, t_end: float, caplog: pytest.LogCaptureFixture) -> None:
+    """Energies of a million times the swing do not pass in silence."""
+    with caplog.at_level(logging.WARNING, "fem_mbs"):
+        solution = mbs.simulate(pendulum(), t_end, h, mbs.GeneralizedAlpha(rho_inf, "index3"))
+    assert np.ptp(solution.energy.total) > 1e6
+    assert "of the order of the motion" in solution.message and solution.message.split(". ")[1][:20] in caplog.text
+
+
+def test_a_run_of_many_coarse_swings_warns() -> None:
+    """The phase is lost, though the energy is kept."""
+    solution = mbs.simulate(pendulum("SE3"), 60.0, 0.1)
+    assert np.ptp(solution.energy.total) < 0.5
+    assert "of the order of the motion" in solution.message
+
+
+def test_motions_that_are_exact_have_no_error() -> None:
+    """A free body that flies and spins about its axis, and one at rest; neither is doubtful."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    node = model.add_node((0, 0, 0), velocity=(3, 0, 4), angular_velocity=(0, 0, 50.0))
+    model.add(RigidBody(node, 1.0, (1.0, 1.0, 2.0)))
+    told = mbs.simulate(model, 1.0, 0.05).stats.error
+    assert told is not None and not told.warning
+    assert max(told.length, told.angle) < 1e-9
+    assert told.turn == pytest.approx(2.5)
+
+
+def test_methods_without_an_estimate_say_so() -> None:
+    """None, and in words."""
+    model = mbs.Model()
+    model.add(RigidBody(model.add_node((0, 0, 0), angular_velocity=(1, 2, 3)), 1.0, (1, 2, 3)))
+    solution = mbs.simulate(model, 0.1, 0.01, mbs.RungeKuttaMuntheKaas())
+    assert solution.stats.error is None and "error not estimated" in str(solution)
+
+
+def test_few_steps_are_looked_at() -> None:
+    """One in 24 after the first ones, and not all at one phase of an oscillation."""
+    looked = np.array([k for k in range(20_000) if looked_at(k)])
+    assert len(looked) == 7 + 20_000 // 24 - 1 and np.diff(looked).max() < 48
+    for period in np.linspace(3.0, 60.0, 115):
+        assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
