@@ -14,6 +14,7 @@ from fem_mbs.elements.beam_curve import BeamCurve
 from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beam_picture import BeamPicture
 from fem_mbs.elements.higher_order_batch import HigherOrderBatch
+from fem_mbs.elements.joints.release import EndRelease, check_release
 from fem_mbs.elements.lagrange import LOBATTO, gauss
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.elements.taper import Profile, along, values_at
@@ -146,12 +147,17 @@ class Beam(Element):
         name: str | None = None,
         rigid_ends: bool = False,
         order: int = 1,
+        release_start: str | None = None,
+        release_end: str | None = None,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
         ``order`` is that of its ``elements``. ``start_node`` and ``end_node`` are used as the ends where given. They
         must be at ``start`` and ``end``, unless ``rigid_ends=True``, which connects them rigidly with the ends of the
         beam wherever they are.
+
+        ``release_start`` and ``release_end`` name the axes of the section about which an end turns freely on its given
+        node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         instance(model, Model, f"{label}: model")
@@ -169,18 +175,31 @@ class Beam(Element):
                         f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
                         "connects them rigidly"
                     )
+        released = {"start": (release_start, start_node), "end": (release_end, end_node)}
+        for side, (free, node) in released.items():
+            if free is not None:
+                check_release(free, f"{label}: release_{side}")
+                if node is None:
+                    raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
         shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
         places = first + (last - first) * np.append(shares, 1.0)[:, None]
         # bad arguments are refused on a trial, before the model gets nodes
         trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
         cls(trial, section, y_axis, interpolation, order=order)
-        given = {0: start_node, len(places) - 1: end_node}
+        welded = {side: None if free else node for side, (free, node) in released.items()}
+        given = {0: welded["start"], len(places) - 1: welded["end"]}
         nodes = [
             given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
             for k, place in enumerate(places)
         ]
-        ends = (place if rigid_ends and node else None for place, node in ((first, start_node), (last, end_node)))
-        return model.add(cls(nodes, section, y_axis, interpolation, *ends, order=order), name=name)
+        ends = (
+            place if rigid_ends and node else None for place, node in zip((first, last), welded.values(), strict=True)
+        )
+        beam = model.add(cls(nodes, section, y_axis, interpolation, *ends, order=order), name=name)
+        for side, (free, node) in released.items():
+            if free is not None and node is not None:
+                model.add(EndRelease(node, beam, side, free), f"{beam.name} {side}")
+        return beam
 
     @property
     def stations(self) -> Array:
@@ -252,11 +271,15 @@ class Beam(Element):
         stations : int
             Points per element, both ends included.
         """
+        return self.line_at(x, R, np.linspace(0.0, 1.0, stations))
+
+    def line_at(self, x: Array, R: Array, s: Array) -> tuple[Array, Array]:
+        """Points and section frames at places ``s`` (m,) from 0 to 1 in each element, as :meth:`centerline`."""
         ends, frames = self._ends(x, R)
         if self.order > 1:
-            return self.curve.line(ends, frames, np.linspace(0.0, 1.0, stations))
+            return self.curve.line(ends, frames, s)
         d = relative_motion(ends, frames, [self] * len(self.length))[..., None, :]
-        s = np.linspace(0.0, 1.0, stations)[:, None]
+        s = s[:, None]
         Q, y = se3.exp(s * d)
         points = ends[..., :1, :] + np.matvec(frames[..., :1, :, :], y)
         if self.interpolation == "R3xSO3":
@@ -300,7 +323,7 @@ def _order(order: object, interpolation: str, label: str) -> int:
         raise ModelError(f"{label}: order must be 1, 2 or 3, received {shown(order)}")
     if order != 1 and interpolation != "SE3":
         raise ModelError(
-            f"{label}: elements of order {order} have the interpolation 'SE3', received {interpolation!r}; nodes of "
-            "either group serve"
+            f"{label}: elements of order {order} have the interpolation 'SE3', on nodes of either group, received "
+            f"{interpolation!r}; that one has order=1, with several elements a member"
         )
     return int(order)  # type: ignore[call-overload,no-any-return]

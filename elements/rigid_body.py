@@ -68,7 +68,7 @@ class RigidBody(Element):
 
 
 class PointMass(Element):
-    """A mass without rotational inertia on a node, which needs that from elsewhere or a fixed rotation.
+    """A mass without rotational inertia on a node, whose rotation is held if nothing else acts on it.
 
     Parameters
     ----------
@@ -83,6 +83,11 @@ class PointMass(Element):
         self.mass = number(mass, f"PointMass on {node}: mass", positive=True)
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """None: it acts on the place of its node alone."""
+        return ()
 
     @classmethod
     def batch(cls, elements: Sequence[PointMass], number: Numbering) -> ElementBatch:

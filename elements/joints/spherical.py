@@ -34,3 +34,10 @@ class SphericalJoint(RelativeJoint):
         self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None
     ) -> None:
         super().__init__(a, b, point, displacement=displacement)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes that its point is not at; both if the point moves along axes of node a."""
+        if self.drives.acts:
+            return self.nodes
+        return tuple(node for node, offset in zip(self.nodes, self.offsets, strict=True) if offset.any())

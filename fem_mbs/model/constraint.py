@@ -44,6 +44,11 @@ class Constraint:
     coordinates: tuple[Coordinate, ...] = ()
     driven: tuple[str, ...] = ()
 
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on. That of a node with parts, but none of which do, is held."""
+        return self.nodes
+
     def batch_key(self) -> Hashable:
         """Constraints of one class with equal keys share a batch."""
         return None

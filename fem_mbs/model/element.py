@@ -48,6 +48,11 @@ class Element:
     external: bool = False
     active: bool = False
 
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on. That of a node with parts, but none of which do, is held."""
+        return self.nodes
+
     def batch_key(self) -> Hashable:
         """Elements of one class with equal keys share a batch."""
         return None
