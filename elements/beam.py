@@ -97,7 +97,7 @@ class Beam(Element):
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
-        self.section = along(section, label)
+        self.section = along(section, f"{label}: section")
         self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
         self.order = _order(order, self.interpolation, label)
         if (len(self.nodes) - 1) % self.order:
@@ -192,9 +192,8 @@ class Beam(Element):
             given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
             for k, place in enumerate(places)
         ]
-        ends = (
-            place if rigid_ends and node else None for place, node in zip((first, last), welded.values(), strict=True)
-        )
+        outer = zip((first, last), welded.values(), strict=True)
+        ends = (place if rigid_ends and node else None for place, node in outer)
         beam = model.add(cls(nodes, section, y_axis, interpolation, *ends, order=order), name=name)
         for side, (free, node) in released.items():
             if free is not None and node is not None:

@@ -224,9 +224,7 @@ def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, 
     for key, ends in by_group.items():
         label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
         if key not in sections:
-            raise ModelError(
-                f"{label}: there is no section for {key!r}; there is one for {listed(map(repr, sections))}"
-            )
+            raise ModelError(f"{label}: no section for {key!r}; there is one for {listed(map(repr, sections))}")
         if not isinstance(ends, tuple | list) or len(ends) != 2:
             raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
         for free in ends:
@@ -244,7 +242,7 @@ def _trusses(trusses: object, sections: Mapping[Any, Profile]) -> set[Any]:
     for key in trusses:
         if key not in sections:
             raise ModelError(
-                f"{LABEL}: trusses: there is no section for {key!r}; there is one for {listed(map(repr, sections))}"
+                f"{LABEL}: trusses: no section for {key!r}; there is one for {listed(map(repr, sections))}"
             )
     return set(trusses)
 
@@ -256,7 +254,7 @@ def _sections(section: object, by: str | None) -> dict[Any, Profile | None]:
             raise ModelError(
                 f"{LABEL}: by={by!r} tells groups apart, but one section was given for all lines; give a dict"
             )
-        along(section, LABEL)
+        along(section, f"{LABEL}: section")
         return {None: section}  # type: ignore[dict-item]
     if not isinstance(section, Mapping) or not any(own is not None for own in section.values()):
         raise ModelError(f"{LABEL}: section must be a BeamSection, or a dict of them, received {shown(section)}")

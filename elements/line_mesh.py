@@ -207,6 +207,7 @@ def check_loose(mesh: Any, points: int) -> None:
 
 
 def listed(items: Iterable[object]) -> str:
+    """The first items of many, in words."""
     texts = [str(item) for item in items]
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return ", ".join(texts[:NAMED]) + more or "none"

@@ -68,7 +68,7 @@ class RigidBody(Element):
 
 
 class PointMass(Element):
-    """A mass without rotational inertia on a node, whose rotation is held if nothing else acts on it.
+    """A mass without rotational inertia on a node, which needs that from elsewhere or a fixed rotation.
 
     Parameters
     ----------
@@ -76,6 +76,10 @@ class PointMass(Element):
         The point that carries the mass.
     mass : float
         Mass, positive.
+
+    Notes
+    -----
+    The rotation of a node with trusses and point masses alone is held.
     """
 
     def __init__(self, node: Node, mass: float) -> None:

@@ -18,28 +18,28 @@ Along: TypeAlias = "BeamSection | Callable[[float], BeamSection]"
 
 
 def along(profile: object, label: str) -> Along:
-    """A profile as one section, or as a function that names the beam where it goes wrong."""
+    """A profile as one section, or as a function; errors begin with a label that names the argument."""
     if isinstance(profile, BeamSection):
         return profile
     if isinstance(profile, tuple | list):
         if len(profile) != 2:
-            raise ModelError(f"{label}: section must be one, or a pair (start, end), received {len(profile)} sections")
+            raise ModelError(f"{label} must be one section, or a pair (start, end), received {len(profile)} sections")
         for end, section in zip(("start", "end"), profile, strict=True):
-            instance(section, BeamSection, f"{label}: section of the {end}")
+            instance(section, BeamSection, f"{label} of the {end}")
         return linear(*profile, label)
     if not callable(profile):
         raise ModelError(
-            f"{label}: section must be a BeamSection, a pair of them for a linear taper, or a function of the arc "
-            f"length from 0 to 1, received {shown(profile)}"
+            f"{label} must be a BeamSection, received {shown(profile)}; a pair of sections or a function of the "
+            "arc length from 0 to 1 makes a tapered beam"
         )
 
     def section(s: float) -> BeamSection:
         try:
             made = profile(s)
         except Exception as error:
-            where = f"{label}: section, as a function of the arc length, failed at {s:.6g}"
+            where = f"{label}, as a function of the arc length, failed at {s:.6g}"
             raise ModelError(f"{where}: {error!r}") from error
-        return instance(made, BeamSection, f"{label}: section at the arc length {s:.6g}")
+        return instance(made, BeamSection, f"{label} at the arc length {s:.6g}")
 
     return section
 

@@ -55,6 +55,11 @@ class Truss(LineElement):
         """Nodes that its points are not at."""
         return tuple(node for node, point in zip(self.nodes, self.points, strict=True) if point.any())
 
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that its points are at."""
+        return tuple(node for node in self.nodes if node not in self.turned)
+
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces ``(..., 1, 6)`` of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3): axial force, then zeros.
 

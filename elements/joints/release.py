@@ -43,6 +43,11 @@ class EndRelease(RelativeJoint):
         """The beam's own end: where released beams alone meet, the node is held."""
         return self.nodes[1:]
 
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """The node, where no welded beam ends."""
+        return tuple(node for node in self.nodes if node not in self.turned)
+
     def __init__(self, node: Node, beam: Beam, end: str = "start", free: str = "yz") -> None:
         label = f"EndRelease of {beam}"
         side = ENDS[one_of(end, ENDS, f"{label}: end")]

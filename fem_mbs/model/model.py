@@ -183,11 +183,13 @@ class Model:
 
 
 def idle_rotations(model: Model) -> set[Node]:
-    """Nodes whose rotation nothing acts on, such as those of trusses: it is held."""
+    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
     parts: list[Element | Constraint] = [*model.elements, *model.constraints]
-    used = {node for part in parts for node in part.nodes}
+    pinned = {node for part in parts for node in part.pinned}
+    if not pinned:
+        return pinned
     turned = {node for part in parts for node in part.turned}
-    return {node for node in used - turned if not node.angular_velocity.any()}
+    return {node for node in pinned - turned if not node.angular_velocity.any()}
 
 
 def _check_unknowns(part: Element | Constraint) -> None:
