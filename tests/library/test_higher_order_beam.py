@@ -130,14 +130,14 @@ def test_section_forces_converge_with_the_order(order: int) -> None:
     """At the ends of elements: polynomials of degree ``order - 1``, so that the error falls with ``order``."""
     errors = []
     fine = bend(3, 64)[1].reshape(64, 4, 6)
-    for n in (8, 16, 32):
+    for n in (16, 32):
         forces = bend(order, n)[1].reshape(n, order + 1, 6)
         errors.append(np.abs(forces[:, 0] - fine[:: 64 // n, 0])[:, 3:].max())
-    slope = -np.polyfit(np.log([8, 16, 32]), np.log(errors), 1)[0]
+    slope = -np.polyfit(np.log([16, 32]), np.log(errors), 1)[0]
     assert slope > order - 0.1, (slope, errors)
 
 
-@pytest.mark.parametrize(("order", "counts"), [(1, (10, 20, 40)), (2, (3, 6, 12)), (3, (2, 4, 8))])
+@pytest.mark.parametrize(("order", "counts"), [(1, (10, 20)), (2, (4, 8)), (3, (2, 4))])
 def test_frequencies_converge_with_twice_the_order(order: int, counts: tuple[int, ...]) -> None:
     """A thick cantilever that shears and has rotary inertia."""
     EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0
