@@ -28,8 +28,8 @@ class Context(NamedTuple):
     Q: Array
     """Coordinates by body increments of the nodes, ``(n, 6p, 6p)``."""
     measure: ScrewStrain
-    B: Array
-    """Strains by coordinates, ``(n, g, 6, 6p)``."""
+    E: Array
+    """Strains by place and slope ``(d, d')``, ``(n, g, 6, 12)``."""
     stress: Array
     """Section forces times quadrature weights, without those of damping, ``(n, g, 6)``."""
     viscous: Array | None
@@ -41,17 +41,16 @@ class Context(NamedTuple):
 class HigherOrderBatch(ElementBatch):
     """Elements of one order of all beams, with ``p`` nodes and ``g = p - 1`` quadrature points.
 
-    With the coordinates ``d`` of the nodes, ``delta d = Q delta``, and the strains ``epsilon_g(d)``, their derivatives
-    ``B_g``, the internal forces are ``Q^T sum_g B_g^T stress_g``.
+    With the coordinates ``d`` of the nodes, ``delta d = Q delta``, place and slope ``S_g d`` at a quadrature point and
+    the derivatives ``E_g`` of the strain by these, the internal forces are ``Q^T sum_g S_g^T E_g^T stress_g``.
     """
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
         self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
         self.owners = [beam for beam in beams for _ in beam.length]
         curves = [beam.curve for beam in beams]
-        self._values, self._slopes = (
-            np.concatenate([getattr(curve.basis, part) for curve in curves]) for part in ("values", "slopes")
-        )
+        self._basis = np.stack([np.concatenate([curve.basis[part] for curve in curves]) for part in range(2)], axis=2)
+        """Values and slopes of the polynomials, ``(n, g, 2, p)``."""
         self._frames, self._offsets = (
             np.concatenate([getattr(beam, part) for beam in beams]) for part in ("frames", "offsets")
         )
@@ -85,16 +84,16 @@ class HigherOrderBatch(ElementBatch):
         """Internal, inertia and gravity forces, ``(n, 6p)``."""
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
-        measure = ScrewStrain(self._values @ relative.d, self._slopes @ relative.d)
-        Q, B = self._gradient(relative), self._strain_gradient(measure)
+        measure = self._measure(relative.d)
+        Q, E = self._gradient(relative), np.concatenate([measure.by_place(), measure.by_slope()], axis=-1)
         stress = np.matvec(self.material, measure.value() - self.s0)
         viscous = V = None
         if self.damping_matrix is not None:
             velocity = motion.V.take(self.nodes, 0)
             V = np.matvec(self._to_section, velocity)
-            rate = np.matvec(B, np.matvec(Q, _flat(velocity))[:, None])
+            rate = np.matvec(E, self._at_points(np.matvec(Q, _flat(velocity))))
             viscous = np.matvec(self.damping_matrix, rate)
-        context = Context(relative, Q, measure, B, stress, viscous, V, inertia_context)
+        context = Context(relative, Q, measure, E, stress, viscous, V, inertia_context)
         return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
 
     def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
@@ -121,7 +120,7 @@ class HigherOrderBatch(ElementBatch):
 
     def stress_ahead(self, context: Context, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
-        change = np.matvec(context.B, np.matvec(context.Q, d)[:, None])
+        change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
         ahead: Array = context.stress + np.matvec(self.material, change)
         return ahead
 
@@ -132,7 +131,7 @@ class HigherOrderBatch(ElementBatch):
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
-        s = ScrewStrain(self._values @ d, self._slopes @ d).value() - self.s0
+        s = self._measure(d).value() - self.s0
         stored = 0.5 * float(np.vecdot(s, np.matvec(self.material, s)).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
 
@@ -145,57 +144,65 @@ class HigherOrderBatch(ElementBatch):
         Q: Array = (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
         return Q
 
-    def _strain_gradient(self, measure: ScrewStrain) -> Array:
-        return self._by_node(measure.by_place(), measure.by_slope())
+    def _measure(self, d: Array) -> ScrewStrain:
+        at_points = self._at_points(_flat(d))
+        return ScrewStrain(at_points[..., :6], at_points[..., 6:])
 
-    def _by_node(self, by_place: Array, by_slope: Array) -> Array:
-        """Derivatives ``(n, g, r, 6p)`` against coordinates of nodes from those against place and slope."""
-        value, slope = self._values[:, :, None, :, None], self._slopes[:, :, None, :, None]
-        result = value * by_place[..., None, :] + slope * by_slope[..., None, :]
-        return result.reshape(*result.shape[:-2], -1)
+    def _at_points(self, values: Array) -> Array:
+        """``S_g`` times nodal values ``(n, 6p)`` or matrices ``(n, 6p, c)``: ``(n, g, 12)`` or ``(n, g, 12, c)``."""
+        n, g, _, p = self._basis.shape
+        shared = self._basis.reshape(n, 2 * g, p) @ values.reshape(n, p, -1)
+        return shared.reshape(n, g, 12, *values.shape[2:])
 
     def _total(self, context: Context) -> Array:
         return context.stress if context.viscous is None else context.stress + context.viscous
 
     def _wrench(self, context: Context) -> Array:
         """Forces conjugate to the coordinates, ``(n, p, 6)``."""
-        wrench = np.vecmat(self._total(context), context.B).sum(axis=1)
-        return wrench.reshape(len(wrench), -1, 6)
+        n, g, _, p = self._basis.shape
+        at_points = np.vecmat(self._total(context), context.E).reshape(n, 2 * g, 6)
+        wrench: Array = self._basis.reshape(n, 2 * g, p).mT @ at_points
+        return wrench
 
     def _elastic(self, context: Context) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
-        relative, Q, measure, B = context[:4]
+        relative, Q, measure, E = context[:4]
         n, p = self.nodes.shape
-        stress, wrench = self._total(context), self._wrench(context)
-        # of the strains: second derivatives against place and slope, distributed to the nodes
-        by_place, by_slope = measure.second(stress)
-        rows = self._by_node(by_place, by_slope.mT), self._by_node(by_slope, np.zeros_like(by_slope))
-        parts = zip((self._values, self._slopes), rows, strict=True)
-        second = sum(np.einsum("ngi,ngab->niab", basis, part) for basis, part in parts).reshape(n, 6 * p, 6 * p)
-        change = self.material @ B
+        along = self._at_points(Q)
+        by_place, by_slope = measure.second(self._total(context))
+        inner = E.mT @ (self.material @ E)
+        inner[..., :6, :6] += by_place
+        inner[..., 6:, :6] += by_slope
+        inner[..., :6, 6:] += by_slope.mT
+        right = inner @ along
         if self.damping_matrix is not None:
-            change = change + self.damping_matrix @ self._rate_derivative(context)
-        second = second + (B.mT @ change).sum(axis=1)
-        geometric = relative.geometric(wrench)
-        by_nodes = (self._to_section.mT @ geometric.reshape(n, p, 6, 6 * p)).reshape(n, 6 * p, 6 * p)
-        total: Array = (Q.mT @ second + by_nodes) @ Q
+            right = right + E.mT @ (self.damping_matrix @ self._rate_derivative(context, along))
+        geometric = relative.geometric(self._wrench(context)).reshape(n, p, 6, 6 * p)
+        by_nodes = (self._to_section.mT @ geometric).reshape(n, 6 * p, 6 * p)
+        total: Array = _rows(along).mT @ _rows(right) + by_nodes @ Q
         return total
 
     def _viscous(self, context: Context) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
-        along = context.B @ context.Q[:, None]
-        total: Array = (along.mT @ (self.damping_matrix @ along)).sum(axis=1)
+        along = context.E @ self._at_points(context.Q)
+        total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
         return total
 
-    def _rate_derivative(self, context: Context) -> Array:
-        """Derivative of the strain rates ``B Q V`` against the coordinates, ``(n, g, 6, 6p)``."""
+    def _rate_derivative(self, context: Context, along: Array) -> Array:
+        """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
         assert context.V is not None
         n, p = self.nodes.shape
-        rates = np.matvec(context.relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)).reshape(n, p, 6)
-        by_rates = self._by_node(*context.measure.rate_derivatives(self._values @ rates, self._slopes @ rates))
-        turned = context.relative.rate_derivative(context.V).reshape(n, 1, 6 * p, 6 * p)
-        result: Array = by_rates + context.B @ turned
+        relative = context.relative
+        rates = self._at_points(np.matvec(relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)))
+        by_strain = np.concatenate(context.measure.rate_derivatives(rates[..., :6], rates[..., 6:]), axis=-1)
+        turned = relative.rate_derivative(context.V).reshape(n, 6 * p, 6 * p) @ context.Q
+        result: Array = by_strain @ along + context.E @ self._at_points(turned)
         return result
+
+
+def _rows(matrices: Array) -> Array:
+    """Matrices of all quadrature points ``(n, g, r, c)`` on top of each other, ``(n, g r, c)``."""
+    return matrices.reshape(len(matrices), -1, matrices.shape[-1])
 
 
 def _flat(values: Array) -> Array:

@@ -12,7 +12,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
 from fem_mbs.lie.coefficients import ROTATION
-from fem_mbs.lie.parametrization import EPSILON
+
+EPSILON = 1e-40
+"""Its square is far below rounding, and its higher powers do not underflow, which would be slow."""
 
 
 class ScrewStrain:

@@ -17,7 +17,7 @@ BAR = BeamSection.circle(0.01, 200e9, 0.3, 7800.0)
 
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_three_bars_carry_a_load(group: str) -> None:
-    """A tripod whose rotations nothing holds: forces by equilibrium, deflection by Castigliano, in all three analyses."""
+    """A tripod whose rotations nothing holds: forces by equilibrium, deflection by Castigliano; in all analyses."""
     model = mbs.Model(group)
     top = model.add_node((0, 0, 2), name="top")
     feet = [model.add_node((np.cos(a), np.sin(a), 0)) for a in 2 * np.pi * np.arange(3) / 3]
