@@ -99,7 +99,7 @@ class Beam(Element):
         label = str(self)
         self.section = along(section, f"{label}: section")
         self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
-        self.order = _order(order, self.interpolation, label)
+        self.order = check_order(order, self.interpolation, label)
         if (len(self.nodes) - 1) % self.order:
             raise ModelError(
                 f"{label}: elements of order {self.order} need k*{self.order} + 1 nodes, received {len(self.nodes)}"
@@ -162,7 +162,7 @@ class Beam(Element):
         label = f"Beam.line '{name}'" if name else "Beam.line"
         instance(model, Model, f"{label}: model")
         count = whole_number(elements, f"{label}: elements")
-        order = _order(order, one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation"), label)
+        order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation"), label)
         first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
         span = float(np.linalg.norm(last - first))
         if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
@@ -193,8 +193,8 @@ class Beam(Element):
             for k, place in enumerate(places)
         ]
         outer = zip((first, last), welded.values(), strict=True)
-        ends = (place if rigid_ends and node else None for place, node in outer)
-        beam = model.add(cls(nodes, section, y_axis, interpolation, *ends, order=order), name=name)
+        begin, stop = (place if rigid_ends and node else None for place, node in outer)
+        beam = model.add(cls(nodes, section, y_axis, interpolation, begin, stop, order), name=name)
         for side, (free, node) in released.items():
             if free is not None and node is not None:
                 model.add(EndRelease(node, beam, side, free), f"{beam.name} {side}")
@@ -206,7 +206,8 @@ class Beam(Element):
 
         The middles of elements of order 1; else the nodes of each element, so that inner ends of elements come twice.
         """
-        return self.arc(np.full((len(self.length), 1), 0.5) if self.order == 1 else self.places).ravel()
+        places = np.full((len(self.length), 1), 0.5) if self.order == 1 else self.places
+        return np.ravel(self.arc(places))
 
     @property
     def stiffness(self) -> Array:
@@ -221,7 +222,8 @@ class Beam(Element):
     def arc(self, s: Array) -> Array:
         """Shares of the arc length of the beam at places ``s`` in its elements."""
         ends = np.append(0.0, np.cumsum(self.length)) / self.length.sum()
-        return ends[:-1, None] + np.diff(ends)[:, None] * s
+        shares: Array = ends[:-1, None] + np.diff(ends)[:, None] * s
+        return shares
 
     def at(self, s: Array, *names: str) -> list[Array]:
         """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
@@ -230,9 +232,10 @@ class Beam(Element):
     @property
     def shared(self) -> Array:
         """Length of each element as its nodes share it, ``int N_i N_j``, ``(k, order + 1, order + 1)``."""
-        if self.order == 1:
-            return self.length[:, None, None] * CONSISTENT_MASS
-        return self.curve.shared(self.curve.weights)
+        if self.order > 1:
+            return self.curve.shared(self.curve.weights)
+        shared: Array = self.length[:, None, None] * CONSISTENT_MASS
+        return shared
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces in the section frames, at the ``stations``.
@@ -249,7 +252,8 @@ class Beam(Element):
             One row for each element of order 1; else ``order + 1`` rows, one for each of its nodes.
         """
         forces = self.forces_at(x, R, self.places)
-        return forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
+        flat: Array = forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
+        return flat
 
     def forces_at(self, x: Array, R: Array, s: Array) -> Array:
         """Section forces ``(..., k, m, 6)`` at places ``s`` (m,) or (k, m) in its elements; m = 1 for order 1."""
@@ -258,7 +262,8 @@ class Beam(Element):
             return self.curve.forces(points, frames, s)
         d = relative_motion(points, frames, [self] * len(self.length))
         strains = (strain(self.interpolation, d) - strain(self.interpolation, self.d0)) / self.length[:, None]
-        return np.matvec(self.stiffness, strains[..., None, :])
+        forces: Array = np.matvec(self.stiffness, strains[..., None, :])
+        return forces
 
     def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
         """Points ``(..., elements, stations, 3)`` and section frames along each element, by its own interpolation.
@@ -317,7 +322,8 @@ def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return chain
 
 
-def _order(order: object, interpolation: str, label: str) -> int:
+def check_order(order: object, interpolation: str, label: str) -> int:
+    """The order of elements, or a :class:`ModelError` that begins with ``label``."""
     if whole_number(order, f"{label}: order") > 3:
         raise ModelError(f"{label}: order must be 1, 2 or 3, received {shown(order)}")
     if order != 1 and interpolation != "SE3":

@@ -73,7 +73,7 @@ class BeamCurve:
         result: Array = (self.shape * densities[..., None]).mT @ self.shape
         return result
 
-    def forces(self, points: Array, frames: Array, s: Array | None) -> Array:
+    def forces(self, points: Array, frames: Array, s: Array) -> Array:
         """Section forces ``(..., k, m, 6)`` at places ``s`` (k, m), by the polynomial through the quadrature points."""
         d = self._relative(points, frames).d
         slopes = self._strain(d, self.beam.gauss[0])

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.elements.beam import Beam
+from fem_mbs.elements.beam import Beam, check_order
 from fem_mbs.elements.beam_geometry import CORNER, YAxis
 from fem_mbs.elements.joints.release import EndRelease, check_release
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, listed, merged, read_mesh
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.strain import INTERPOLATIONS
 from fem_mbs.elements.taper import Profile, along
 from fem_mbs.elements.truss import Truss
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, instance, make_node, number, real, shown, whole_number
+from fem_mbs.model import Model, Node, instance, make_node, number, one_of, real, shown, whole_number
 
 LOG = logging.getLogger("fem_mbs")
 Release: TypeAlias = "tuple[str | None, str | None]"
@@ -122,13 +123,16 @@ def beams_from_mesh(
     found, group = found.only(kept), group[kept]
     lines = merged(found, merge)
     chosen = {key: own for key, own in sections.items() if own is not None}
-    options = _Options(chosen, y_axis, interpolation, order, elements, _releases(release, chosen), name)
+    order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{LABEL}: interpolation"), LABEL)
+    count = whole_number(elements, f"{LABEL}: elements")
+    options = _Options(chosen, y_axis, interpolation, order, count, _releases(release, chosen), name)
     bars = _trusses(trusses, chosen)
     is_bar = np.array([key in bars for key in sections])[group]
     chains = _chains(lines.only(~is_bar), group[~is_bar])
     keys = [*sections]
     beam_keys = [keys[group[~is_bar][first]] for first in chains]
     bar_keys = [keys[number] for number in group[is_bar]]
+    one = {key: instance(chosen[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in bars}
     places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
 
     def lay(new: Callable[[Array, str], Node]) -> _Laid:
@@ -137,7 +141,7 @@ def beams_from_mesh(
         members = enumerate(zip(beam_keys, chains.values(), strict=True))
         beams = [_beam(k, key, [nodes[point] for point in chain], options, new) for k, (key, chain) in members]
         pairs = zip(bar_keys, lines.lines[is_bar].tolist(), strict=True)
-        return _Laid(nodes, beams, [Truss(nodes[a], nodes[b], chosen[key]) for key, (a, b) in pairs])
+        return _Laid(nodes, beams, [Truss(nodes[a], nodes[b], one[key]) for key, (a, b) in pairs])
 
     # bad arguments are refused on a trial, before the model gets nodes
     lay(lambda place, label: make_node(label, model.group, place))
@@ -150,7 +154,8 @@ def beams_from_mesh(
         model.add(bar, f"{name} truss {k}")
     beams = [beam for beam, _ in laid.beams]
     groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
-    for key, member in zip((*beam_keys, *bar_keys), (*beams, *laid.trusses), strict=True):
+    members: list[Beam | Truss] = [*beams, *laid.trusses]
+    for key, member in zip((*beam_keys, *bar_keys), members, strict=True):
         groups[key].append(member)
     stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
     for point, first in stands_for.items():
@@ -195,15 +200,15 @@ def _beam(
         return ends[j // per_line]
 
     beam = Beam(list(map(node, range(len(places)))), section, y_axis, options.interpolation, order=options.order)
-    sides = zip(("start", "end"), (ends[0], ends[-1]), strict=True)
-    return beam, {side: EndRelease(end, beam, side, releases[side]) for side, end in sides if releases.get(side)}
+    outer = {"start": ends[0], "end": ends[-1]}
+    return beam, {side: EndRelease(outer[side], beam, side, free) for side, free in releases.items() if free}
 
 
 def _subdivided(ends: list[Node], section: Profile, options: _Options) -> tuple[Array, YAxis | None]:
     """Places of the nodes of a beam along lines, on the arcs of a beam of order 1, and its section axes."""
     x = np.array([node.position for node in ends])
-    count, order = whole_number(options.elements, f"{LABEL}: elements"), options.order
-    if order not in LOBATTO or count * order == 1:
+    count, order = options.elements, options.order
+    if count * order == 1:
         return x, options.y_axis
     shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
     points, frames = Beam(ends, section, options.y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
@@ -220,7 +225,7 @@ def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, 
     """Axes that are free at both ends, by group."""
     if release is None:
         return {}
-    by_group = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
+    by_group: Mapping[Any, Any] = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
     for key, ends in by_group.items():
         label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
         if key not in sections:
@@ -255,7 +260,7 @@ def _sections(section: object, by: str | None) -> dict[Any, Profile | None]:
                 f"{LABEL}: by={by!r} tells groups apart, but one section was given for all lines; give a dict"
             )
         along(section, f"{LABEL}: section")
-        return {None: section}  # type: ignore[dict-item]
+        return {None: section}
     if not isinstance(section, Mapping) or not any(own is not None for own in section.values()):
         raise ModelError(f"{LABEL}: section must be a BeamSection, or a dict of them, received {shown(section)}")
     for key, own in section.items():

@@ -8,6 +8,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.lagrange import lagrange
+from fem_mbs.elements.taper import sections_at
 from fem_mbs.model import Cells, Kind, Motion
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ class BeamPicture:
         self.beam, self.rows = beam, rows
         self.s = np.linspace(0.0, 1.0, stations)
         self.basis = lagrange(beam.places, self.s)[0]
-        (outline,) = beam.at(self.s, "outline")
+        try:
+            (outline,) = beam.at(self.s, "outline")
+        except ValueError:  # contours of different numbers of points: that of the start stands for all
+            first = sections_at(beam.section, np.zeros(1))[0].outline
+            outline = np.broadcast_to(first, (len(beam.length), stations, *first.shape))
         self.outline = np.concatenate([np.zeros((*outline.shape[:2], 1, 2)), outline], axis=-2)
         x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
         self.cells = self._cells(*self._open_ends(x, R))

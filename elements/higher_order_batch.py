@@ -184,6 +184,7 @@ class HigherOrderBatch(ElementBatch):
 
     def _viscous(self, context: Context) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
+        assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
         total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
         return total

@@ -130,4 +130,5 @@ def _seen(R: Array, x: Array, R_ref: Array, x_ref: Array) -> tuple[Array, Array]
 
 def _diagonal(blocks: Array) -> Array:
     """Diagonal blocks ``(n, p, 6, 6)``, a view."""
-    return np.einsum("niaib->niab", blocks)
+    diagonal: Array = np.einsum("niaib->niab", blocks)
+    return diagonal

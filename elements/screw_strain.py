@@ -99,7 +99,8 @@ def _dual(d: Array) -> Array:
 
 def _dot(a: Array, b: Array) -> Array:
     """Without the complex conjugate of ``vecdot``, ``(..., 1)``."""
-    return (a * b).sum(axis=-1, keepdims=True)
+    dot: Array = (a * b).sum(axis=-1, keepdims=True)
+    return dot
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -14,6 +14,7 @@ from fem_mbs.model import instance, shown
 
 Profile: TypeAlias = "BeamSection | tuple[BeamSection, BeamSection] | Callable[[float], BeamSection]"
 """One section, a pair for a linear taper, or a function of the arc length from 0 to 1."""
+ENDS = ("start", "end")
 Along: TypeAlias = "BeamSection | Callable[[float], BeamSection]"
 
 
@@ -24,9 +25,10 @@ def along(profile: object, label: str) -> Along:
     if isinstance(profile, tuple | list):
         if len(profile) != 2:
             raise ModelError(f"{label} must be one section, or a pair (start, end), received {len(profile)} sections")
-        for end, section in zip(("start", "end"), profile, strict=True):
-            instance(section, BeamSection, f"{label} of the {end}")
-        return linear(*profile, label)
+        start, end = (
+            instance(one, BeamSection, f"{label} of the {end}") for end, one in zip(ENDS, profile, strict=True)
+        )
+        return linear(start, end, label)
     if not callable(profile):
         raise ModelError(
             f"{label} must be a BeamSection, received {shown(profile)}; a pair of sections or a function of the "
@@ -35,7 +37,7 @@ def along(profile: object, label: str) -> Along:
 
     def section(s: float) -> BeamSection:
         try:
-            made = profile(s)
+            made: object = profile(s)
         except Exception as error:
             where = f"{label}, as a function of the arc length, failed at {s:.6g}"
             raise ModelError(f"{where}: {error!r}") from error

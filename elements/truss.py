@@ -111,7 +111,7 @@ class TrussBatch(LineBatch):
         """Of the pull, and centrifugal terms."""
         return super().damping(context[0]) + self._inertia.damping(context[1])
 
-    def mass(self, context: Context) -> Array:  # type: ignore[override]
+    def mass(self, context: Context) -> Array:
         """Consistent."""
         return self._inertia.mass(context[1])
 
