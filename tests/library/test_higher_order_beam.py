@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.lie import so3
-from fem_mbs.validation.modal import _timoshenko
+from fem_mbs.validation.modal import HODGES, _steady, _timoshenko
 
 orders = pytest.mark.parametrize("order", [2, 3])
 
@@ -151,6 +151,20 @@ def test_frequencies_converge_with_twice_the_order(order: int, counts: tuple[int
         errors.append(abs(mbs.modes(model, 1).angular[0] / exact - 1))
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert abs(slope - 2 * order) < 0.1, (slope, errors)
+
+
+@pytest.mark.parametrize(("order", "elements"), [(2, 8), (3, 4)])
+@pytest.mark.parametrize("speed", [0, 12])
+def test_turning_blade(order: int, elements: int, speed: int) -> None:
+    """First frequencies out of the plane of rotation (Hodges and Rutkowski 1981)."""
+    model = mbs.Model("SE3")
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0), order=order)
+    model.fix(beam.nodes[0])
+    found = mbs.modes(model, 4, _steady(model, np.array([0.0, 0.0, speed])))
+    up = np.abs(found.displacement(beam.nodes[-1]))
+    across = found.angular[up[:, 2] > 10 * up[:, 1]][:2]
+    np.testing.assert_allclose(across, HODGES[speed], rtol=5e-4)
 
 
 @orders
