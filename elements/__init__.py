@@ -4,7 +4,7 @@ from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.joints import FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
+from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
@@ -12,6 +12,7 @@ from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.slip_spring import SlipSpring
+from fem_mbs.elements.truss import Truss
 
 __all__ = [
     "Actuator",
@@ -19,6 +20,7 @@ __all__ = [
     "BeamMesh",
     "BeamSection",
     "DistributedLoad",
+    "EndRelease",
     "FixedJoint",
     "Force",
     "Maxwell",
@@ -31,5 +33,6 @@ __all__ = [
     "SlipSpring",
     "SphericalJoint",
     "SpinUp",
+    "Truss",
     "beams_from_mesh",
 ]

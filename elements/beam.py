@@ -1,4 +1,4 @@
-"""Geometrically exact beam: a chain of two-node elements."""
+"""Geometrically exact beam: a chain of elements with two, three or four nodes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.beam_batch import BeamBatch, relative_motion
-from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, section_frames
+from fem_mbs.elements.beam_batch import CONSISTENT_MASS, BeamBatch, relative_motion
+from fem_mbs.elements.beam_curve import BeamCurve
+from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beam_picture import BeamPicture
-from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.higher_order_batch import HigherOrderBatch
+from fem_mbs.elements.joints.release import EndRelease, check_release
+from fem_mbs.elements.lagrange import LOBATTO, gauss
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
+from fem_mbs.elements.taper import Profile, along, values_at
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import (
@@ -39,21 +43,26 @@ class Beam(Element):
     Parameters
     ----------
     nodes : sequence of Node
-        At least two, from start to end. A chain along an arc becomes a curved beam; where it turns by more than 30
-        degrees at a node it has a corner.
-    section : BeamSection
-        Its cross-section.
+        At least two, from start to end: ``k order + 1`` for ``k`` elements, each of which has ``order - 1`` nodes
+        inside. A chain along an arc becomes a curved beam; where it turns by more than 30 degrees at a node it has a
+        corner, which with orders 2 and 3 belongs between elements.
+    section : BeamSection, (BeamSection, BeamSection) or function
+        Its cross-section; a pair tapers linearly from start to end in whatever the two were made of (dimensions, or
+        stiffnesses); a function makes the section from the share of the arc length, 0 to 1.
     y_axis : (3,), (n, 3) or function, optional
         World direction of the section's y axis (its part across the beam): one, one for each of the ``n`` nodes, or a
         function of the position (3,). Directions that turn about the chain make a twisted beam. By default y is
         horizontal and z points up at the start, the world's y for a vertical start, and turns as little as possible
         along the chain.
     interpolation : {"SE3", "R3xSO3"}
-        Constant strain in se(3), or linear centre line with one-point quadrature; independent of the group of the
-        nodes.
+        Of elements of order 1: constant strain in se(3), or linear centre line with one-point quadrature. Independent
+        of the group of the nodes. Elements of higher order are interpolated on SE(3), which serves both groups.
     start, end : (3,), optional
         Where the beam starts and ends, world frame at t = 0, if not at its first and last node. These points are
         rigidly connected to the nodes.
+    order : {1, 2, 3}
+        Degree of the polynomials between the nodes of an element. An element of order 1 has one strain and cannot bend
+        in an S; one of order 3 is a member with loads along it (docs/beams.md, "How many elements").
 
     Attributes
     ----------
@@ -61,45 +70,67 @@ class Beam(Element):
         From start to end.
     length : (k,)
         Lengths of the elements along the centre line.
+    order : int
+        Of its elements.
 
     Raises
     ------
     ModelError
-        For fewer than two nodes, an element without length, a ``y_axis`` parallel to the beam, or an element that turns
-        further than an element can.
+        For fewer than two nodes, a number of nodes that does not fit the order, an element without length, a ``y_axis``
+        parallel to the beam, or an element that turns further than an element can.
 
     Notes
     -----
-    Sonneville, Cardona, Bruels (2014). The mass is consistent in translation and lumped in rotation.
+    Sonneville, Cardona, Bruels (2014); docs/theory.md, "Elements of higher order". The mass is consistent in
+    translation and lumped in rotation.
     """
 
     def __init__(
         self,
         nodes: Sequence[Node],
-        section: BeamSection,
+        section: Profile,
         y_axis: YAxis | None = None,
         interpolation: str = "SE3",
         start: ArrayLike | None = None,
         end: ArrayLike | None = None,
+        order: int = 1,
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
-        instance(section, BeamSection, f"{label}: section")
-        self.section = section
+        self.section = along(section, f"{label}: section")
         self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
+        self.order = check_order(order, self.interpolation, label)
+        if (len(self.nodes) - 1) % self.order:
+            raise ModelError(
+                f"{label}: elements of order {self.order} need k*{self.order} + 1 nodes, received {len(self.nodes)}"
+            )
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
         points = x.copy()
         for k, name, place in ((0, "start", start), (-1, "end", end)):
             if place is not None:
                 points[k] = vector(place, f"{label}: {name}")
-        world = section_frames(points, y_axis, self.nodes, label)
-        self.frames = pairs(R).mT @ world
-        """Section frames ``(k, 2, 3, 3)`` of both ends of each element in the frames of their nodes."""
-        self.offsets = np.vecmat(pairs(points - x), pairs(R))
-        """Where the ends ``(k, 2, 3)`` of each element are in the frames of their nodes."""
-        self.d0 = relative_motion(pairs(points), world, [self] * len(world))
-        """Relative motion ``(k, 6)`` of the ends as built."""
-        self.length = np.linalg.norm(self.d0[:, :3], axis=1)
+        self.cells = cells_of(len(x), self.order)
+        """Nodes ``(k, order + 1)`` of each element, counted along the beam."""
+        if self.order == 1:
+            world = section_frames(points, y_axis, self.nodes, label)
+            self.places = np.tile(LOBATTO[1], (len(world), 1))
+        else:
+            world, self.places = higher_order_frames(points, self.order, y_axis, self.nodes, label)
+        cells = self.cells
+        self.frames = R[cells].mT @ world
+        """Section frames ``(k, order + 1, 3, 3)`` at the nodes of each element in the frames of these nodes."""
+        self.offsets = np.vecmat((points - x)[cells], R[cells])
+        """Where the beam is at the nodes ``(k, order + 1, 3)`` of each element in their frames."""
+        if self.order == 1:
+            self.d0 = relative_motion(points[cells], world, [self] * len(world))
+            """Relative motion ``(k, 6)`` of the ends as built, of elements of order 1."""
+            self.length = np.linalg.norm(self.d0[:, :3], axis=1)
+        else:
+            self.curve = BeamCurve(self, points[cells], world)
+            """What elements of higher order measure."""
+            self.length = self.curve.length
+        # a section that is a function is tried
+        self.at(LOBATTO[self.order], "stiffness")
 
     @classmethod
     def line(
@@ -107,7 +138,7 @@ class Beam(Element):
         model: Model,
         start: ArrayLike,
         end: ArrayLike,
-        section: BeamSection,
+        section: Profile,
         elements: int = 10,
         start_node: Node | None = None,
         end_node: Node | None = None,
@@ -115,15 +146,23 @@ class Beam(Element):
         interpolation: str = "SE3",
         name: str | None = None,
         rigid_ends: bool = False,
+        order: int = 1,
+        release_start: str | None = None,
+        release_end: str | None = None,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
-        ``start_node`` and ``end_node`` are used as the ends where given. They must be at ``start`` and ``end``, unless
-        ``rigid_ends=True``, which connects them rigidly with the ends of the beam wherever they are.
+        ``order`` is that of its ``elements``. ``start_node`` and ``end_node`` are used as the ends where given. They
+        must be at ``start`` and ``end``, unless ``rigid_ends=True``, which connects them rigidly with the ends of the
+        beam wherever they are.
+
+        ``release_start`` and ``release_end`` name the axes of the section about which an end turns freely on its given
+        node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
         instance(model, Model, f"{label}: model")
         count = whole_number(elements, f"{label}: elements")
+        order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation"), label)
         first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
         span = float(np.linalg.norm(last - first))
         if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
@@ -136,20 +175,70 @@ class Beam(Element):
                         f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
                         "connects them rigidly"
                     )
-        places = first + (last - first) * (np.arange(count + 1) / count)[:, None]
+        released = {"start": (release_start, start_node), "end": (release_end, end_node)}
+        for side, (free, node) in released.items():
+            if free is not None:
+                check_release(free, f"{label}: release_{side}")
+                if node is None:
+                    raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
+        shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
+        places = first + (last - first) * np.append(shares, 1.0)[:, None]
         # bad arguments are refused on a trial, before the model gets nodes
         trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
-        cls(trial, section, y_axis, interpolation)
-        given = {0: start_node, count: end_node}
+        cls(trial, section, y_axis, interpolation, order=order)
+        welded = {side: None if free else node for side, (free, node) in released.items()}
+        given = {0: welded["start"], len(places) - 1: welded["end"]}
         nodes = [
             given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
             for k, place in enumerate(places)
         ]
-        ends = (place if rigid_ends and node else None for place, node in ((first, start_node), (last, end_node)))
-        return model.add(cls(nodes, section, y_axis, interpolation, *ends), name=name)
+        outer = zip((first, last), welded.values(), strict=True)
+        begin, stop = (place if rigid_ends and node else None for place, node in outer)
+        beam = model.add(cls(nodes, section, y_axis, interpolation, begin, stop, order), name=name)
+        for side, (free, node) in released.items():
+            if free is not None and node is not None:
+                model.add(EndRelease(node, beam, side, free), f"{beam.name} {side}")
+        return beam
+
+    @property
+    def stations(self) -> Array:
+        """Shares of the arc length ``(m,)`` to which the section forces belong.
+
+        The middles of elements of order 1; else the nodes of each element, so that inner ends of elements come twice.
+        """
+        places = np.full((len(self.length), 1), 0.5) if self.order == 1 else self.places
+        return np.ravel(self.arc(places))
+
+    @property
+    def stiffness(self) -> Array:
+        """Section stiffness ``(k, g, 6, 6)`` at the quadrature points of each element: as many as its order."""
+        return self.at(self.gauss[0], "stiffness")[0]
+
+    @property
+    def gauss(self) -> tuple[Array, Array]:
+        """Places in an element and weights of the quadrature of its stiffness."""
+        return gauss(self.order)
+
+    def arc(self, s: Array) -> Array:
+        """Shares of the arc length of the beam at places ``s`` in its elements."""
+        ends = np.append(0.0, np.cumsum(self.length)) / self.length.sum()
+        shares: Array = ends[:-1, None] + np.diff(ends)[:, None] * s
+        return shares
+
+    def at(self, s: Array, *names: str) -> list[Array]:
+        """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
+        return values_at(self.section, self.arc(s), *names)
+
+    @property
+    def shared(self) -> Array:
+        """Length of each element as its nodes share it, ``int N_i N_j``, ``(k, order + 1, order + 1)``."""
+        if self.order > 1:
+            return self.curve.shared(self.curve.weights)
+        shared: Array = self.length[:, None, None] * CONSISTENT_MASS
+        return shared
 
     def section_forces(self, x: Array, R: Array) -> Array:
-        """Section forces of each element in its section frame.
+        """Section forces in the section frames, at the ``stations``.
 
         Parameters
         ----------
@@ -158,12 +247,22 @@ class Beam(Element):
 
         Returns
         -------
-        (..., elements, 6)
+        (..., m, 6)
             Axial force, shear y, shear z, torsion, bending moments y, z; positive on the face that looks to the end.
+            One row for each element of order 1; else ``order + 1`` rows, one for each of its nodes.
         """
-        d = relative_motion(*self._ends(x, R), [self] * len(self.length))
-        s = strain(self.interpolation, d) - strain(self.interpolation, self.d0)
-        forces: Array = (s / self.length[:, None]) @ self.section.stiffness.T
+        forces = self.forces_at(x, R, self.places)
+        flat: Array = forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
+        return flat
+
+    def forces_at(self, x: Array, R: Array, s: Array) -> Array:
+        """Section forces ``(..., k, m, 6)`` at places ``s`` (m,) or (k, m) in its elements; m = 1 for order 1."""
+        points, frames = self._ends(x, R)
+        if self.order > 1:
+            return self.curve.forces(points, frames, s)
+        d = relative_motion(points, frames, [self] * len(self.length))
+        strains = (strain(self.interpolation, d) - strain(self.interpolation, self.d0)) / self.length[:, None]
+        forces: Array = np.matvec(self.stiffness, strains[..., None, :])
         return forces
 
     def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
@@ -176,9 +275,15 @@ class Beam(Element):
         stations : int
             Points per element, both ends included.
         """
+        return self.line_at(x, R, np.linspace(0.0, 1.0, stations))
+
+    def line_at(self, x: Array, R: Array, s: Array) -> tuple[Array, Array]:
+        """Points and section frames at places ``s`` (m,) from 0 to 1 in each element, as :meth:`centerline`."""
         ends, frames = self._ends(x, R)
+        if self.order > 1:
+            return self.curve.line(ends, frames, s)
         d = relative_motion(ends, frames, [self] * len(self.length))[..., None, :]
-        s = np.linspace(0.0, 1.0, stations)[:, None]
+        s = s[:, None]
         Q, y = se3.exp(s * d)
         points = ends[..., :1, :] + np.matvec(frames[..., :1, :, :], y)
         if self.interpolation == "R3xSO3":
@@ -186,22 +291,22 @@ class Beam(Element):
         return points, frames[..., :1, :, :] @ Q
 
     def _ends(self, x: Array, R: Array) -> tuple[Array, Array]:
-        """Both ends of each element ``(..., k, 2, 3)`` and their section frames."""
-        R = pairs(R, -3)
-        return pairs(x, -2) + np.matvec(R, self.offsets), R @ self.frames
+        """Where the beam is at the nodes of each element ``(..., k, order + 1, 3)``, and its section frames there."""
+        R = R[..., self.cells, :, :]
+        return x[..., self.cells, :] + np.matvec(R, self.offsets), R @ self.frames
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """Its centre line and the surface of its cross-section."""
         return BeamPicture(self, np.array([number(node) for node in self.nodes]), stations)
 
     def batch_key(self) -> Hashable:
-        """Beams with one interpolation share a batch, damped ones apart."""
-        return self.interpolation, bool(self.section.damping.any())
+        """Beams with one interpolation and order share a batch, damped ones apart."""
+        return self.interpolation, self.order, bool(self.at(self.gauss[0], "damping")[0].any())
 
     @classmethod
     def batch(cls, elements: Sequence[Beam], number: Numbering) -> ElementBatch:
         """The elements of all beams."""
-        return BeamBatch(elements, number)
+        return (BeamBatch if elements[0].order == 1 else HigherOrderBatch)(elements, number)
 
 
 def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -217,8 +322,13 @@ def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return chain
 
 
-def pairs(values: Array, axis: int = 0) -> Array:
-    """Values of both ends of each element of a chain, ``(..., k, 2, ...)`` from ``(..., k + 1, ...)`` at ``axis``."""
-    first = np.moveaxis(values, axis, 0)
-    axis = axis % values.ndim
-    return np.moveaxis(np.stack([first[:-1], first[1:]], axis=1), (0, 1), (axis, axis + 1))
+def check_order(order: object, interpolation: str, label: str) -> int:
+    """The order of elements, or a :class:`ModelError` that begins with ``label``."""
+    if whole_number(order, f"{label}: order") > 3:
+        raise ModelError(f"{label}: order must be 1, 2 or 3, received {shown(order)}")
+    if order != 1 and interpolation != "SE3":
+        raise ModelError(
+            f"{label}: elements of order {order} have the interpolation 'SE3', on nodes of either group, received "
+            f"{interpolation!r}; that one has order=1, with several elements a member"
+        )
+    return int(order)  # type: ignore[call-overload,no-any-return]

@@ -1,4 +1,4 @@
-"""All beam elements of a model as arrays: forces, exact tangents and energies.
+"""All beam elements of order 1 of a model as arrays: forces, exact tangents and energies.
 
 Sonneville, Cardona, Bruels (2014); derived in docs/theory.md, "Beam".
 """
@@ -39,7 +39,7 @@ class Context(NamedTuple):
 
 
 class BeamBatch(ElementBatch):
-    """Elements of all beams with one interpolation.
+    """Elements of order 1 of all beams with one interpolation.
 
     With ``d = log(H_A^-1 H_B)`` of the section frames, ``delta d = Q (delta_A, delta_B)``,
     ``Q = [-T^-1(-d), T^-1(d)]``, the internal forces are ``Q^T wrench`` with the wrench conjugate to ``d``.
@@ -47,8 +47,7 @@ class BeamBatch(ElementBatch):
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
         counts = [len(beam.length) for beam in beams]
-        rows = [np.array([number(node) for node in beam.nodes]) for beam in beams]
-        self.nodes = np.concatenate([np.stack([r[:-1], r[1:]], axis=1) for r in rows])
+        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
         self.owners = [beam for beam, count in zip(beams, counts, strict=True) for _ in range(count)]
         self.interpolation = beams[0].interpolation
         frames = np.concatenate([beam.frames for beam in beams])
@@ -70,16 +69,15 @@ class BeamBatch(ElementBatch):
         # per unit of d, so that the wrench is (stiffness / L) (s - s0)
         to_wrench = first / self.length[:, None, None]
         back = first.mT
-        self.material = to_wrench @ np.repeat([beam.section.stiffness for beam in beams], counts, axis=0) @ back
-        damping = to_wrench @ np.repeat([beam.section.damping for beam in beams], counts, axis=0) @ back
+        sections = [beam.at(beam.gauss[0], "stiffness", "damping", "mass", "center", "inertia") for beam in beams]
+        stiffness, damping, mass, center, J = (np.concatenate(part)[:, 0] for part in zip(*sections, strict=True))
+        self.material = to_wrench @ stiffness @ back
+        damping = to_wrench @ damping @ back
         self.damping_matrix = damping if damping.any() else None
-        self._inertia = self._make_inertia(beams, counts, frames, offsets)
+        self._inertia = self._make_inertia(frames, offsets, mass, center, J)
 
-    def _make_inertia(self, beams: Sequence[Beam], counts: list[int], frames: Array, offsets: Array) -> Inertia:
-        mass, center, J = (
-            np.repeat([getattr(beam.section, name) for beam in beams], counts, axis=0)
-            for name in ("mass", "center", "inertia")
-        )
+    def _make_inertia(self, frames: Array, offsets: Array, mass: Array, center: Array, J: Array) -> Inertia:
+        """Of the sections in the middles of the elements."""
         center = offsets + np.matvec(frames, center[:, None])
         J = frames @ (0.5 * self.length[:, None, None] * J)[:, None] @ frames.mT
         return Inertia(self.nodes, (mass * self.length)[:, None, None] * CONSISTENT_MASS, center, J)
@@ -211,10 +209,11 @@ def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
     index = int(np.unravel_index(np.argmax(phi_squared), phi_squared.shape)[-1])
     beam = owners[index]
     element = index - owners.index(beam)
+    first, last = (beam.nodes[beam.cells[element, end]] for end in (0, -1))
     raise MotionError(
-        f"{beam}: element {element + 1} of {len(beam.length)} between {beam.nodes[element]} and "
-        f"{beam.nodes[element + 1]} turns by {np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation "
-        "can represent; refine the beam there, or shorten the step if the motion is not meant"
+        f"{beam}: element {element + 1} of {len(beam.length)} between {first} and {last} turns by "
+        f"{np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation can represent; refine the beam "
+        "there, or shorten the step if the motion is not meant"
     )
 
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Hashable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.arrays import IntArray
-from fem_mbs.elements.beam import Beam
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.beam import Beam, check_order
 from fem_mbs.elements.beam_geometry import CORNER, YAxis
-from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, merged, read_mesh
+from fem_mbs.elements.joints.release import EndRelease, check_release
+from fem_mbs.elements.lagrange import LOBATTO
+from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, listed, merged, read_mesh
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.strain import INTERPOLATIONS
+from fem_mbs.elements.taper import Profile, along
+from fem_mbs.elements.truss import Truss
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, instance, make_node, number, shown
+from fem_mbs.model import Model, Node, instance, make_node, number, one_of, real, shown, whole_number
 
 LOG = logging.getLogger("fem_mbs")
+Release: TypeAlias = "tuple[str | None, str | None]"
+"""Axes of the section about which start and end of a beam turn freely."""
 
 
 class BeamMesh(NamedTuple):
@@ -29,31 +36,39 @@ class BeamMesh(NamedTuple):
         In the order of their first lines in the mesh.
     nodes : dict of int to Node
         The node at each point of the mesh that a line uses, by the number of the point.
-    groups : dict of lists of Beam
-        The beams of each group that has a section of its own.
+    groups : dict of lists of Beam or Truss
+        The members of each group that has a section of its own.
+    trusses : list of Truss
+        In the order of their lines in the mesh.
     """
 
     beams: list[Beam]
     nodes: dict[int, Node]
-    groups: dict[Hashable, list[Beam]]
+    groups: dict[Hashable, list[Beam | Truss]]
+    trusses: list[Truss]
 
 
 def beams_from_mesh(
     model: Model,
     mesh: Any,
-    section: BeamSection | Mapping[Any, BeamSection | None],
+    section: Profile | Mapping[Any, Profile | None],
     by: str | None = None,
     y_axis: YAxis | None = None,
     interpolation: str = "SE3",
     merge: float | None = None,
     ignore_loose: bool = False,
     name: str = "mesh",
+    order: int = 3,
+    elements: int = 1,
+    release: Release | Mapping[Any, Release] | None = None,
+    trusses: Collection[Any] | bool = False,
 ) -> BeamMesh:
     """Add beams along the lines of a mesh, and their nodes, to a model.
 
     Every point of a line becomes a node, and beams that meet at a node are welded. A beam follows successive lines, in
     the direction of the first one in the mesh, up to where other than two lines meet, the section changes, or the
-    lines turn by more than 30 degrees.
+    lines turn by more than 30 degrees. One line is enough for a straight member: by default its element is of order 3,
+    which in linear theory has the exact forces and displacements of joint loads and uniform loads.
 
     Parameters
     ----------
@@ -63,7 +78,7 @@ def beams_from_mesh(
         A mesh, or a file that meshio reads. Its cells of the types "line" and "line3" (two elements each) are used.
     section : BeamSection or dict
         One section for all lines, or one for each named set of lines: cell sets and the physical groups of Gmsh. None
-        in place of a section leaves the lines out.
+        in place of a section leaves the lines out; a pair or a function makes each beam of the set a tapered one.
     by : str, optional
         Cell data whose values are the keys of ``section``, in place of named sets.
     y_axis, interpolation
@@ -74,7 +89,18 @@ def beams_from_mesh(
     ignore_loose : bool
         Leave points out that no cell uses; by default they are refused. Points of other cells never become nodes.
     name : str
-        The node of point 7 is named "name[7]", the first beam "name beam 0".
+        The node of point 7 is named "name[7]", the first beam "name beam 0", and a node inside it "name beam 0[1]":
+        ``beams[0].nodes[1]``; the first truss "name truss 0".
+    order : {1, 2, 3}
+        Of the elements, see :class:`Beam`. With 1 a member needs several lines, or ``elements``, to bend in an S.
+    elements : int
+        Elements of each line.
+    release : (str, str) or dict
+        Axes of the section about which the start and the end of each beam turn freely on their nodes, ``None`` for a
+        welded end: ``("yz", "yz")`` pins a brace at both ends (:class:`EndRelease`). One for all beams, or one for
+        each of some sets.
+    trusses : bool or collection
+        Whether lines are trusses, or the sets whose lines are: one :class:`Truss` for each line.
 
     Raises
     ------
@@ -96,42 +122,150 @@ def beams_from_mesh(
     kept = np.array([own is not None for own in sections.values()])[group]
     found, group = found.only(kept), group[kept]
     lines = merged(found, merge)
-    chains = _chains(lines, group)
     chosen = {key: own for key, own in sections.items() if own is not None}
-    keys = [list(sections)[group[first]] for first in chains]
-
-    def lay(nodes: dict[int, Node]) -> list[Beam]:
-        parts = zip(keys, chains.values(), strict=True)
-        return [Beam([nodes[point] for point in chain], chosen[key], y_axis, interpolation) for key, chain in parts]
-
+    order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{LABEL}: interpolation"), LABEL)
+    count = whole_number(elements, f"{LABEL}: elements")
+    options = _Options(chosen, y_axis, interpolation, order, count, _releases(release, chosen), name)
+    bars = _trusses(trusses, chosen)
+    is_bar = np.array([key in bars for key in sections])[group]
+    chains = _chains(lines.only(~is_bar), group[~is_bar])
+    keys = [*sections]
+    beam_keys = [keys[group[~is_bar][first]] for first in chains]
+    bar_keys = [keys[number] for number in group[is_bar]]
+    one = {key: instance(chosen[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in bars}
     places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
+
+    def lay(new: Callable[[Array, str], Node]) -> _Laid:
+        """Everything, on nodes that a function makes."""
+        nodes = {point: new(place, f"{name}[{point}]") for point, place in places.items()}
+        members = enumerate(zip(beam_keys, chains.values(), strict=True))
+        beams = [_beam(k, key, [nodes[point] for point in chain], options, new) for k, (key, chain) in members]
+        pairs = zip(bar_keys, lines.lines[is_bar].tolist(), strict=True)
+        return _Laid(nodes, beams, [Truss(nodes[a], nodes[b], one[key]) for key, (a, b) in pairs])
+
     # bad arguments are refused on a trial, before the model gets nodes
-    lay({point: make_node(f"{name}[{point}]", model.group, place) for point, place in places.items()})
-    made = {point: model.add_node(place, name=f"{name}[{point}]") for point, place in places.items()}
-    beams = [model.add(beam, f"{name} beam {k}") for k, beam in enumerate(lay(made))]
-    groups = defaultdict(list)
-    for key, beam in zip(keys, beams, strict=True):
-        groups[key].append(beam)
+    lay(lambda place, label: make_node(label, model.group, place))
+    laid = lay(lambda place, label: model.add_node(place, name=label))
+    for k, (beam, joints) in enumerate(laid.beams):
+        model.add(beam, f"{name} beam {k}")
+        for side, joint in joints.items():
+            model.add(joint, f"{name} beam {k} {side}")
+    for k, bar in enumerate(laid.trusses):
+        model.add(bar, f"{name} truss {k}")
+    beams = [beam for beam, _ in laid.beams]
+    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
+    members: list[Beam | Truss] = [*beams, *laid.trusses]
+    for key, member in zip((*beam_keys, *bar_keys), members, strict=True):
+        groups[key].append(member)
     stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
     for point, first in stands_for.items():
         if first != point:
-            LOG.info("%s: point %d became part of %s", LABEL, point, made[first])
-    return BeamMesh(beams, {point: made[first] for point, first in stands_for.items()}, dict(groups))
+            LOG.info("%s: point %d became part of %s", LABEL, point, laid.nodes[first])
+    nodes = {point: laid.nodes[first] for point, first in stands_for.items()}
+    return BeamMesh(beams, nodes, dict(groups), laid.trusses)
 
 
-def _sections(section: object, by: str | None) -> dict[Any, BeamSection | None]:
+class _Options(NamedTuple):
+    """How beams are made."""
+
+    sections: dict[Any, Profile]
+    y_axis: YAxis | None
+    interpolation: str
+    order: int
+    elements: int
+    releases: Mapping[Any, Release]
+    name: str
+
+
+class _Laid(NamedTuple):
+    """What is made of a mesh."""
+
+    nodes: dict[int, Node]
+    beams: list[tuple[Beam, dict[str, EndRelease]]]
+    trusses: list[Truss]
+
+
+def _beam(
+    k: int, key: Hashable, ends: list[Node], options: _Options, new: Callable[[Array, str], Node]
+) -> tuple[Beam, dict[str, EndRelease]]:
+    """The beam number ``k`` along some nodes of the mesh, with the nodes inside, and what it is released by."""
+    section, releases = options.sections[key], dict(zip(("start", "end"), options.releases.get(key, ()), strict=False))
+    places, y_axis = _subdivided(ends, section, options)
+    per_line = (len(places) - 1) // (len(ends) - 1)
+
+    def node(j: int) -> Node:
+        released = releases.get("start" if j == 0 else "end" if j == len(places) - 1 else "")
+        if j % per_line or released:
+            return new(places[j], f"{options.name} beam {k}[{j}]")
+        return ends[j // per_line]
+
+    beam = Beam(list(map(node, range(len(places)))), section, y_axis, options.interpolation, order=options.order)
+    outer = {"start": ends[0], "end": ends[-1]}
+    return beam, {side: EndRelease(outer[side], beam, side, free) for side, free in releases.items() if free}
+
+
+def _subdivided(ends: list[Node], section: Profile, options: _Options) -> tuple[Array, YAxis | None]:
+    """Places of the nodes of a beam along lines, on the arcs of a beam of order 1, and its section axes."""
+    x = np.array([node.position for node in ends])
+    count, order = options.elements, options.order
+    if count * order == 1:
+        return x, options.y_axis
+    shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
+    points, frames = Beam(ends, section, options.y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
+    points[:, 0] = x[:-1]
+    places = np.append(points.reshape(-1, 3), x[-1:], axis=0)
+    given = real(options.y_axis) if options.y_axis is not None and not callable(options.y_axis) else None
+    if given is None or given.ndim != 2:
+        return places, options.y_axis
+    # one direction for each node of the mesh: those inside have what lies between
+    return places, np.append(frames[..., 1].reshape(-1, 3), given[-1:], axis=0)
+
+
+def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, Release]:
+    """Axes that are free at both ends, by group."""
+    if release is None:
+        return {}
+    by_group: Mapping[Any, Any] = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
+    for key, ends in by_group.items():
+        label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
+        if key not in sections:
+            raise ModelError(f"{label}: no section for {key!r}; there is one for {listed(map(repr, sections))}")
+        if not isinstance(ends, tuple | list) or len(ends) != 2:
+            raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
+        for free in ends:
+            if free is not None:
+                check_release(free, label)
+    return by_group
+
+
+def _trusses(trusses: object, sections: Mapping[Any, Profile]) -> set[Any]:
+    """Groups whose lines are trusses."""
+    if isinstance(trusses, bool):
+        return set(sections) if trusses else set()
+    if not isinstance(trusses, Collection) or isinstance(trusses, str):
+        raise ModelError(f"{LABEL}: trusses must be True, False or a collection of sets, received {shown(trusses)}")
+    for key in trusses:
+        if key not in sections:
+            raise ModelError(
+                f"{LABEL}: trusses: no section for {key!r}; there is one for {listed(map(repr, sections))}"
+            )
+    return set(trusses)
+
+
+def _sections(section: object, by: str | None) -> dict[Any, Profile | None]:
     """The sections of all groups of lines; one of all lines belongs to the group None."""
-    if isinstance(section, BeamSection):
+    if isinstance(section, BeamSection | tuple) or callable(section):
         if by is not None:
             raise ModelError(
                 f"{LABEL}: by={by!r} tells groups apart, but one section was given for all lines; give a dict"
             )
+        along(section, f"{LABEL}: section")
         return {None: section}
     if not isinstance(section, Mapping) or not any(own is not None for own in section.values()):
         raise ModelError(f"{LABEL}: section must be a BeamSection, or a dict of them, received {shown(section)}")
     for key, own in section.items():
         if own is not None:
-            instance(own, BeamSection, f"{LABEL}: section[{key!r}]")
+            along(own, f"{LABEL}: section[{key!r}]")
     return dict(section)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.lagrange import lagrange
+from fem_mbs.elements.taper import sections_at
 from fem_mbs.model import Cells, Kind, Motion
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class BeamPicture:
     ----------
     beam : Beam
         The element.
-    rows : (k + 1,)
+    rows : (m,)
         Rows of its nodes in the arrays of a motion.
     stations : int
         Stations along each element, both ends included.
@@ -33,31 +35,39 @@ class BeamPicture:
 
     def __init__(self, beam: Beam, rows: IntArray, stations: int) -> None:
         self.beam, self.rows = beam, rows
-        self.outline = np.concatenate([np.zeros((1, 2)), beam.section.outline])
-        self.s = np.linspace(0.0, 1.0, stations)[:, None]
+        self.s = np.linspace(0.0, 1.0, stations)
+        self.basis = lagrange(beam.places, self.s)[0]
+        try:
+            (outline,) = beam.at(self.s, "outline")
+        except ValueError:  # contours of different numbers of points: that of the start stands for all
+            first = sections_at(beam.section, np.zeros(1))[0].outline
+            outline = np.broadcast_to(first, (len(beam.length), stations, *first.shape))
+        self.outline = np.concatenate([np.zeros((*outline.shape[:2], 1, 2)), outline], axis=-2)
         x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
         self.cells = self._cells(*self._open_ends(x, R))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points of all stations and what they carry.
 
-        Inside an element the angular velocity is linear, and the velocity is that of the straight line between the
-        nodes, plus angular velocity times the distance from it: exact at the nodes and for any rigid motion.
+        Inside an element the angular velocity is the polynomial through those of its nodes, and the velocity is that of
+        the line through the nodes, plus angular velocity times the distance from it: exact at the nodes and for any
+        rigid motion.
         """
         x, R, V = motion.x[self.rows], motion.R[self.rows], motion.V[self.rows]
         center, frames = self.beam.centerline(x, R, len(self.s))
         points = center[..., None, :] + self.outline @ np.swapaxes(frames[..., 1:], -1, -2)
-        omega = self._linear(np.matvec(R, V[:, 3:]))
-        velocity = self._linear(np.matvec(R, V[:, :3])) + np.cross(omega, points - self._linear(x))
-        forces = self.beam.section_forces(x, R)[:, None, None]
+        omega = self._along(np.matvec(R, V[:, 3:]))
+        velocity = self._along(np.matvec(R, V[:, :3])) + np.cross(omega, points - self._along(x))
+        forces = self.beam.forces_at(x, R, self.s)[:, :, None]
         fields = {"points": points, "velocity": velocity, "angular_velocity": omega}
         fields |= {f"e{i + 1}": frames[..., None, :, i] for i in range(3)}
         fields |= {"section_force": forces[..., :3], "section_moment": forces[..., 3:]}
         return {name: np.broadcast_to(values, points.shape).reshape(-1, 3) for name, values in fields.items()}
 
-    def _linear(self, values: Array) -> Array:
-        """Nodal values ``(k + 1, 3)``, linear in between, at the stations: ``(k, stations, 1, 3)``."""
-        return (values[:-1, None] * (1.0 - self.s) + values[1:, None] * self.s)[:, :, None]
+    def _along(self, values: Array) -> Array:
+        """Nodal values ``(m, 3)``, polynomials in between, at the stations: ``(k, stations, 1, 3)``."""
+        along: Array = (self.basis @ values[self.beam.cells])[:, :, None]
+        return along
 
     def _open_ends(self, x: Array, R: Array) -> tuple[IntArray, IntArray]:
         """Elements at whose start and at whose end the surface is open: at the ends of the beam and at its corners."""
@@ -67,8 +77,8 @@ class BeamPicture:
 
     def _cells(self, starts: IntArray, ends: IntArray) -> list[Cells]:
         """Lines through the centres, quads between outlines, polygons over the open ends; normals outward."""
-        elements = np.arange(len(self.rows) - 1)
-        shape = (len(elements), len(self.s), len(self.outline))
+        elements = np.arange(len(self.beam.length))
+        shape = (len(elements), len(self.s), self.outline.shape[-2])
         point = np.arange(np.prod(shape)).reshape(shape)
         ring = point[:, :, 1:]
         turned = np.roll(ring, -1, axis=2)

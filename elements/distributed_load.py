@@ -1,6 +1,6 @@
 """Forces and moments per length of a beam.
 
-Consistent with linear interpolation along the centre line (docs/beams.md, "Loads per length").
+Consistent with polynomials through the nodes along the centre line (docs/beams.md, "Loads per length").
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.beam import Beam, pairs
-from fem_mbs.elements.beam_batch import CONSISTENT_MASS
+from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.laws import evaluate
 from fem_mbs.elements.loads import Value
 from fem_mbs.errors import ModelError
@@ -29,7 +28,7 @@ class DistributedLoad(Element):
         What it acts on, along the line of its nodes.
     force : (3,), (n, 3) or function of t
         Force per length as built, in N/m: one for the whole beam, or one at each of its ``n`` nodes and linear in
-        between. A function takes the time in s and returns either.
+        between, the polynomial of the element with orders 2 and 3. A function takes the time in s and returns either.
     moment : (3,), (n, 3) or function of t, optional
         Moment per length, in N m/m, likewise.
     frame : {"world", "body"}
@@ -37,8 +36,9 @@ class DistributedLoad(Element):
 
     Notes
     -----
-    The load, as it stands in the world, is linear between the ends of an element, and so is the motion on which it does
-    work, as for inertia and weight: a force of the mass per length times gravity does what gravity does.
+    The load, as it stands in the world, is linear between the ends of an element (of the degree of its order), and so
+    is the motion on which it does work, as for inertia and weight: a force of the mass per length times gravity does
+    what gravity does.
     """
 
     external = True
@@ -55,14 +55,14 @@ class DistributedLoad(Element):
             raise ModelError(f"{label}: frame must be 'world' or 'body', received {shown(frame)}")
         self.follows = frame == "body"
 
-    def at_ends(self, value: Array) -> Array:
-        """A density at both ends of each element ``(k, 2, 3)``, in the world or, if it follows, in the node frames."""
-        ends = pairs(np.broadcast_to(value, (len(self.nodes), 3)))
-        return np.matvec(self.beam.frames, ends) if self.follows else ends
+    def at_nodes(self, value: Array) -> Array:
+        """A density at the nodes of each element ``(k, p, 3)``, in the world or, if it follows, in the node frames."""
+        values = np.broadcast_to(value, (len(self.nodes), 3))[self.beam.cells]
+        return np.matvec(self.beam.frames, values) if self.follows else values
 
     def batch_key(self) -> Hashable:
-        """Loads in one frame share a batch."""
-        return self.follows
+        """Loads in one frame on elements of one order share a batch."""
+        return self.follows, self.beam.order
 
     @classmethod
     def batch(cls, elements: Sequence[DistributedLoad], number: Numbering) -> ElementBatch:
@@ -81,17 +81,19 @@ class Context(NamedTuple):
 class DistributedLoads(ElementBatch):
     """Distributed loads in one frame, a cell for each element of their beams.
 
-    Densities have the shape ``(n, 2, 2, 3)``: two ends, force and moment.
+    Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.
     """
 
     def __init__(self, loads: Sequence[DistributedLoad], number: Numbering) -> None:
         counts = [len(load.beam.length) for load in loads]
-        self.nodes = np.concatenate([pairs(np.array([number(node) for node in load.nodes])) for load in loads])
+        self.nodes = np.concatenate(
+            [np.array([number(node) for node in load.nodes])[load.beam.cells] for load in loads]
+        )
         self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
         self.follows = loads[0].follows
-        self._weight = np.concatenate([load.beam.length for load in loads])[:, None, None] * CONSISTENT_MASS
+        self._weight = np.concatenate([load.beam.shared for load in loads])
         self._lever = so3.skew(np.concatenate([load.beam.offsets for load in loads]))
-        self._constant = np.zeros((len(self.owners), 2, 2, 3))
+        self._constant = np.zeros((*self.nodes.shape, 2, 3))
         self._functions = []
         for load, last in zip(loads, np.cumsum(counts), strict=True):
             cells = slice(last - len(load.beam.length), last)
@@ -99,13 +101,13 @@ class DistributedLoads(ElementBatch):
                 if callable(value):
                     self._functions.append((cells, part, load, value))
                 else:
-                    self._constant[cells, :, part] = load.at_ends(value)
+                    self._constant[cells, :, part] = load.at_nodes(value)
 
     def at(self, t: float) -> Array:
         """Densities, in the world or, if they follow, in the node frames."""
         density = self._constant.copy()
         for cells, part, load, law in self._functions:
-            density[cells, :, part] = load.at_ends(evaluate(law, t, load, 3, len(load.nodes)))
+            density[cells, :, part] = load.at_nodes(evaluate(law, t, load, 3, len(load.nodes)))
         return density
 
     def scaled(self, prescribed: Array, factor: float) -> Array:
@@ -116,24 +118,26 @@ class DistributedLoads(ElementBatch):
         """Minus the resultants at the nodes."""
         R = motion.R.take(self.nodes, 0)
         world = np.matvec(R[:, :, None], prescribed) if self.follows else prescribed
-        shared = (self._weight @ world.reshape(-1, 2, 6)).reshape(world.shape)
+        n, p = self.nodes.shape
+        shared = (self._weight @ world.reshape(n, p, 6)).reshape(world.shape)
         nodal = -np.vecmat(shared, R[:, :, None])
-        force = nodal.reshape(-1, 2, 6).copy()
+        force = nodal.reshape(n, p, 6).copy()
         force[..., 3:] += np.matvec(self._lever, nodal[:, :, 0])
-        return force.reshape(-1, 12), Context(R, prescribed, nodal)
+        return force.reshape(n, 6 * p), Context(R, prescribed, nodal)
 
     def stiffness(self, context: Context) -> Array:
         """Body components turn against their node; a load that follows turns with the node it comes from."""
         R, density, nodal = context
-        K = np.zeros((len(R), 2, 6, 2, 6))
+        n, p = self.nodes.shape
+        K = np.zeros((n, p, 6, p, 6))
         turned = K[..., 3:]
-        for end in range(2):
-            turned[:, end, :, end] = so3.skew(nodal[:, end]).reshape(-1, 6, 3)
+        for k in range(p):
+            turned[:, k, :, k] = so3.skew(nodal[:, k]).reshape(-1, 6, 3)
         if self.follows:
             shares = self._weight[..., None, None] * (R[:, :, None].mT @ R[:, None])
-            turned += np.einsum("nijab,njkbc->nikajc", shares, so3.skew(density)).reshape(-1, 2, 6, 2, 3)
+            turned += np.einsum("nijab,njkbc->nikajc", shares, so3.skew(density)).reshape(n, p, 6, p, 3)
         turned[:, :, 3:] += np.einsum("niab,nibjc->niajc", self._lever, turned[:, :, :3])
-        return K.reshape(-1, 12, 12)
+        return K.reshape(n, 6 * p, 6 * p)
 
 
 def _density(value: Any, nodes: int, label: str) -> Array:

@@ -101,7 +101,7 @@ def lines_of(mesh: Any) -> LineMesh:
 def line_groups(mesh: Any, found: LineMesh, keys: Sequence[Hashable], by: str | None) -> IntArray:
     """Place in ``keys`` of the group of each line: a value of the cell data ``by``, or the name of a set."""
     groups = _sets(mesh, found) if by is None else _values(mesh, found, by)
-    there = f"{'named sets' if by is None else f'values of {by!r}'} with lines: {_listed(map(repr, groups))}"
+    there = f"{'named sets' if by is None else f'values of {by!r}'} with lines: {listed(map(repr, groups))}"
     for key in keys:
         if key not in groups:
             raise ModelError(f"{LABEL}: there is a section for {key!r}, but no line; {there}")
@@ -111,7 +111,7 @@ def line_groups(mesh: Any, found: LineMesh, keys: Sequence[Hashable], by: str | 
         if wrong.any():
             raise ModelError(
                 f"{LABEL}: in {where} of the groups with a section ({', '.join(map(repr, keys))}): lines "
-                f"{_listed(found.number[wrong])}; {there}. None as a section leaves the lines of a group out"
+                f"{listed(found.number[wrong])}; {there}. None as a section leaves the lines of a group out"
             )
     group: IntArray = members.argmax(axis=0)
     return group
@@ -120,7 +120,7 @@ def line_groups(mesh: Any, found: LineMesh, keys: Sequence[Hashable], by: str | 
 def _values(mesh: Any, found: LineMesh, by: str) -> dict[Hashable, BoolArray]:
     """Lines with each value of a cell data."""
     if by not in mesh.cell_data:
-        raise ModelError(f"{LABEL}: the mesh has no cell data {by!r}; it has {_listed(map(repr, mesh.cell_data))}")
+        raise ModelError(f"{LABEL}: the mesh has no cell data {by!r}; it has {listed(map(repr, mesh.cell_data))}")
     data = [np.asarray(block) for block in mesh.cell_data[by]]
     values = np.array([data[block][row] for block, row in zip(found.block, found.row, strict=True)])
     if values.ndim != 1:
@@ -155,7 +155,7 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
         pairs = _near(points, used, near if merge is None else merge)
         if merge is None and len(pairs):
             raise ModelError(
-                f"{LABEL}: points at the same place: {_listed(f'{a} and {b}' for a, b in pairs)}. merge=1e-6 (any "
+                f"{LABEL}: points at the same place: {listed(f'{a} and {b}' for a, b in pairs)}. merge=1e-6 (any "
                 "distance) makes one node of such points, merge=0 keeps them apart, for a joint between them"
             )
         found = found._replace(lines=_first(pairs, len(points))[lines])
@@ -164,7 +164,7 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
     for k in index[count > 1]:
         twins = (np.sort(found.lines) == np.sort(found.lines[k])).all(axis=1)
         raise ModelError(
-            f"{LABEL}: lines {_listed(found.number[twins])} join the same points {_listed(found.lines[k])}; remove "
+            f"{LABEL}: lines {listed(found.number[twins])} join the same points {listed(found.lines[k])}; remove "
             "all but one"
         )
     return found
@@ -172,7 +172,7 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
 
 def _check_lengths(found: LineMesh, wrong: BoolArray) -> None:
     if wrong.any():
-        raise ModelError(f"{LABEL}: lines without length: {_listed(found.number[wrong])}; remove them from the mesh")
+        raise ModelError(f"{LABEL}: lines without length: {listed(found.number[wrong])}; remove them from the mesh")
 
 
 def _near(points: Array, used: IntArray, distance: float) -> IntArray:
@@ -201,12 +201,13 @@ def check_loose(mesh: Any, points: int) -> None:
     loose = np.setdiff1d(np.arange(points), np.concatenate(used))
     if len(loose):
         raise ModelError(
-            f"{LABEL}: loose points that no cell uses: {_listed(loose)}; remove them, connect them by lines, or leave "
+            f"{LABEL}: loose points that no cell uses: {listed(loose)}; remove them, connect them by lines, or leave "
             "them out with ignore_loose=True"
         )
 
 
-def _listed(items: Iterable[object]) -> str:
+def listed(items: Iterable[object]) -> str:
+    """The first items of many, in words."""
     texts = [str(item) for item in items]
     more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
     return ", ".join(texts[:NAMED]) + more or "none"

@@ -67,6 +67,11 @@ class Force(Load):
     def __init__(self, node: Node, value: Value, frame: str = "world", point: ArrayLike = (0, 0, 0)) -> None:
         super().__init__(node, value, frame, point)
 
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The node, unless the force acts on its place alone."""
+        return self.nodes if self.frame == "body" or self.point.any() else ()
+
 
 class Moment(Load):
     """A moment on a node.

@@ -76,6 +76,10 @@ class PointMass(Element):
         The point that carries the mass.
     mass : float
         Mass, positive.
+
+    Notes
+    -----
+    The rotation of a node with trusses and point masses alone is held.
     """
 
     def __init__(self, node: Node, mass: float) -> None:
@@ -83,6 +87,11 @@ class PointMass(Element):
         self.mass = number(mass, f"PointMass on {node}: mass", positive=True)
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """None: it acts on the place of its node alone."""
+        return ()
 
     @classmethod
     def batch(cls, elements: Sequence[PointMass], number: Numbering) -> ElementBatch:

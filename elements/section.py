@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +52,8 @@ class BeamSection:
         Rotational inertia per length about the mass centre.
     outline : (k, 2)
         Contour in the y-z plane, drawn in ParaView.
+    recipe : tuple of (str, tuple)
+        How it was made, step by step, with the values given: what a linear taper interpolates.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class BeamSection:
     damping: Array
     center: Array
     outline: Array
+    recipe: tuple[tuple[str, tuple[Any, ...]], ...]
 
     def __init__(
         self,
@@ -96,6 +100,7 @@ class BeamSection:
         shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
         coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
         self._set(coupled, density, np.diag(j), np.zeros(3), shape)
+        self._remember("BeamSection", EA, GA, GJ, EI, mass, inertia, outline, shear_center)
 
     def __repr__(self) -> str:
         EA, GA_y, GA_z, GJ, EI_y, EI_z = np.diag(self.stiffness)
@@ -110,6 +115,11 @@ class BeamSection:
         for name, value in zip(("stiffness", "mass", "inertia", "damping", "center", "outline"), values, strict=True):
             object.__setattr__(self, name, value)
 
+    def _remember(self, step: str, *values: Any) -> BeamSection:
+        """The section itself, made in one step."""
+        object.__setattr__(self, "recipe", ((step, values),))
+        return self
+
     @classmethod
     def rectangle(cls, width: float, height: float, E: float, nu: float, rho: float) -> BeamSection:
         """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
@@ -119,7 +129,8 @@ class BeamSection:
         width = number(width, "BeamSection.rectangle: width", positive=True)
         height = number(height, "BeamSection.rectangle: height", positive=True)
         A, I_y, I_z = width * height, width * height**3 / 12, height * width**3 / 12
-        return _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
+        section = _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
+        return section._remember("rectangle", width, height, E, nu, rho)
 
     @classmethod
     def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
@@ -128,7 +139,8 @@ class BeamSection:
         nu = _poisson(nu)
         second = np.pi * r**4 / 4
         factor = 6 * (1 + nu) / (7 + 6 * nu)
-        return _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
+        section = _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
+        return section._remember("circle", r, E, nu, rho)
 
     @classmethod
     def tube(cls, outer_radius: float, inner_radius: float, E: float, nu: float, rho: float) -> BeamSection:
@@ -142,7 +154,8 @@ class BeamSection:
         m = (inner / outer) ** 2
         factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
         area = np.pi * (outer**2 - inner**2)
-        return _solid(area, second, second, 2 * second, factor, E, nu, rho, _circle(outer))
+        section = _solid(area, second, second, 2 * second, factor, E, nu, rho, _circle(outer))
+        return section._remember("tube", outer, inner, E, nu, rho)
 
     @classmethod
     def general(cls, stiffness: ArrayLike, mass: ArrayLike) -> BeamSection:
@@ -176,7 +189,7 @@ class BeamSection:
         section = cls.__new__(cls)
         radius = np.sqrt(2 * inertia[0, 0] / m)
         section._set(K, m, inertia, center, _circle(radius) + center[1:])
-        return section
+        return section._remember("general", K, M)
 
     def with_damping(self, damping: ArrayLike | float) -> BeamSection:
         """A copy with material damping: section force per strain rate, ``(6, 6)``, or a time times the stiffness."""
@@ -187,7 +200,7 @@ class BeamSection:
             D = _matrix(damping, "damping")
         if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
             raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
-        return self._changed(damping=D)
+        return self._changed("with_damping", (damping,), damping=D)
 
     def shifted(self, y: float, z: float) -> BeamSection:
         """A copy that stands off the line of the beam's nodes: what was on the line is now at ``(y, z)``.
@@ -198,6 +211,8 @@ class BeamSection:
         offset = np.array([0.0, number(y, "BeamSection.shifted: y"), number(z, "BeamSection.shifted: z")])
         about = _strains_at(offset)
         return self._changed(
+            "shifted",
+            (y, z),
             stiffness=about.T @ self.stiffness @ about,
             damping=about.T @ self.damping @ about,
             center=self.center + offset,
@@ -209,6 +224,8 @@ class BeamSection:
         R = so3.exp(np.array([number(angle, "BeamSection.turned: angle"), 0.0, 0.0]))
         both = np.kron(np.eye(2), R)
         return self._changed(
+            "turned",
+            (angle,),
             stiffness=both @ self.stiffness @ both.T,
             damping=both @ self.damping @ both.T,
             inertia=R @ self.inertia @ R.T,
@@ -216,9 +233,9 @@ class BeamSection:
             outline=self.outline @ R[1:, 1:].T,
         )
 
-    def _changed(self, **values: Array) -> BeamSection:
+    def _changed(self, step: str, arguments: tuple[Any, ...], **values: Array) -> BeamSection:
         section = copy(self)
-        for name, value in values.items():
+        for name, value in (("recipe", (*self.recipe, (step, arguments))), *values.items()):
             object.__setattr__(section, name, value)
         return section
 

@@ -20,6 +20,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     DistributedLoad,
+    EndRelease,
     FixedJoint,
     Force,
     Maxwell,
@@ -32,8 +33,10 @@ from fem_mbs.elements import (
     SlipSpring,
     SphericalJoint,
     SpinUp,
+    Truss,
 )
 from fem_mbs.elements.line import LineBatch, LineElement
+from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
 from fem_mbs.testing.stage import AWAY, GROUPS, HOME, Pose, Stage, build
@@ -53,6 +56,7 @@ def _coupled() -> BeamSection:
 
 
 COUPLED = _coupled()
+SLIM = BeamSection(EA=20.0, GA=(8.0, 9.0), GJ=2.0, EI=(3.0, 2.0), mass=1.1, inertia=(0.2, 0.1, 0.1))
 SHAPES = ("straight", "curved", "twisted with offsets")
 INTERPOLATIONS = ("SE3", "R3xSO3")
 
@@ -69,6 +73,26 @@ def _beams(sections: dict[str, BeamSection]) -> dict[str, Callable[[Stage], Elem
         f"{interpolation} beam, {shape}, {name}": partial(_beam, shape, sections[name], interpolation)
         for interpolation, shape, name in product(INTERPOLATIONS, SHAPES, sections)
     }
+
+
+ENDS = {"straight": np.array([1.8, 0.9, -0.9]), "curved": (0.98, 0.83, 0.5), "twisted with offsets": (1.9, 0.7, -0.9)}
+
+
+def _higher(order: int, shape: str, section: Profile, n: Stage) -> Beam:
+    """An element of order 2 or 3; the fourth node is far from the end of the beam, which is rigidly connected to it."""
+    nodes, axes = (n.arc if shape == "curved" else n.line), [(0, 1, 2)] * 3
+    ends = {}
+    if shape == "twisted with offsets":
+        axes, ends["start"] = [(0, 1, 2), (0, 2, 1), (0, 2, -1)], n.point((0.1, -0.3, 0.2))
+    if order == 3:
+        nodes, axes = [*nodes, (n.line if shape == "curved" else n.arc)[2]], [*axes, axes[-1]]
+        ends["end"] = n.point(ENDS[shape])
+    return Beam(nodes, section, [n.vector(y) for y in axes], order=order, **ends)
+
+
+def _widening(s: float) -> BeamSection:
+    mass = (2 - s) * np.diag([1.5, 1.5, 1.5, 0.5, 0.2, 0.3])
+    return BeamSection.general((1 + s) * COUPLED.stiffness, mass).with_damping(0.1 + 0.1 * s)
 
 
 class Ratio(LineElement):
@@ -127,6 +151,13 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "point mass": lambda n: PointMass(n.arc[1], 2.0),
     **_beams({"plain": PLAIN, "coupled": COUPLED}),
     **_beams({"plain damped": PLAIN.with_damping(0.3), "coupled damped": COUPLED.with_damping(0.2)}),
+    "beam of order 2, curved, coupled damped": partial(_higher, 2, "curved", COUPLED.with_damping(0.2)),
+    "beam of order 3, straight, tapered": partial(_higher, 3, "straight", (PLAIN, SLIM)),
+    "beam of order 3 with offsets, damped": partial(_higher, 3, "twisted with offsets", COUPLED.with_damping(0.2)),
+    "tapered beam": lambda n: Beam(n.arc, _widening, n.vector((0, 1, 2))),
+    "truss with offsets, damped": lambda n: Truss(
+        n.line[0], n.line[2], COUPLED.with_damping(0.2), (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)
+    ),
     "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
     "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
     "modal body": modal_body,
@@ -145,6 +176,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     ),
     "distributed load that follows, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), [(2.0, 1, -3), (0, 2, 1), (1, 1, 1)], (0.4, -0.3, 2.0), "body"
+    ),
+    "distributed load that follows, on order 3": lambda n: DistributedLoad(
+        _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
     ),
     "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
@@ -167,6 +201,7 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "hinge driven by a function": lambda n: RevoluteJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.6 * t + 0.2 * np.sin(t)
     ),
+    "end release, a pin": lambda n: EndRelease(n.arc[0], _beam("straight", PLAIN, "SE3", n), "start", "yz"),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
     "ball moved by a function": lambda n: SphericalJoint(
         n.line[1],

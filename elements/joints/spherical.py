@@ -41,3 +41,10 @@ class SphericalJoint(RelativeJoint):
         point_b: ArrayLike | None = None,
     ) -> None:
         super().__init__(a, b, point, displacement=displacement, point_b=point_b)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes that its point is not at; both if the point moves along axes of node a."""
+        if self.drives.acts:
+            return self.nodes
+        return tuple(node for node, offset in zip(self.nodes, self.offsets, strict=True) if offset.any())

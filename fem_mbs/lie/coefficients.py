@@ -91,6 +91,18 @@ def _closed_bracket(phi: Array) -> Array:
     return np.stack([e, e - 0.5 * phi**2 * e1, -0.5 * e1, -0.5 * e2])
 
 
+def _closed_rotation(phi: Array) -> Array:
+    """By ``c_{k+2} = (1/k! - c_k)/phi^2`` from sine and cosine."""
+    c = [np.cos(phi), np.sin(phi) / phi]
+    for k in range(8):
+        c.append((1.0 / factorial(k) - c[k]) / phi**2)
+    values = [c]
+    for n in range(7, 0, -2):
+        f = values[-1]
+        values.append([np.zeros_like(phi), *(k * f[k + 2] - f[k + 1] for k in range(1, n + 1))])
+    return np.stack([f[k] for f in values[:4] for k in (1, 2, 3)])
+
+
 def _closed_midpoint(phi: Array) -> Array:
     half, squared = 0.5 * phi, phi**2
     j0 = np.sin(half) / half
@@ -123,6 +135,14 @@ BRACKET_INVERSE = _family(
     [-e2 / 2 for e2 in _E2],
 )
 """What SE(3) makes of them: ``e``, ``e - e1 phi^2/2``, ``-e1/2``, ``-e2/2``."""
+
+_ROTATION = [_alternating(k) for k in (1, 2, 3)]
+_ROTATION_1 = [_derivative(s) for s in _ROTATION]
+_ROTATION_2 = [_derivative(s) for s in _ROTATION_1]
+
+ROTATION = _family(_closed_rotation, *_ROTATION, *_ROTATION_1, *_ROTATION_2, *map(_derivative, _ROTATION_2))
+"""``p, q, r = sin(phi)/phi, (1 - cos(phi))/phi^2, (phi - sin(phi))/phi^3``, ``T(w) = p I - q W + r w w^T``; then
+``p'/phi, q'/phi, r'/phi``, and these once and twice more."""
 
 MIDPOINT = _family(
     _closed_midpoint,

@@ -2,7 +2,7 @@
 
 from fem_mbs.model.constraint import Constraint, ConstraintBatch, Coordinate, Rates
 from fem_mbs.model.element import Element, ElementBatch, Energy
-from fem_mbs.model.model import Model, extent
+from fem_mbs.model.model import Model, extent, idle_rotations
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node, check_node, make_node
 from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
@@ -44,6 +44,7 @@ __all__ = [
     "consecutive",
     "direction",
     "extent",
+    "idle_rotations",
     "instance",
     "is_symmetric",
     "make_node",

@@ -44,6 +44,16 @@ class Constraint:
     coordinates: tuple[Coordinate, ...] = ()
     driven: tuple[str, ...] = ()
 
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on."""
+        return self.nodes
+
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
+        return ()
+
     def batch_key(self) -> Hashable:
         """Constraints of one class with equal keys share a batch."""
         return None

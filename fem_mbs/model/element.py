@@ -48,6 +48,16 @@ class Element:
     external: bool = False
     active: bool = False
 
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on."""
+        return self.nodes
+
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
+        return ()
+
     def batch_key(self) -> Hashable:
         """Elements of one class with equal keys share a batch."""
         return None

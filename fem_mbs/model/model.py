@@ -174,7 +174,8 @@ class Model:
     def __str__(self) -> str:
         groups = " and ".join(dict.fromkeys(node.group for node in self.nodes[1:])) or self.group
         fixed = sum(node.fixed_translation and node.fixed_rotation for node in self.nodes)
-        free = sum(6 - 3 * node.fixed_translation - 3 * node.fixed_rotation for node in self.nodes)
+        idle = idle_rotations(self)
+        free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in self.nodes)
         equations = sum(len(constraint.equations) for constraint in self.constraints)
         gravity = ", ".join(f"{g:g}" for g in self.gravity)
         lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if self.gravity.any() else "")]
@@ -209,6 +210,16 @@ class Model:
         elif name in self._names:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
         return name
+
+
+def idle_rotations(model: Model) -> set[Node]:
+    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
+    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
+    pinned = {node for part in parts for node in part.pinned}
+    if not pinned:
+        return pinned
+    turned = {node for part in parts for node in part.turned}
+    return {node for node in pinned - turned if not node.angular_velocity.any()}
 
 
 def _check_unknowns(part: Element | Constraint) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,9 +47,9 @@ class Triplets(NamedTuple):
     force_entries: int
 
 
-def free_components(nodes: Sequence[Node]) -> BoolArray:
-    """True for the body components ``(n, 6)`` that may move."""
-    fixed = np.array([[node.fixed_translation, node.fixed_rotation] for node in nodes])
+def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
+    """True for the body components ``(n, 6)`` that may move: neither fixed nor idle rotations."""
+    fixed = np.array([[node.fixed_translation, node.fixed_rotation or node in idle] for node in nodes])
     free: BoolArray = ~np.repeat(fixed, 3, axis=1)
     return free
 

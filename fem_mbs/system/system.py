@@ -23,6 +23,7 @@ from fem_mbs.model import (
     Numbering,
     consecutive,
     extent,
+    idle_rotations,
     instance,
 )
 from fem_mbs.system.contract import check_batch, wrong_shapes
@@ -130,7 +131,7 @@ class System:
         self.kinematics = make_kinematics([node.group for node in self.nodes])
         self._initial_values()
         self.length = extent(self.nodes) or 1.0
-        self._number_components()
+        self._number_components(model)
         self._make_batches(model)
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
@@ -153,8 +154,8 @@ class System:
         self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
         self.order = np.array([u.order for u in own], np.intp)
 
-    def _number_components(self) -> None:
-        self.free = free_components(self.nodes)
+    def _number_components(self, model: Model) -> None:
+        self.free = free_components(self.nodes, idle_rotations(model))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
         self._free = consecutive(self.free_rows)

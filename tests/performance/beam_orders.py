@@ -1,0 +1,132 @@
+"""Work and precision of beam elements of order 1, 2 and 3: error against unknowns and seconds.
+
+``python tests/performance/beam_orders.py [--plot docs/images/beam_orders.png]``, about three minutes. Each error is
+against order 3 with three times the elements of the finest run; seconds are the least of five runs, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Beam, BeamSection, Force
+from fem_mbs.elements.lagrange import LOBATTO
+from fem_mbs.validation.modal import _steady
+
+COUNTS = {1: (2, 4, 8, 16, 32, 64), 2: (1, 2, 4, 8, 16), 3: (1, 2, 4, 8)}
+"""Elements of a beam, or of a leg."""
+FINE = 24
+
+
+class Run(NamedTuple):
+    """What a run gives: numbers to compare, unknowns, seconds."""
+
+    values: Array
+    unknowns: int
+    seconds: float
+
+
+def _timed(action: Callable[[], Array], model: mbs.Model) -> Run:
+    begin = time.process_time()
+    values = action()
+    return Run(values, mbs.System(model).n_free, time.process_time() - begin)
+
+
+def bend(order: int, elements: int) -> Run:
+    """Where the end of the 45-degree bend goes under 600 (Bathe and Bolourchi 1979), over the radius."""
+    section = BeamSection(1e7, 5e6, 0.1406 * 5e6, 1e7 / 12, 1.0, (1.0, 1.0, 1.0))
+    angle = np.append((np.arange(elements)[:, None] + LOBATTO[order][:-1]).ravel() / elements, 1.0) * np.pi / 4
+    model = mbs.Model()
+    nodes = [model.add_node((100 * np.sin(a), 100 - 100 * np.cos(a), 0)) for a in angle]
+    model.add(Beam(nodes, section, y_axis=(0, 0, 1), order=order))
+    model.fix(nodes[0])
+    model.add(Force(nodes[-1], (0, 0, 600.0)))
+    return _timed(lambda: mbs.statics(model).position(nodes[-1])[-1] / 100, model)
+
+
+def cantilever(order: int, elements: int) -> Run:
+    """Elbow and tip of the right-angle cantilever (Simo and Vu-Quoc 1988) in ten seconds, over a leg's length."""
+    model = mbs.Model()
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1.0, inertia=(20, 10, 10))
+    leg = Beam.line(model, (0, 0, 0), (10, 0, 0), section, elements, order=order)
+    arm = Beam.line(model, (10, 0, 0), (10, 10, 0), section, elements, start_node=leg.nodes[-1], order=order)
+    model.fix(leg.nodes[0])
+    model.add(Force(leg.nodes[-1], lambda t: (0, 0, max(0.0, min(50 * t, 50 * (2 - t))))))
+
+    def motion() -> Array:
+        solution = mbs.simulate(model, 10.0, 0.05, mbs.GeneralizedAlpha(0.8))
+        return np.array([solution.displacement(node)[:, 2] for node in (leg.nodes[-1], arm.nodes[-1])]) / 10
+
+    return _timed(motion, model)
+
+
+def blade(order: int, elements: int) -> Run:
+    """First four frequencies of a clamped blade that turns at 12 times ``sqrt(EI/mu L^4)``, each over its exact one."""
+    model = mbs.Model("SE3")
+    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0), order=order)
+    model.fix(beam.nodes[0])
+    state = _steady(model, np.array([0.0, 0.0, 12.0]))
+    return _timed(lambda: np.log(mbs.modes(model, 4, state).angular), model)
+
+
+PROBLEMS = {"45-degree bend": bend, "right-angle cantilever": cantilever, "rotating blade": blade}
+
+
+def study(problem: Callable[[int, int], Run], repeats: int = 5) -> dict[int, list[tuple[int, float, int, float]]]:
+    """Elements, error, unknowns and seconds, by order."""
+    exact = problem(3, FINE).values
+    cases = [(order, count) for order, counts in COUNTS.items() for count in counts]
+    runs: dict[tuple[int, int], list[Run]] = {case: [] for case in cases}
+    for _ in range(repeats):
+        for case in cases:
+            runs[case].append(problem(*case))
+    found: dict[int, list[tuple[int, float, int, float]]] = {order: [] for order in COUNTS}
+    for (order, count), own in runs.items():
+        error = float(np.abs(own[0].values - exact).max())
+        found[order].append((count, error, own[0].unknowns, min(run.seconds for run in own)))
+    return found
+
+
+def figure(studies: dict[str, dict[int, list[tuple[int, float, int, float]]]], file: str) -> None:
+    """Error against unknowns above, against seconds below."""
+    import matplotlib.pyplot as plt
+
+    fig, panels = plt.subplots(2, len(studies), figsize=(12, 7), layout="constrained", sharey="col")
+    for column, (name, found) in zip(panels.T, studies.items(), strict=True):
+        for order, rows in found.items():
+            _, error, unknowns, seconds = np.array(rows).T
+            for panel, work in zip(column, (unknowns, seconds), strict=True):
+                panel.loglog(work, error, "osD"[order - 1] + "-", label=f"order {order}")
+        column[0].set(title=name, xlabel="unknowns", ylabel="error")
+        column[1].set(xlabel="seconds", ylabel="error")
+        for panel in column:
+            panel.grid(alpha=0.3, which="both")
+            panel.xaxis.set_minor_formatter("")
+    panels[0, 0].legend()
+    fig.savefig(file, dpi=110)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--plot", help="file of a figure")
+    options = parser.parse_args()
+    studies = {name: study(problem) for name, problem in PROBLEMS.items()}
+    for name, found in studies.items():
+        print(f"{name}\n{'order':>6}{'elements':>10}{'unknowns':>10}{'error':>11}{'seconds':>9}")
+        for order, rows in found.items():
+            for count, error, unknowns, seconds in rows:
+                print(f"{order:6}{count:10}{unknowns:10}{error:11.1e}{seconds:9.3f}")
+    if options.plot:
+        figure(studies, options.plot)
+
+
+if __name__ == "__main__":
+    main()
