@@ -183,7 +183,7 @@ class GeneralizedAlpha(Method):
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, when velocities leave their constraints: it has become unstable."""
-        if self._kind(system).closes_velocities or not system.m:
+        if self._kind(system).closes_velocities or not system.m or _turn(state, h) < 0.5 * (1.0 - self.rho_inf):
             return ""
         evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         gaps = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight)
