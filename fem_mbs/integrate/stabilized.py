@@ -72,8 +72,8 @@ class StabilizedProblem(Index3Problem):
     def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
         """``(delta q, delta lambda, delta Z)``.
 
-        That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This goes
-        round once; of what is left, the inertia is taken to act along the constraints by the share that it has had.
+        That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This
+        goes round once; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h * self.h, linearization.factors
         d, multipliers = solve_with_constraints(system, factors, squared * trial.evaluation.force, trial.closing)
