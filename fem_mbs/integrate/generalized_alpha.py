@@ -19,14 +19,14 @@ from fem_mbs.integrate.chart import Chart, make_chart
 from fem_mbs.integrate.index2 import Index2Problem
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, response, unresolved
-from fem_mbs.integrate.method import Astray, Method, Step
+from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.starting_values import perturbed
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import instance, number, one_of
-from fem_mbs.solve import Experience, Found, Newton, newton_solve
+from fem_mbs.solve import Astray, Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System
 
 FORMULATIONS = ("index3", "index2")
@@ -121,12 +121,11 @@ class GeneralizedAlpha(Method):
         after = lead(system, new)
         left = self._defect(system, problem.chart, new, after, h, memory)
         error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
-        astray = None
         if looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, found)
-                astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
-        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error, astray)
+                found.report.astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
+        return Step(new, _next(state, h, memory, a, after, missed, found), found.report, error)
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""

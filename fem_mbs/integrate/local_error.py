@@ -11,8 +11,6 @@ from fem_mbs.solve import from_body, to_body
 from fem_mbs.system import Evaluation, Factors, State, System, constraints
 from fem_mbs.system.mass import mass_product
 
-FIRST, BLOCK = (0, 1, 2, 3, 5, 8, 11), 16
-"""Steps whose lasting error is looked at: the first ones, and then one in each block of so many."""
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -84,9 +82,10 @@ def largest(d: Array) -> Array:
 
 
 def looked_at(k: int) -> bool:
-    """Whether the lasting error of step ``k`` is looked at.
+    """Whether the lasting error of step ``k`` is looked at: one in a block of 4 steps, later of 8, then of 16.
 
     Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
     """
-    block, place = divmod(k, BLOCK)
-    return place == int(block * block * GOLDEN % 1.0 * BLOCK) if block else k in FIRST
+    size = 4 if k < 64 else 8 if k < 192 else 16
+    block, place = divmod(k, size)
+    return place == int(block * block * GOLDEN % 1.0 * size)

@@ -4,7 +4,7 @@ from fem_mbs.solve.accelerations import Accelerations, accelerations
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
-from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import FAILURES, Astray, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.place import Place, check_state, check_system, place_of
 from fem_mbs.solve.projection import (
@@ -20,6 +20,7 @@ from fem_mbs.solve.singular import describe_mechanism, describe_singular, explai
 __all__ = [
     "FAILURES",
     "Accelerations",
+    "Astray",
     "Experience",
     "Found",
     "Newton",
