@@ -46,7 +46,8 @@ class GlobalError:
         self.sum = self.sum + (state.t - self.known) * self.rate
         self.unresolved = np.maximum(self.unresolved, astray.unresolved)
         self.known = state.t
-        self.displacement = max(self.displacement, float(np.square(state.x - first.x).sum(axis=1).max()) ** 0.5)
-        self.turn = max(self.turn, h * float(np.square(state.v[:, 3:]).sum(axis=1).max()) ** 0.5)
-        trace = float((first.R * state.R).sum(axis=(1, 2)).min())
+        moved, spin = state.x - first.x, state.v[:, 3:]
+        self.displacement = max(self.displacement, float(np.vecdot(moved, moved).max()) ** 0.5)
+        self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
+        trace = float(np.vecdot(first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
         self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
