@@ -34,9 +34,9 @@ TURNS = (0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 1.5)
 """Turn of the fastest body in a step, rad, as it is guessed before the run."""
 FLEXIBLE = 0.1
 """Shorter steps for beams, as they bend by what bodies turn."""
-STEPS = (40, 80, 160)
-FINER = 4
-WATCHED = 25
+STEPS = (40, 80, 120)
+FINER = 3
+WATCHED = 20
 """Steps over which trajectories are compared."""
 RIGHT, REFUSED, UNSTABLE, OFF = "right", "refused", "unstable", "off"
 GAIN = 0.5
