@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import BeamBatch, relative_motion
@@ -17,22 +17,24 @@ from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import (
+    Count,
     Element,
     ElementBatch,
     Model,
+    Name,
     Node,
     Numbering,
     Picture,
+    Vector3,
     check_node,
-    instance,
+    checked,
+    choice,
     make_node,
-    one_of,
     shown,
-    vector,
-    whole_number,
 )
 
 
+@checked
 class Beam(Element):
     """A beam through a chain of nodes, stress-free as built.
 
@@ -78,20 +80,18 @@ class Beam(Element):
         nodes: Sequence[Node],
         section: BeamSection,
         y_axis: YAxis | None = None,
-        interpolation: str = "SE3",
-        start: ArrayLike | None = None,
-        end: ArrayLike | None = None,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        start: Vector3 | None = None,
+        end: Vector3 | None = None,
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
-        instance(section, BeamSection, f"{label}: section")
-        self.section = section
-        self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
+        self.section, self.interpolation = section, interpolation
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
         points = x.copy()
-        for k, name, place in ((0, "start", start), (-1, "end", end)):
+        for k, place in ((0, start), (-1, end)):
             if place is not None:
-                points[k] = vector(place, f"{label}: {name}")
+                points[k] = place
         world = section_frames(points, y_axis, self.nodes, label)
         self.frames = pairs(R).mT @ world
         """Section frames ``(k, 2, 3, 3)`` of both ends of each element in the frames of their nodes."""
@@ -102,18 +102,19 @@ class Beam(Element):
         self.length = np.linalg.norm(self.d0[:, :3], axis=1)
 
     @classmethod
+    @checked
     def line(
         cls,
         model: Model,
-        start: ArrayLike,
-        end: ArrayLike,
+        start: Vector3,
+        end: Vector3,
         section: BeamSection,
-        elements: int = 10,
+        elements: Count = 10,
         start_node: Node | None = None,
         end_node: Node | None = None,
         y_axis: YAxis | None = None,
-        interpolation: str = "SE3",
-        name: str | None = None,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        name: Name | None = None,
         rigid_ends: bool = False,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
@@ -122,15 +123,13 @@ class Beam(Element):
         ``rigid_ends=True``, which connects them rigidly with the ends of the beam wherever they are.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
-        instance(model, Model, f"{label}: model")
-        count = whole_number(elements, f"{label}: elements")
-        first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
+        count, first, last = elements, np.asarray(start), np.asarray(end)
         span = float(np.linalg.norm(last - first))
         if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
             raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
         for what, node, place in (("start", start_node, first), ("end", end_node, last)):
             if node is not None:
-                position = check_node(node, f"{label}: {what}_node").position
+                position = node.position
                 if not rigid_ends and np.linalg.norm(position - place) > 1e-9 * span:
                     raise ModelError(
                         f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
@@ -140,6 +139,8 @@ class Beam(Element):
         # bad arguments are refused on a trial, before the model gets nodes
         trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
         cls(trial, section, y_axis, interpolation)
+        for own in [] if name is None else [name, *(node.name for node in trial)]:
+            model.check_name(own)
         given = {0: start_node, count: end_node}
         nodes = [
             given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")

@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Node, direction, real, shown
 
-YAxis: TypeAlias = "ArrayLike | Callable[[Array], ArrayLike]"
+YAxis: TypeAlias = ArrayLike | Callable[[Array], ArrayLike]
 """A world direction, one at each node, or a function that gives one for a position."""
 
 CORNER = np.radians(30.0) * (1 + 1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_geometry import CORNER, YAxis
 from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, merged, read_mesh
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.strain import INTERPOLATIONS
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, instance, make_node, number, shown
+from fem_mbs.model import Model, Name, Node, NotNegative, checked, choice, instance, make_node, shown
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -38,16 +39,17 @@ class BeamMesh(NamedTuple):
     groups: dict[Hashable, list[Beam]]
 
 
+@checked
 def beams_from_mesh(
     model: Model,
     mesh: Any,
     section: BeamSection | Mapping[Any, BeamSection | None],
     by: str | None = None,
     y_axis: YAxis | None = None,
-    interpolation: str = "SE3",
-    merge: float | None = None,
+    interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+    merge: NotNegative | None = None,
     ignore_loose: bool = False,
-    name: str = "mesh",
+    name: Name = "mesh",
 ) -> BeamMesh:
     """Add beams along the lines of a mesh, and their nodes, to a model.
 
@@ -82,9 +84,6 @@ def beams_from_mesh(
         If the file cannot be read; for no lines, lines without length or given twice, loose points, points at the same
         place, and lines without a section or with several; for whatever a :class:`Beam` refuses. Nothing is added then.
     """
-    instance(model, Model, f"{LABEL}: model")
-    if merge is not None and number(merge, f"{LABEL}: merge") < 0.0:
-        raise ModelError(f"{LABEL}: merge must be a distance, or 0 to keep all points apart, received {merge}")
     sections = _sections(section, by)
     mesh = read_mesh(mesh)
     found = lines_of(mesh)
@@ -107,6 +106,8 @@ def beams_from_mesh(
     places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
     # bad arguments are refused on a trial, before the model gets nodes
     lay({point: make_node(f"{name}[{point}]", model.group, place) for point, place in places.items()})
+    for own in (*(f"{name}[{point}]" for point in places), *(f"{name} beam {k}" for k in range(len(chains)))):
+        model.check_name(own)
     made = {point: model.add_node(place, name=f"{name}[{point}]") for point, place in places.items()}
     beams = [model.add(beam, f"{name} beam {k}") for k, beam in enumerate(lay(made))]
     groups = defaultdict(list)

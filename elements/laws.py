@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import LawError, ModelError
-from fem_mbs.model import number, real, shown
+from fem_mbs.errors import LawError
+from fem_mbs.model import Positive, checked, real, shown
 
 DIFFERENCE_STEP = 1e-3
 DIFFERENCE_SHARE = 1e-6
 
 
+@checked
 @dataclass(frozen=True)
 class SpinUp:
     """An angle that starts at rest and turns at ``rate`` (rad/s) after ``duration`` (s).
@@ -26,12 +27,7 @@ class SpinUp:
     """
 
     rate: float
-    duration: float
-
-    def __post_init__(self) -> None:
-        number(self.rate, "SpinUp: rate")
-        if number(self.duration, "SpinUp: duration") <= 0.0:
-            raise ModelError(f"SpinUp: duration must be positive, received {self.duration}")
+    duration: Positive
 
     def __call__(self, t: float) -> float:
         """Angle in rad."""

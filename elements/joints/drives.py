@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +12,13 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError
+from fem_mbs.model import function, shown
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
-Drive = Callable[[float], float]
-Displacement = Callable[[float], ArrayLike]
+Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
 
 
@@ -84,7 +86,7 @@ def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequ
     """
     for name, law in drives.items():
         if not callable(law):
-            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {law!r}")
+            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
         if name not in free:
             why = "the joint closes it" if name in closes else "no drive can prescribe it"
             raise ModelError(

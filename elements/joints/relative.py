@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import AXES, JointFrame, Measure, rotation_vector, translation, turn
@@ -19,12 +18,23 @@ from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, ch
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, relative
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Constraint, ConstraintBatch, Coordinate, Node, Numbering, check_node, shown, vector
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    Node,
+    Numbering,
+    RotationLike,
+    Vector3,
+    checked,
+    shown,
+)
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
 
 
+@checked
 class RelativeJoint(Constraint):
     """Base of the joints; a subclass says which relative motions it closes.
 
@@ -59,17 +69,17 @@ class RelativeJoint(Constraint):
         self,
         a: Node,
         b: Node,
-        point: ArrayLike | None,
-        axes: Array | None = None,
+        point: Vector3 | None,
+        axes: RotationLike | None = None,
         displacement: Displacement | None = None,
         drives: Mapping[str, Drive] | None = None,
     ) -> None:
         kind = type(self).__name__
-        self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
+        self.nodes = (a, b)
         if a is b:
             raise ModelError(f"{kind}: connects {a} with itself; give two nodes")
-        axes = a.rotation if axes is None else axes
-        place = b.position if point is None else vector(point, f"{kind} on {a}, {b}: point")
+        axes = a.rotation if axes is None else np.asarray(axes)
+        place = b.position if point is None else np.asarray(point)
         self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ axes for node in self.nodes)
         self.offset = self.offsets[1]
@@ -149,8 +159,6 @@ class RelativeJoint(Constraint):
 
     def _make_drives(self, displacement: object, drives: Mapping[str, Drive]) -> Drives:
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
-        if displacement is not None and not callable(displacement):
-            raise ModelError(f"{label}: displacement must be a function of time, received {displacement!r}")
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
         check_drives(drives, self.closes, free, label)

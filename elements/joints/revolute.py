@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+import numpy as np
 
 from fem_mbs.elements.joints.drives import Drive
 from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, axes_about
-from fem_mbs.model import Node, direction
+from fem_mbs.model import Direction, Node, Vector3, checked
 
 
+@checked
 class RevoluteJoint(RelativeJoint):
     """A hinge between two nodes.
 
@@ -29,7 +30,7 @@ class RevoluteJoint(RelativeJoint):
     closes = (*TRANSLATIONS, "rotation x", "rotation y")
 
     def __init__(
-        self, a: Node, b: Node, axis: ArrayLike, point: ArrayLike | None = None, drive: Drive | None = None
+        self, a: Node, b: Node, axis: Direction, point: Vector3 | None = None, drive: Drive | None = None
     ) -> None:
-        axes = axes_about(direction(axis, f"RevoluteJoint on {a}, {b}: axis"))
+        axes = axes_about(np.asarray(axis))
         super().__init__(a, b, point, axes, drives={} if drive is None else {"rotation z": drive})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 from fem_mbs.elements.joints.drives import Displacement
 from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint
-from fem_mbs.model import Node
+from fem_mbs.model import Node, Vector3, checked
 
 
+@checked
 class SphericalJoint(RelativeJoint):
     """Keep a point of node a and a point of node b together; all rotations are free.
 
@@ -31,6 +30,6 @@ class SphericalJoint(RelativeJoint):
     closes = TRANSLATIONS
 
     def __init__(
-        self, a: Node, b: Node, point: ArrayLike | None = None, displacement: Displacement | None = None
+        self, a: Node, b: Node, point: Vector3 | None = None, displacement: Displacement | None = None
     ) -> None:
         super().__init__(a, b, point, displacement=displacement)
