@@ -35,6 +35,7 @@ class Drives:
 
     def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
         self.joint, self.angle, self.moves = joint, angle, moves
+        self._last: dict[int, tuple[tuple[float, float], tuple[Array, Array]]] = {}
 
     @property
     def acts(self) -> bool:
@@ -46,10 +47,10 @@ class Drives:
         assert self.angle is not None
         return float(evaluate(self.angle, t, self.joint, None))
 
-    def turning(self, t: float) -> tuple[float, float]:
-        """Its first and second time derivative."""
+    def turning(self, t: float, end: float) -> tuple[float, float]:
+        """Its first and second time derivative; it is known up to the time ``end``."""
         assert self.angle is not None
-        first, second = derivatives(self.angle, t, self.joint)
+        first, second = self._derivatives(self.angle, None, t, end)
         return float(first), float(second)
 
     def moved(self, t: float) -> Array:
@@ -57,13 +58,30 @@ class Drives:
         parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
         return np.sum(parts, axis=0)  # type: ignore[no-any-return]
 
-    def moving(self, t: float) -> tuple[Array, Array]:
+    def moving(self, t: float, end: float) -> tuple[Array, Array]:
         """First and second time derivative of :meth:`moved`."""
         rates = [
-            [D @ np.atleast_1d(rate) for rate in derivatives(law, t, self.joint, size)] for D, law, size in self.moves
+            [D @ np.atleast_1d(rate) for rate in self._derivatives(law, size, t, end)] for D, law, size in self.moves
         ]
         first, second = np.sum(rates, axis=0)
         return first, second
+
+    def jump(self, before: float, t: float, end: float) -> float:
+        """By how much the angle changes from one time to another, if that is not what its rates tell; else 0."""
+        change = 0.0 if self.angle is None else self.turned(t) - self.turned(before)
+        if abs(change) < np.pi:  # a smaller one is seen by its direction
+            return 0.0
+        expected = 0.5 * (t - before) * (self.turning(before, end)[0] + self.turning(t, end)[0])
+        return change if abs(change - expected) > np.pi else 0.0
+
+    def _derivatives(
+        self, law: Callable[[float], ArrayLike], size: int | None, t: float, end: float
+    ) -> tuple[Array, Array]:
+        """Those of a law, which are asked for several times at one instant."""
+        known = self._last.get(id(law))
+        if known is None or known[0] != (t, end):
+            known = self._last[id(law)] = (t, end), derivatives(law, t, self.joint, size, end)
+        return known[1]
 
     def check_start(self) -> None:
         """Refuse laws that do not begin where the joint stands as built."""

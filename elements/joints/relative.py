@@ -140,6 +140,15 @@ class RelativeJoint(Constraint):
             return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
         return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
 
+    def upright(self) -> Array:
+        """Weights ``(3, 9)`` of the relative rotation in the cosines of axes that stay together; zero of others."""
+        closed = [name in self.closes for name in ROTATIONS]
+        weights = np.zeros((3, 9))
+        if sum(closed) > 1:
+            for k in range(3) if all(closed) else (self.free_axis,):
+                weights[k] = np.outer(self.axes[0][:, k], self.axes[1][:, k]).ravel()
+        return weights
+
     def _check_closed(self) -> None:
         for name in self.closes:
             if name not in TRANSLATIONS + ROTATIONS:

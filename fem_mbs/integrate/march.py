@@ -11,7 +11,7 @@ from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.run import Accepted
 from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, constraints
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -45,6 +45,7 @@ class March:
                 step = self.stepper.step(self.system, self.state, plan.h, self.memory)
                 if not self.steps:
                     check_step(step, self.method)
+                constraints.check_step(self.system, step.state.R, self.state.t, step.state.t)
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)

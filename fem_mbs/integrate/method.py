@@ -6,12 +6,14 @@ returns new ones; the same call twice gives the same answer. The driver knows no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
 from fem_mbs.errors import ModelError
-from fem_mbs.model import shown
+from fem_mbs.model import LARGEST, SMALLEST, instance, number, shown
 from fem_mbs.solve import Report
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, given_out, taken_in
 
 
 class Step(NamedTuple):
@@ -62,6 +64,12 @@ class Method:
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("init", "step"):
+            if name in vars(cls):
+                setattr(cls, name, _guarded(vars(cls)[name]))
+
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
@@ -85,6 +93,32 @@ class Method:
     def advice(self, state: State, h: float) -> str:
         """What may help where a step fails."""
         return "try a smaller step, more elements where the motion is large, or look at loads that jump"
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``init`` or ``step``, which also users call: with states as they see them (see ``system/exchange.py``)."""
+
+    @wraps(function)
+    def call(method: Method, system: System, state: State, h: float, *memory: Any) -> Any:
+        label = f"{type(method).__name__}.{function.__name__}"
+        if not isinstance(h, float) or not SMALLEST <= h <= LARGEST:
+            h = number(h, f"{label}: h", positive=True)
+        if not isinstance(system, System) or not isinstance(state, State):
+            instance(system, System, f"{label}: system")
+            instance(state, State, f"{label}: state")
+        if memory and not isinstance(memory[0], method.Memory):
+            raise ModelError(
+                f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
+                f"{shown(memory[0])}"
+            )
+        if state.source is None and state.x.shape == system.x0.shape:
+            return function(method, system, state, h, *memory)
+        result = function(method, system, taken_in(system, state, f"{label}: state"), h, *memory)
+        if not memory:
+            return result
+        return check_step(result, method)._replace(state=given_out(system, result.state))
+
+    return call
 
 
 def check_step(step: object, method: Method) -> Step:

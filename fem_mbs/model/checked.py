@@ -118,7 +118,7 @@ def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
 def rule_of(hint: Any) -> Rule | None:
     """The rule of an annotation; None if it allows anything."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any or isinstance(hint, TypeVar) or set(get_args(ArrayLike)) <= set(inner):
+    if hint is Any or isinstance(hint, TypeVar) or all(part in inner for part in get_args(ArrayLike)):
         return None
     if origin is Annotated:
         return inner[1]  # type: ignore[no-any-return]
@@ -134,10 +134,10 @@ def rule_of(hint: Any) -> Rule | None:
 
 def _either(hints: tuple[Any, ...]) -> Rule | None:
     """The rule of a union: what is of one of its classes passes, and the rest obeys the first other rule that fits."""
-    origins = {hint: get_origin(hint) or hint for hint in hints}
-    plain = [hint for hint, kind in origins.items() if isinstance(kind, type) and kind not in {*PLAIN, *LISTS, Annotated}]
-    kinds = tuple(origins[hint] for hint in plain)
-    others = [rule_of(hint) for hint in hints if hint not in plain]
+    origins = [get_origin(hint) or hint for hint in hints]
+    plain = [isinstance(kind, type) and kind not in (*PLAIN, *LISTS, Annotated) for kind in origins]
+    kinds = tuple(kind for kind, alone in zip(origins, plain, strict=True) if alone)
+    others = [rule_of(hint) for hint, alone in zip(hints, plain, strict=True) if not alone]
     if None in others:
         return None
     called = [_called(kind) for kind in kinds if kind is not NoneType]

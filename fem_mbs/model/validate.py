@@ -142,7 +142,7 @@ def path(value: object, label: object) -> Path:
     """A path, with ``~`` for the home of the user, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, str | os.PathLike):
         raise ModelError(f"{label} must be a text such as 'out/name', received {shown(value)}")
-    text(os.fspath(value), label)
+    text(os.fspath(value), label, empty=True)
     try:
         return Path(value).expanduser()
     except RuntimeError as error:

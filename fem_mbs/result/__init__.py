@@ -1,6 +1,16 @@
 """What a run returns."""
 
 from fem_mbs.result.interpolate import interpolate
-from fem_mbs.result.solution import ARRAYS, ConstraintResidual, EnergyHistory, Outcome, Solution, Stats
+from fem_mbs.result.solution import ConstraintResidual, EnergyHistory, Outcome, Solution, Stats
+from fem_mbs.result.turns import TurnCounter, Turns
 
-__all__ = ["ARRAYS", "ConstraintResidual", "EnergyHistory", "Outcome", "Solution", "Stats", "interpolate"]
+__all__ = [
+    "ConstraintResidual",
+    "EnergyHistory",
+    "Outcome",
+    "Solution",
+    "Stats",
+    "TurnCounter",
+    "Turns",
+    "interpolate",
+]

@@ -4,9 +4,10 @@ from fem_mbs.solve.accelerations import Accelerations, accelerations
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
+from fem_mbs.solve.held import held_velocity, stopped
 from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
-from fem_mbs.solve.place import Place, check_state, check_system, place_of
+from fem_mbs.solve.place import Place, check_system, place_of
 from fem_mbs.solve.projection import (
     constraint_correction,
     from_body,
@@ -27,7 +28,6 @@ __all__ = [
     "Place",
     "Report",
     "accelerations",
-    "check_state",
     "consistent_start",
     "constraint_correction",
     "describe_mechanism",
@@ -35,11 +35,13 @@ __all__ = [
     "explain_failure",
     "explain_singular",
     "from_body",
+    "held_velocity",
     "newton_solve",
     "place_of",
     "project_velocities",
     "check_system",
     "shown_residuals",
+    "stopped",
     "to_body",
     "velocity_defect",
     "with_joint_rate",

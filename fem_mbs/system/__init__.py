@@ -2,13 +2,15 @@
 
 from fem_mbs.system import constraints, mass, tangent
 from fem_mbs.system.contract import check_shapes, not_finite
+from fem_mbs.system.exchange import given_out, in_world, read_only, taken_in
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.linear import Factors, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
-from fem_mbs.system.state import State
+from fem_mbs.system.state import ARRAYS, State
 from fem_mbs.system.system import Evaluation, Prescribed, System
 
 __all__ = [
+    "ARRAYS",
     "ConstraintRows",
     "Evaluation",
     "Factors",
@@ -20,7 +22,11 @@ __all__ = [
     "check_shapes",
     "constraints",
     "flat",
+    "given_out",
+    "in_world",
     "mass",
     "not_finite",
+    "read_only",
+    "taken_in",
     "tangent",
 ]

@@ -200,7 +200,10 @@ SECTIONS: dict[str, Case] = {
     "inertia zero": (lambda w: BeamSection(1, 1, 1, 1, 1, (1, 0, 0)), "inertia must be 3 positive numbers per length"),
     "inertia text": (lambda w: BeamSection(1, 1, 1, 1, 1, "J"), "inertia must be 3 positive numbers per length"),
     "width zero": (lambda w: BeamSection.rectangle(0, 1, 1, 0.3, 1), "width must be a positive number, received 0"),
-    "nu text": (lambda w: BeamSection.circle(1, 1, "0.3", 1), "BeamSection.circle: nu must be a number, received '0.3'"),
+    "nu text": (
+        lambda w: BeamSection.circle(1, 1, "0.3", 1),
+        "BeamSection.circle: nu must be a number, received '0.3'",
+    ),
     "nu impossible": (lambda w: BeamSection.circle(1, 1, -7 / 6, 1), "nu must be above -1 and at most 0.5"),
     "radii exchanged": (lambda w: BeamSection.tube(1, 2, 1, 0.3, 1), "inner_radius 2.0 must be less than outer_radius"),
     "stiffness text": (
