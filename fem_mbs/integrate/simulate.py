@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 
@@ -22,6 +23,8 @@ from fem_mbs.result import Solution, interpolate
 from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
 from fem_mbs.solve import consistent_start
 from fem_mbs.system import State, System, given_out, taken_in
+
+LOG = logging.getLogger("fem_mbs")
 
 
 @checked
@@ -88,6 +91,7 @@ def simulate(
     method.check(system)
     if isinstance(initial, State):
         initial = taken_in(system, initial, "simulate: initial", joints=False)
+    LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
     march = March(system, method, control, t_end, initial)
 
     def between(first: State, second: State, share: float) -> State:

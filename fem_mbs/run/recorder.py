@@ -14,7 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import real, shown
 from fem_mbs.result import Outcome, Solution, Stats, TurnCounter, Turns
-from fem_mbs.system import State, System, given_out
+from fem_mbs.system import State, System, given_out, read_only
 
 if TYPE_CHECKING:
     from fem_mbs.run.driver import Accepted
@@ -113,7 +113,8 @@ class Recorder:
         counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
         evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
         wall_time = time.perf_counter() - self._begun
-        stats = Stats(counts[:, 0], evaluations, factorizations, failed, rejected, np.array(self._steps), wall_time)
+        iterations, sizes = read_only(counts[:, 0]), read_only(np.array(self._steps))
+        stats = Stats(iterations, evaluations, factorizations, failed, rejected, sizes, wall_time)
         states, marks = map(list, zip(*self._kept, strict=True))
         turns = None if self._turns is None else self._turns.counted()
         return self._make(states, marks, outcome, stats, events, turns)
