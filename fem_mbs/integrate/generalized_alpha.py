@@ -25,7 +25,7 @@ from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.starting_values import perturbed
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
-from fem_mbs.model import instance, number, one_of
+from fem_mbs.model import checked, instance, number, one_of
 from fem_mbs.solve import Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System
 
@@ -33,6 +33,7 @@ FORMULATIONS = ("index3", "index2")
 STARTS = ("consistent", "perturbed")
 
 
+@checked
 @dataclass(frozen=True)
 class GeneralizedAlpha(Method):
     """The Lie group generalised-alpha method with the coefficients of Chung and Hulbert.
@@ -84,6 +85,7 @@ class GeneralizedAlpha(Method):
         return "group"
 
     @classmethod
+    @checked
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
         """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3]."""
         if not 0.0 <= number(alpha, f"{cls.__name__}.hht: alpha") <= 1.0 / 3.0:
@@ -171,6 +173,7 @@ class GeneralizedAlpha(Method):
         return h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
 
 
+@checked
 @dataclass(frozen=True)
 class UpdatedLagrangian(GeneralizedAlpha):
     """The generalised-alpha method in local coordinates that start at zero in each step.

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from fem_mbs.errors import ModelError
-from fem_mbs.model import LARGEST, SMALLEST, instance, number, shown
+from fem_mbs.model import instance, number, shown
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
 
@@ -99,26 +101,35 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     """``init`` or ``step``, which also users call: with states as they see them (see ``system/exchange.py``)."""
 
     @wraps(function)
-    def call(method: Method, system: System, state: State, h: float, *memory: Any) -> Any:
-        label = f"{type(method).__name__}.{function.__name__}"
-        if not isinstance(h, float) or not SMALLEST <= h <= LARGEST:
-            h = number(h, f"{label}: h", positive=True)
-        if not isinstance(system, System) or not isinstance(state, State):
-            instance(system, System, f"{label}: system")
-            instance(state, State, f"{label}: state")
-        if memory and not isinstance(memory[0], method.Memory):
+    def init(method: Method, system: System, state: State, h: float) -> Any:
+        label = f"{type(method).__name__}.init"
+        return function(method, *_taken(system, state, h, label))
+
+    @wraps(function)
+    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
+        label = f"{type(method).__name__}.step"
+        inner = _taken(system, state, h, label)
+        if not isinstance(memory, method.Memory):
             raise ModelError(
                 f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
-                f"{shown(memory[0])}"
+                f"{shown(memory)}"
             )
-        if state.source is None and state.x.shape == system.x0.shape:
-            return function(method, system, state, h, *memory)
-        result = function(method, system, taken_in(system, state, f"{label}: state"), h, *memory)
-        if not memory:
+        result = function(method, *inner, memory)
+        if state.source is None:
             return result
         return check_step(result, method)._replace(state=given_out(system, result.state))
 
-    return call
+    return init if function.__name__ == "init" else step
+
+
+def _taken(system: System, state: State, h: float, label: str) -> tuple[System, State, float]:
+    """The arguments; states that know their model are those that users have."""
+    instance(system, System, f"{label}: system")
+    instance(state, State, f"{label}: state")
+    h = number(h, f"{label}: h", positive=True)
+    if state.source is None and np.shape(state.x) == system.x0.shape:
+        return system, state, h
+    return system, taken_in(system, state, f"{label}: state"), h
 
 
 def check_step(step: object, method: Method) -> Step:

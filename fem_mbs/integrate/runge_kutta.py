@@ -8,13 +8,13 @@ Gerstmayr, *Evaluation and implementation of Lie group integration methods*, Alg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.method import Method, Nothing, Step, unconstrained
-from fem_mbs.model import one_of
+from fem_mbs.model import checked, choice
 from fem_mbs.solve import Place, Report, accelerations, place_of
 from fem_mbs.system import State, System
 
@@ -22,6 +22,7 @@ TABLEAUS = {"RK4": (4, [[], [0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 
 """Order, weights ``a_ij`` of the stages before each stage, and weights ``b_i`` of all (Butcher's tableau)."""
 
 
+@checked
 @dataclass(frozen=True)
 class RungeKuttaMuntheKaas(Method):
     """An explicit Runge-Kutta method on the group; the step has to resolve whatever is stiff.
@@ -34,10 +35,7 @@ class RungeKuttaMuntheKaas(Method):
 
     Memory: ClassVar[type] = Nothing
 
-    tableau: str = "RK4"
-
-    def __post_init__(self) -> None:
-        one_of(self.tableau, TABLEAUS, "RungeKuttaMuntheKaas: tableau")
+    tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
 
     @property
     def order(self) -> int:  # type: ignore[override]

@@ -51,4 +51,9 @@ def shaped(*shapes: tuple[int | None, ...], what: str = "") -> Any:
 
 def choice(allowed: Collection[str]) -> Any:
     """A rule: one of these words."""
-    return lambda value, label: one_of(value, allowed, label)
+
+    def rule(value: object, label: object) -> str:
+        return one_of(value, allowed, label)
+
+    rule.allowed = allowed  # type: ignore[attr-defined]
+    return rule

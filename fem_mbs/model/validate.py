@@ -191,8 +191,6 @@ def is_symmetric(matrix: Array, size: int) -> bool:
 
 def rotation_matrix(value: Any, label: object) -> Array:
     """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``."""
-    if value is None:
-        return np.eye(3)
     # asked by its method, because importing scipy.spatial takes longer than all the rest
     given = value.as_matrix() if hasattr(value, "as_matrix") and not isinstance(value, type) else value
     result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
-from fem_mbs.model import number, one_of, truth, whole_number
+from fem_mbs.model import checked, number, one_of, truth, whole_number
 from fem_mbs.solve.experience import Experience, experienced
 
 Unknown = TypeVar("Unknown")
@@ -26,6 +26,7 @@ SHORTEST = 2.0**-10
 """Shortest share of a correction that the line search tries."""
 
 
+@checked
 @dataclass(frozen=True)
 class Newton:
     """Options of Newton's method.

@@ -159,9 +159,11 @@ def _move_without_resistance(system: System, causes: _Causes, R: Array, when: st
         ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
         names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
     count = causes.motions.shape[1] + len(causes.idle)
-    together = "" if count >= len(names) else f" ({count} motion{'s' if count > 1 else ''} in all, of nodes together)"
+    what = f"{_listed(names, ', ')} without resistance"
+    if count < len(names):  # nodes that move together
+        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {_listed(names, ', ')}"
     return (
-        f"the equilibrium {when} is not unique: {_listed(names, ', ')} without resistance{together}. Hold a node with "
+        f"the equilibrium {when} is not unique: {what}. Hold a node with "
         "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
     )
 

@@ -29,8 +29,8 @@ def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
     loading = path.equations.loading
     if load == loading.start and loading.instant is proportional:
         text += (
-            "\n  ramp=False takes gravity and constant loads in full from the start: what is slack without them, such as "
-            "a cable, is held by them"
+            "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack without "
+            "them, such as a cable"
         )
     softness = path.softness()
     if softness > SOFT * path.first_softness:
