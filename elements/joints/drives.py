@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
 Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
+HALVINGS = 30
+"""Of a step in which a drive turns far, until it must have jumped."""
 
 
 class Move(NamedTuple):
@@ -66,13 +68,21 @@ class Drives:
         first, second = np.sum(rates, axis=0)
         return first, second
 
-    def jump(self, before: float, t: float, end: float) -> float:
-        """By how much the angle changes from one time to another, if that is not what its rates tell; else 0."""
-        change = 0.0 if self.angle is None else self.turned(t) - self.turned(before)
-        if abs(change) < np.pi:  # a smaller one is seen by its direction
+    def jump(self, before: float, t: float) -> float:
+        """By how much the angle jumps between two times; 0 if it does not, or by so little that directions show it."""
+        if self.angle is None:
             return 0.0
-        expected = 0.5 * (t - before) * (self.turning(before, end)[0] + self.turning(t, end)[0])
-        return change if abs(change - expected) > np.pi else 0.0
+        first, last = self.turned(before), self.turned(t)
+        for _ in range(HALVINGS):
+            if abs(last - first) < np.pi:
+                return 0.0
+            middle = 0.5 * (before + t)
+            turned = self.turned(middle)
+            if abs(turned - first) > abs(last - turned):
+                t, last = middle, turned
+            else:
+                before, first = middle, turned
+        return last - first
 
     def _derivatives(
         self, law: Callable[[float], ArrayLike], size: int | None, t: float, end: float

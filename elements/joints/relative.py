@@ -166,7 +166,7 @@ class RelativeJoint(Constraint):
         together = ((i, f), (j, f))
         return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
 
-    def _make_drives(self, displacement: object, drives: Mapping[str, Drive]) -> Drives:
+    def _make_drives(self, displacement: Displacement | None, drives: Mapping[str, Drive]) -> Drives:
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])

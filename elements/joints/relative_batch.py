@@ -194,7 +194,7 @@ class RelativeBatch(ConstraintBatch):
         if cosines.min() < 0.0:
             return f"{self.owners[int(cosines.min(axis=1).argmin())]}: it has turned over in one step"
         for drives in self._drives:
-            if jump := drives.jump(before, t, self._end):
+            if jump := drives.jump(before, t):
                 return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {before:.6g} s to {t:.6g} s"
         return ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
@@ -12,7 +11,7 @@ from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.run import Accepted
 from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure
-from fem_mbs.system import ARRAYS, State, System, constraints, read_only
+from fem_mbs.system import State, System, constraints, frozen
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -68,8 +67,7 @@ class March:
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""
-        state = replace(self.state, **{name: read_only(getattr(self.state, name)) for name in ARRAYS})
-        return Checkpoint(state, self.memory, self.control, self.pace, names_of(self.system))
+        return Checkpoint(frozen(self.state), self.memory, self.control, self.pace, names_of(self.system))
 
     def explained(self, failure: FemMbsError) -> FemMbsError:
         """The error that says why there is no step, and how it was tried."""

@@ -108,6 +108,10 @@ def buckling(model: Model, count: Count = 1, initial: State | None = None, ramp:
     system = System(model)
     first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
+    if system.n_free <= system.m:
+        raise ModelError(
+            f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
+        )
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
@@ -116,6 +120,10 @@ def buckling(model: Model, count: Count = 1, initial: State | None = None, ramp:
     linear = linearize(model, given_out(system, point.state()))
     shapes = linear.node_motions(z[: system.n_free].T)
     size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
+    if not (size > 0.0).all():
+        raise ModelError(
+            "buckling: only unknowns of elements would give way, and nothing that moves; look at the loads"
+        )
     shapes, own = shapes / size[:, None, None], linear.own_motions(z[: system.n_free].T) / size[:, None]
     return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, own, linear))
 

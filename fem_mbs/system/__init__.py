@@ -2,7 +2,7 @@
 
 from fem_mbs.system import constraints, mass, tangent
 from fem_mbs.system.contract import check_shapes, not_finite
-from fem_mbs.system.exchange import given_out, in_world, read_only, taken_in
+from fem_mbs.system.exchange import frozen, given_out, in_world, read_only, taken_in
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.linear import Factors, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
@@ -22,6 +22,7 @@ __all__ = [
     "check_shapes",
     "constraints",
     "flat",
+    "frozen",
     "given_out",
     "in_world",
     "mass",

@@ -8,8 +8,10 @@ that know which model they are of.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
@@ -17,6 +19,7 @@ from fem_mbs.model import LARGEST, instance, number, real
 from fem_mbs.system.state import ARRAYS, Source, State
 from fem_mbs.system.system import System
 
+Kind = TypeVar("Kind", bound=NDArray[Any])
 ORTHONORMAL = 1e-6
 """By how much the columns of a rotation in a state may miss orthonormality."""
 
@@ -28,12 +31,18 @@ def given_out(system: System, state: State) -> State:
     return State(state.t, **values, source=system.source)
 
 
+def frozen(state: State) -> State:
+    """The same state in arrays that cannot be written to."""
+    arrays: dict[str, Any] = {name: read_only(getattr(state, name)) for name in ARRAYS}
+    return replace(state, **arrays)
+
+
 def in_world(system: System, x: Array) -> Array:
     """Positions ``(..., 3)`` in the world, read-only."""
     return read_only(x + system.origin if system.origin.any() else x)
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: Kind) -> Kind:
     """A view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
@@ -56,12 +65,14 @@ def taken_in(system: System, state: State, label: str, joints: bool = True) -> S
     values: dict[str, Array] = {}
     for name in ARRAYS:
         value = real(getattr(state, name))
-        shape = shapes.get(name, (m,) if joints else np.shape(value))
-        if value is None or value.shape != shape:
+        any_length = name == "multipliers" and not joints and value is not None and value.ndim == 1
+        shape = shapes.get(name, (m,))
+        if value is None or (value.shape != shape and not any_length):
+            received = "is no array of numbers" if value is None else f"has the shape {value.shape}"
             raise ModelError(
                 f"{label} is not one of this model, which has {n} nodes, {k} own unknowns of elements and {m} "
-                f"constraint equations: {name} has the shape {np.shape(value)} in place of {shape}; take it from a run "
-                "of the same model, such as solution.state(-1)"
+                f"constraint equations: {name} {received}, expected is the shape {shape}; take it from a run of the "
+                "same model, such as solution.state(-1)"
             )
         if not (np.abs(value) <= LARGEST).all():
             raise ModelError(f"{label}: {name} has a value that is not a finite number, or one above {LARGEST:g}")

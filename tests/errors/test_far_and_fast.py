@@ -50,7 +50,7 @@ def test_a_ruler_is_the_same_anywhere(far: float, group: str) -> None:
     np.testing.assert_allclose(there.position(b.nodes[-1])[0], (far + 0.3, far / 3, 0), rtol=1e-15)
     np.testing.assert_allclose(there.energy.total, 0.0, atol=1e-5)
     assert there.stats.failed_steps == here.stats.failed_steps
-    np.testing.assert_allclose(there.section_forces(b), here.section_forces(a), atol=1e4 * rounding)
+    np.testing.assert_allclose(there.section_forces(b), here.section_forces(a), atol=1e-6 + 1e4 * rounding)
     here, there = mbs.statics(near), mbs.statics(model)
     np.testing.assert_allclose(there.displacement(b.nodes[-1]), here.displacement(a.nodes[-1]), atol=rounding)
     frequencies = [mbs.modes(own, 3).frequencies for own in (near, model)]
@@ -181,7 +181,7 @@ def test_models_without_stiffness_say_so() -> None:
             call(model)
     model.add(FixedJoint(model.ground, body))
     assert mbs.statics(model).success
-    with pytest.raises(mbs.ModelError, match="buckling: the loads do not deform the model"):
+    with pytest.raises(mbs.ModelError, match="buckling: nothing can deform: 6 constraint equations hold all 6"):
         mbs.buckling(model)
 
 
