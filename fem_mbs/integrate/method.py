@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.errors import ModelError
-from fem_mbs.model import instance, number, shown
+from fem_mbs.model import LARGEST, instance, number, shown
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
 
@@ -128,9 +128,11 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _taken(system: System, state: State, h: float, label: str) -> tuple[System, State, float]:
     """The arguments; states that know their model are those that users have."""
-    instance(system, System, f"{label}: system")
-    instance(state, State, f"{label}: state")
-    h = number(h, f"{label}: h", positive=True, low=SHORTEST)
+    if not (isinstance(system, System) and isinstance(state, State)):
+        instance(system, System, f"{label}: system")
+        instance(state, State, f"{label}: state")
+    if type(h) is not float or not SHORTEST <= h <= LARGEST:
+        h = number(h, f"{label}: h", positive=True, low=SHORTEST)
     if state.source is None and np.shape(state.x) == system.x0.shape:
         return system, state, h
     return system, taken_in(system, state, f"{label}: state"), h

@@ -16,7 +16,7 @@ from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
 from fem_mbs.model.node import Group, Node, check_node, make_node
 from fem_mbs.model.unknown import Unknown
-from fem_mbs.model.validate import shown, vector
+from fem_mbs.model.validate import shown, text, vector
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
@@ -70,7 +70,6 @@ class Model:
         self._gravity = vector(value, "Model: gravity")
         self._gravity.flags.writeable = False
 
-    @checked
     def add_node(
         self,
         position: Vector3,
@@ -103,7 +102,7 @@ class Model:
             If a value is not finite, ``rotation`` is not a rotation or the name is taken.
         """
         name = self._free_name(name, f"node {len(self.nodes)}")
-        group = self.group if group is None else group
+        group = self.group if group is None else group  # the node checks what it is given
         node = make_node(name, group, position, rotation, velocity, angular_velocity)
         self._names.add(name)
         self.nodes.append(node)
@@ -184,7 +183,7 @@ class Model:
             while name in self._names:
                 name += "'"
         else:
-            self.check_name(name)
+            self.check_name(text(name, "Model.add_node: name"))
         return name
 
 

@@ -74,8 +74,8 @@ def make_node(
     still = np.zeros(3)
     R = np.eye(3) if rotation is None else rotation
     velocity, angular_velocity = (still if given is None else given for given in (velocity, angular_velocity))
-    arrays: Any = (position, R, velocity, angular_velocity)
-    return Node(name, group, *arrays)
+    arrays: dict[str, Any] = {"position": position, "rotation": R}
+    return Node(name=name, group=group, **arrays, velocity=velocity, angular_velocity=angular_velocity)  # type: ignore[arg-type]
 
 
 def check_node(value: object, label: str) -> Node:

@@ -21,6 +21,7 @@ ROTATION_TOLERANCE = 1e-8
 ROTATION_ROUNDING = 1e-14
 SYMMETRY_TOLERANCE = 1e-8
 SHOWN = 100
+FEW = 16
 MOST = 2**53
 """Whole numbers up to this one are exact."""
 LARGEST, SMALLEST = 1e60, 1e-60
@@ -56,20 +57,26 @@ def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what
     None in a shape stands for any positive number.
     """
     result = real(value)
-    if result is None or (shapes and not any(_fits(result.shape, shape) for shape in shapes)):
+    if result is None or (shapes and result.shape not in shapes and not any(_fits(result, own) for own in shapes)):
         expected = what or "an array of the shape " + " or ".join(map(str, shapes)).replace("None", "n")
         shape = "" if result is None else f" of shape {result.shape}"
         raise ModelError(f"{label} must be {expected}, received {shown(value)}{shape}")
-    if not np.isfinite(result).all():
-        raise ModelError(f"{label} must be finite, received {shown(result)}; look for a division by zero in the script")
-    if result.size and np.abs(result).max() > LARGEST:
+    # of a few numbers, a list tells faster
+    small = result.size < FEW
+    if all(-LARGEST <= own <= LARGEST for own in result.ravel().tolist()) if small else _bounded(result):
+        return result
+    if np.isfinite(result).all():
         raise ModelError(f"{label} must not be larger than {LARGEST:g}, received {shown(result)}; look at the units")
-    return result
+    raise ModelError(f"{label} must be finite, received {shown(result)}; look for a division by zero in the script")
 
 
-def _fits(shape: tuple[int, ...], expected: tuple[int | None, ...]) -> bool:
-    pairs = zip(shape, expected, strict=False)
-    return len(shape) == len(expected) and all(n == m or (m is None and n > 0) for n, m in pairs)
+def _bounded(array: Array) -> bool:
+    return bool((np.abs(array) <= LARGEST).all())
+
+
+def _fits(array: Array, expected: tuple[int | None, ...]) -> bool:
+    pairs = zip(array.shape, expected, strict=False)
+    return array.ndim == len(expected) and all(n == m or (m is None and n > 0) for n, m in pairs)
 
 
 def vector(value: ArrayLike, label: object) -> Array:
