@@ -202,16 +202,16 @@ def test_queries_and_callbacks_give_read_only_views() -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("step", [0.01, mbs.VariableStep(1e-3)])
+@pytest.mark.parametrize("step", [0.01, mbs.VariableStep(0.1)])
 def test_turns_are_counted_between_the_times_that_are_kept(group: str, step: Any) -> None:
     model = mbs.Model(group)
     arm = model.add_node((1, 0, 0))
     model.add(RigidBody(arm, 1.0, (1, 1, 1)))
     hinge = model.add(RevoluteJoint(model.ground, arm, (0, 0, 1), point=(0, 0, 0), drive=SpinUp(100, 2)))
-    solution = mbs.simulate(model, 4.0, step, times=[1, 1.5, 2, 4])
+    solution = mbs.simulate(model, 2.5, step, times=[1, 1.5, 2, 2.5])
     law = SpinUp(100, 2)
-    np.testing.assert_allclose(solution.angle(hinge), [law(t) for t in (1, 1.5, 2, 4)], atol=1e-2)
-    np.testing.assert_allclose(solution.angle(hinge)[2:], [100, 300], atol=1e-7)
+    np.testing.assert_allclose(solution.angle(hinge), [law(t) for t in (1, 1.5, 2, 2.5)], atol=1e-2)
+    np.testing.assert_allclose(solution.angle(hinge)[2:], [100, 150], atol=1e-7)
 
 
 def test_a_run_that_ends_early_has_its_last_state_last() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from calls import Findings, campaign, public
-from models import analyses
+from random_models import analyses
 
 BAD = ("bare errors", "warnings", "junk accepted", "not finite", "not named", "wrong answers")
 
