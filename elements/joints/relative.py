@@ -189,9 +189,9 @@ class RelativeJoint(Constraint):
 def axes_about(axis: Array) -> Array:
     """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
     smallest = np.eye(3)[np.argmin(np.abs(axis))]
-    e1 = np.cross(smallest, axis)
+    e1 = so3.cross(smallest, axis)
     e1 /= np.linalg.norm(e1)
-    return np.stack([e1, np.cross(axis, e1), axis], axis=-1)
+    return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 
 
 def turned_to(axes: Array, axis: Array, label: str) -> Array:

@@ -32,6 +32,10 @@ PLAIN: dict[Any, Rule] = {
 }
 """Rules of annotations that say no more."""
 LISTS = (list, tuple, Sequence, Iterable)
+Kinds: TypeAlias = tuple[type, ...]
+"""Classes whose objects pass as they are."""
+FREE: tuple[None, Kinds] = None, ()
+"""Of arguments that may be anything."""
 
 
 def checked(public: Public) -> Public:
@@ -44,33 +48,41 @@ def checked(public: Public) -> Public:
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     names = list(inspect.signature(function).parameters)
-    method = names[:1] in (["self"], ["cls"])
-    rules: dict[str, Rule] = {}
-    ordered: list[Rule | None] = []
+    method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
+    ordered: list[tuple[Rule | None, Kinds]] = []
+    rules: dict[str, tuple[Rule | None, Kinds]] = {}
 
     def resolve() -> None:
         """At the first call: names in annotations may stand further down in a file."""
-        known = hints_of(function)
-        rules.update({name: rule for name in names if (rule := rule_of(known.get(name, Any))) is not None})
-        ordered.extend(rules.get(name) for name in names)
+        for name, hint in hints_of(function).items():
+            rule = rule_of(hint)
+            rules[name] = rule, getattr(rule, "kinds", ())
+        ordered.extend(rules.get(name, FREE) for name in names)
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
+        if constructor and (outer := type(given[0]).__init__) is not call and hasattr(outer, "checks"):
+            return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
-        values = list(given)
-        label = Label(function, values, named, method)
-        for k, (value, rule) in enumerate(zip(given, ordered, strict=False)):
-            if rule is not None:
-                label.argument, label.passed = names[k], k
-                values[k] = rule(value, label)
-        label.passed = len(given)
+        values, label = given, None
+        for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
+            if rule is None or isinstance(value, kinds):
+                continue
+            if label is None:
+                label = Label(function, values := list(given), named, method)
+            label.argument, label.passed = names[k], k
+            values[k] = rule(value, label)
         for name, value in named.items():
-            if name in rules:
-                label.argument = name
-                named[name] = rules[name](value, label)
+            rule, kinds = rules.get(name, FREE)
+            if rule is None or isinstance(value, kinds):
+                continue
+            label = label or Label(function, values, named, method)
+            label.argument, label.passed = name, len(given)
+            named[name] = rule(value, label)
         return function(*values, **named)
 
+    call.checks = True  # type: ignore[attr-defined]
     return call
 
 
@@ -164,6 +176,7 @@ def _either(hints: tuple[Any, ...]) -> Rule | None:
             raise refusals[0]
         raise ModelError(f"{label} must be {' or '.join(called)}, received {shown(value)}")
 
+    rule.kinds = kinds  # type: ignore[attr-defined]
     return rule
 
 

@@ -201,11 +201,18 @@ def rotation_matrix(value: Any, label: object) -> Array:
     # asked by its method, because importing scipy.spatial takes longer than all the rest
     given = value.as_matrix() if hasattr(value, "as_matrix") and not isinstance(value, type) else value
     result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
-    error = float(np.abs(result.T @ result - np.eye(3)).max())
-    if error > ROTATION_TOLERANCE or np.linalg.det(result) < 0.0:
+    # plain numbers are faster here than arrays
+    (a, b, c), (d, e, f), (g, h, i) = result.tolist()
+    lengths = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0
+    products = a * b + d * e + g * h, b * c + e * f + h * i, c * a + f * d + i * g
+    error, determinant = (
+        max(map(abs, (*lengths, *products))),
+        a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g),
+    )
+    if error > ROTATION_TOLERANCE or determinant < 0.0:
         raise ModelError(
             f"{label} must be a rotation matrix (orthogonal, determinant +1); its columns miss orthonormality by "
-            f"{error:.1e} and its determinant is {np.linalg.det(result):+.3g}. scipy.spatial.transform.Rotation makes "
+            f"{error:.1e} and its determinant is {determinant:+.3g}. scipy.spatial.transform.Rotation makes "
             "one from a rotation vector, Euler angles or a quaternion"
         )
     if error > ROTATION_ROUNDING:
