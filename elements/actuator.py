@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import partial_derivatives
 from fem_mbs.elements.line import Law, LineBatch, LineElement
-from fem_mbs.errors import ModelError
-from fem_mbs.model import ElementBatch, Node, Numbering, Unknown, number, shown
+from fem_mbs.model import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked, function
 
-PullLaw = Callable[[float, float, float], float]
+PullLaw = Annotated[Callable[[float, float, float], float], partial(function, of=" of t, length and speed")]
 
 
+@checked
 class Actuator(LineElement):
     """A cylinder, a muscle, a voice coil between points of two nodes: its force follows a law with a delay.
 
@@ -51,20 +52,14 @@ class Actuator(LineElement):
         a: Node,
         b: Node,
         law: PullLaw,
-        time_constant: float,
+        time_constant: Positive,
         initial: float = 0.0,
-        size: float = 1.0,
-        point_a: ArrayLike | None = None,
-        point_b: ArrayLike | None = None,
+        size: Positive = 1.0,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point_a, point_b)
-        label = f"Actuator on {a}, {b}"
-        if not callable(law):
-            raise ModelError(f"{label}: law must be a function of t, length and speed, received {shown(law)}")
-        self.law = law
-        self.time_constant = number(time_constant, f"{label}: time_constant", positive=True)
-        number(initial, f"{label}: initial")
-        number(size, f"{label}: size", positive=True)
+        self.law, self.time_constant = law, time_constant
         self.unknowns = (Unknown("force", "state", initial, size=size, unit="N"),)
 
     @classmethod

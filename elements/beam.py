@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import CONSISTENT_MASS, BeamBatch, relative_motion
@@ -14,29 +14,31 @@ from fem_mbs.elements.beam_curve import BeamCurve
 from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beam_picture import BeamPicture
 from fem_mbs.elements.higher_order_batch import HigherOrderBatch
-from fem_mbs.elements.joints.release import EndRelease, check_release
+from fem_mbs.elements.joints.release import EndRelease, Free
 from fem_mbs.elements.lagrange import LOBATTO, gauss
 from fem_mbs.elements.strain import INTERPOLATIONS, strain
 from fem_mbs.elements.taper import Profile, along, values_at
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import (
+    Count,
     Element,
     ElementBatch,
     Model,
+    Name,
     Node,
     Numbering,
     Picture,
+    Vector3,
     check_node,
-    instance,
+    checked,
+    choice,
     make_node,
-    one_of,
     shown,
-    vector,
-    whole_number,
 )
 
 
+@checked
 class Beam(Element):
     """A beam through a chain of nodes, stress-free as built.
 
@@ -90,25 +92,22 @@ class Beam(Element):
         nodes: Sequence[Node],
         section: Profile,
         y_axis: YAxis | None = None,
-        interpolation: str = "SE3",
-        start: ArrayLike | None = None,
-        end: ArrayLike | None = None,
-        order: int = 1,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        start: Vector3 | None = None,
+        end: Vector3 | None = None,
+        order: Count = 1,
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
-        self.section = along(section, f"{label}: section")
-        self.interpolation = one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation")
-        self.order = check_order(order, self.interpolation, label)
-        if (len(self.nodes) - 1) % self.order:
-            raise ModelError(
-                f"{label}: elements of order {self.order} need k*{self.order} + 1 nodes, received {len(self.nodes)}"
-            )
+        self.section, self.interpolation = along(section, f"{label}: section"), interpolation
+        self.order = check_order(order, interpolation, label)
+        if (len(self.nodes) - 1) % order:
+            raise ModelError(f"{label}: elements of order {order} need k*{order} + 1 nodes, received {len(self.nodes)}")
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
         points = x.copy()
-        for k, name, place in ((0, "start", start), (-1, "end", end)):
+        for k, place in ((0, start), (-1, end)):
             if place is not None:
-                points[k] = vector(place, f"{label}: {name}")
+                points[k] = place
         self.cells = cells_of(len(x), self.order)
         """Nodes ``(k, order + 1)`` of each element, counted along the beam."""
         if self.order == 1:
@@ -133,22 +132,23 @@ class Beam(Element):
         self.at(LOBATTO[self.order], "stiffness")
 
     @classmethod
+    @checked
     def line(
         cls,
         model: Model,
-        start: ArrayLike,
-        end: ArrayLike,
+        start: Vector3,
+        end: Vector3,
         section: Profile,
-        elements: int = 10,
+        elements: Count = 10,
         start_node: Node | None = None,
         end_node: Node | None = None,
         y_axis: YAxis | None = None,
-        interpolation: str = "SE3",
-        name: str | None = None,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        name: Name | None = None,
         rigid_ends: bool = False,
-        order: int = 1,
-        release_start: str | None = None,
-        release_end: str | None = None,
+        order: Count = 1,
+        release_start: Free | None = None,
+        release_end: Free | None = None,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
@@ -160,16 +160,14 @@ class Beam(Element):
         node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
         """
         label = f"Beam.line '{name}'" if name else "Beam.line"
-        instance(model, Model, f"{label}: model")
-        count = whole_number(elements, f"{label}: elements")
-        order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{label}: interpolation"), label)
-        first, last = vector(start, f"{label}: start"), vector(end, f"{label}: end")
+        count, first, last = elements, np.asarray(start), np.asarray(end)
+        check_order(order, interpolation, label)
         span = float(np.linalg.norm(last - first))
         if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
             raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
         for what, node, place in (("start", start_node, first), ("end", end_node, last)):
             if node is not None:
-                position = check_node(node, f"{label}: {what}_node").position
+                position = node.position
                 if not rigid_ends and np.linalg.norm(position - place) > 1e-9 * span:
                     raise ModelError(
                         f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
@@ -177,10 +175,8 @@ class Beam(Element):
                     )
         released = {"start": (release_start, start_node), "end": (release_end, end_node)}
         for side, (free, node) in released.items():
-            if free is not None:
-                check_release(free, f"{label}: release_{side}")
-                if node is None:
-                    raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
+            if free is not None and node is None:
+                raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
         shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
         places = first + (last - first) * np.append(shares, 1.0)[:, None]
         # bad arguments are refused on a trial, before the model gets nodes
@@ -188,6 +184,10 @@ class Beam(Element):
         cls(trial, section, y_axis, interpolation, order=order)
         welded = {side: None if free else node for side, (free, node) in released.items()}
         given = {0: welded["start"], len(places) - 1: welded["end"]}
+        if name is not None:
+            made = [node.name for k, node in enumerate(trial) if given.get(k) is None]
+            for own in (name, *made, *(f"{name} {side}" for side, (free, _) in released.items() if free)):
+                model.check_name(own)
         nodes = [
             given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
             for k, place in enumerate(places)
@@ -322,13 +322,13 @@ def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
     return chain
 
 
-def check_order(order: object, interpolation: str, label: str) -> int:
+def check_order(order: int, interpolation: str, label: str) -> int:
     """The order of elements, or a :class:`ModelError` that begins with ``label``."""
-    if whole_number(order, f"{label}: order") > 3:
-        raise ModelError(f"{label}: order must be 1, 2 or 3, received {shown(order)}")
+    if order > 3:
+        raise ModelError(f"{label}: order must be 1, 2 or 3, received {order}")
     if order != 1 and interpolation != "SE3":
         raise ModelError(
             f"{label}: elements of order {order} have the interpolation 'SE3', on nodes of either group, received "
             f"{interpolation!r}; that one has order=1, with several elements a member"
         )
-    return int(order)  # type: ignore[call-overload,no-any-return]
+    return order

@@ -17,7 +17,7 @@ from fem_mbs.elements.lagrange import lagrange
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Node, direction, real, shown
 
-YAxis: TypeAlias = "ArrayLike | Callable[[Array], ArrayLike]"
+YAxis: TypeAlias = ArrayLike | Callable[[Array], ArrayLike]
 """A world direction, one at each node, or a function that gives one for a position."""
 
 CORNER = np.radians(30.0) * (1 + 1e-9)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beam import Beam, check_order
 from fem_mbs.elements.beam_geometry import CORNER, YAxis
-from fem_mbs.elements.joints.release import EndRelease, check_release
+from fem_mbs.elements.joints.release import EndRelease, Free, check_release
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, listed, merged, read_mesh
 from fem_mbs.elements.section import BeamSection
@@ -20,10 +20,10 @@ from fem_mbs.elements.strain import INTERPOLATIONS
 from fem_mbs.elements.taper import Profile, along
 from fem_mbs.elements.truss import Truss
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, instance, make_node, number, one_of, real, shown, whole_number
+from fem_mbs.model import Count, Model, Name, Node, NotNegative, checked, choice, instance, make_node, real, shown
 
 LOG = logging.getLogger("fem_mbs")
-Release: TypeAlias = "tuple[str | None, str | None]"
+Release: TypeAlias = tuple[Free | None, Free | None]
 """Axes of the section about which start and end of a beam turn freely."""
 
 
@@ -48,18 +48,19 @@ class BeamMesh(NamedTuple):
     trusses: list[Truss]
 
 
+@checked
 def beams_from_mesh(
     model: Model,
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
     by: str | None = None,
     y_axis: YAxis | None = None,
-    interpolation: str = "SE3",
-    merge: float | None = None,
+    interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+    merge: NotNegative | None = None,
     ignore_loose: bool = False,
-    name: str = "mesh",
-    order: int = 3,
-    elements: int = 1,
+    name: Name = "mesh",
+    order: Count = 3,
+    elements: Count = 1,
     release: Release | Mapping[Any, Release] | None = None,
     trusses: Collection[Any] | bool = False,
 ) -> BeamMesh:
@@ -108,9 +109,6 @@ def beams_from_mesh(
         If the file cannot be read; for no lines, lines without length or given twice, loose points, points at the same
         place, and lines without a section or with several; for whatever a :class:`Beam` refuses. Nothing is added then.
     """
-    instance(model, Model, f"{LABEL}: model")
-    if merge is not None and number(merge, f"{LABEL}: merge") < 0.0:
-        raise ModelError(f"{LABEL}: merge must be a distance, or 0 to keep all points apart, received {merge}")
     sections = _sections(section, by)
     mesh = read_mesh(mesh)
     found = lines_of(mesh)
@@ -123,9 +121,8 @@ def beams_from_mesh(
     found, group = found.only(kept), group[kept]
     lines = merged(found, merge)
     chosen = {key: own for key, own in sections.items() if own is not None}
-    order = check_order(order, one_of(interpolation, INTERPOLATIONS, f"{LABEL}: interpolation"), LABEL)
-    count = whole_number(elements, f"{LABEL}: elements")
-    options = _Options(chosen, y_axis, interpolation, order, count, _releases(release, chosen), name)
+    order = check_order(order, interpolation, LABEL)
+    options = _Options(chosen, y_axis, interpolation, order, elements, _releases(release, chosen), name)
     bars = _trusses(trusses, chosen)
     is_bar = np.array([key in bars for key in sections])[group]
     chains = _chains(lines.only(~is_bar), group[~is_bar])
@@ -144,14 +141,15 @@ def beams_from_mesh(
         return _Laid(nodes, beams, [Truss(nodes[a], nodes[b], one[key]) for key, (a, b) in pairs])
 
     # bad arguments are refused on a trial, before the model gets nodes
-    lay(lambda place, label: make_node(label, model.group, place))
+    def trial(place: Array, label: str) -> Node:
+        model.check_name(label)
+        return make_node(label, model.group, place)
+
+    for label, _ in _named(lay(trial), name):
+        model.check_name(label)
     laid = lay(lambda place, label: model.add_node(place, name=label))
-    for k, (beam, joints) in enumerate(laid.beams):
-        model.add(beam, f"{name} beam {k}")
-        for side, joint in joints.items():
-            model.add(joint, f"{name} beam {k} {side}")
-    for k, bar in enumerate(laid.trusses):
-        model.add(bar, f"{name} truss {k}")
+    for label, part in _named(laid, name):
+        model.add(part, label)
     beams = [beam for beam, _ in laid.beams]
     groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
     members: list[Beam | Truss] = [*beams, *laid.trusses]
@@ -183,6 +181,16 @@ class _Laid(NamedTuple):
     nodes: dict[int, Node]
     beams: list[tuple[Beam, dict[str, EndRelease]]]
     trusses: list[Truss]
+
+
+def _named(laid: _Laid, name: str) -> Iterator[tuple[str, Beam | EndRelease | Truss]]:
+    """What is to be added, with its names."""
+    for k, (beam, joints) in enumerate(laid.beams):
+        yield f"{name} beam {k}", beam
+        for side, joint in joints.items():
+            yield f"{name} beam {k} {side}", joint
+    for k, bar in enumerate(laid.trusses):
+        yield f"{name} truss {k}", bar
 
 
 def _beam(
@@ -238,18 +246,22 @@ def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, 
     return by_group
 
 
-def _trusses(trusses: object, sections: Mapping[Any, Profile]) -> set[Any]:
+def _trusses(trusses: Collection[Any] | bool, sections: Mapping[Any, Profile]) -> set[Any]:
     """Groups whose lines are trusses."""
     if isinstance(trusses, bool):
         return set(sections) if trusses else set()
-    if not isinstance(trusses, Collection) or isinstance(trusses, str):
+    try:
+        keys = None if isinstance(trusses, str | Mapping) else set(trusses)
+    except TypeError:  # what cannot be a key of a dict
+        keys = None
+    if keys is None:
         raise ModelError(f"{LABEL}: trusses must be True, False or a collection of sets, received {shown(trusses)}")
-    for key in trusses:
+    for key in keys:
         if key not in sections:
             raise ModelError(
                 f"{LABEL}: trusses: no section for {key!r}; there is one for {listed(map(repr, sections))}"
             )
-    return set(trusses)
+    return keys
 
 
 def _sections(section: object, by: str | None) -> dict[Any, Profile | None]:

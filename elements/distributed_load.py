@@ -13,12 +13,12 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.laws import evaluate
-from fem_mbs.elements.loads import Value
-from fem_mbs.errors import ModelError
+from fem_mbs.elements.loads import Frame, Value
 from fem_mbs.lie import so3
-from fem_mbs.model import Element, ElementBatch, Motion, Numbering, instance, real, shown
+from fem_mbs.model import Element, ElementBatch, Motion, Numbering, array, checked
 
 
+@checked
 class DistributedLoad(Element):
     """A force and a moment per length along a beam.
 
@@ -43,16 +43,13 @@ class DistributedLoad(Element):
 
     external = True
 
-    def __init__(self, beam: Beam, force: Value, moment: Value | None = None, frame: str = "world") -> None:
-        self.beam = instance(beam, Beam, "DistributedLoad: beam")
-        self.nodes = beam.nodes
+    def __init__(self, beam: Beam, force: Value, moment: Value | None = None, frame: Frame = "world") -> None:
+        self.beam, self.nodes = beam, beam.nodes
         label = f"DistributedLoad on {beam}"
         self.values = tuple(
             value if callable(value) else _density(value, len(beam.nodes), f"{label}: {what}")
             for what, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
         )
-        if frame not in ("world", "body"):
-            raise ModelError(f"{label}: frame must be 'world' or 'body', received {shown(frame)}")
         self.follows = frame == "body"
 
     def at_nodes(self, value: Array) -> Array:
@@ -141,11 +138,5 @@ class DistributedLoads(ElementBatch):
 
 
 def _density(value: Any, nodes: int, label: str) -> Array:
-    density = real(value)
-    if density is None or density.shape not in ((3,), (nodes, 3)) or not np.isfinite(density).all():
-        shape = "" if density is None else f" of shape {density.shape}"
-        raise ModelError(
-            f"{label} must be three finite numbers per length, or three at each of the {nodes} nodes, received "
-            f"{shown(value)}{shape}"
-        )
-    return density
+    what = f"three finite numbers per length, or three at each of the {nodes} nodes"
+    return array(value, label, (3,), (nodes, 3), what=what)

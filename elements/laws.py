@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import cos, inf, pi, sin
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import LawError, ModelError
-from fem_mbs.model import number, real, shown
+from fem_mbs.elements.differences import differences
+from fem_mbs.errors import LawError
+from fem_mbs.model import LARGEST, Positive, checked, real, shown
 
-DIFFERENCE_STEP = 1e-3
 DIFFERENCE_SHARE = 1e-6
 
 
+@checked
 @dataclass(frozen=True)
 class SpinUp:
     """An angle that starts at rest and turns at ``rate`` (rad/s) after ``duration`` (s).
@@ -26,12 +27,7 @@ class SpinUp:
     """
 
     rate: float
-    duration: float
-
-    def __post_init__(self) -> None:
-        number(self.rate, "SpinUp: rate")
-        if number(self.duration, "SpinUp: duration") <= 0.0:
-            raise ModelError(f"SpinUp: duration must be positive, received {self.duration}")
+    duration: Positive
 
     def __call__(self, t: float) -> float:
         """Angle in rad."""
@@ -52,26 +48,16 @@ class SpinUp:
 
 
 def derivatives(
-    law: Callable[[float], Any], t: float, owner: object = "law", size: int | None = None
+    law: Callable[[float], Any], t: float, owner: object = "law", size: int | None = None, end: float = inf
 ) -> tuple[Array, Array]:
     """First and second derivative of a law at ``t``; an error names the object that owns it.
 
-    From its methods ``velocity`` and ``acceleration`` if it has them, else from fourth-order differences over 4 ms
-    (forward ones near t = 0, where a law need not exist before the start).
+    From its methods ``velocity`` and ``acceleration`` if it has them, else from differences, which do not ask it before
+    t = 0 or after ``end``.
     """
     if hasattr(law, "velocity") and hasattr(law, "acceleration"):
         return evaluate(law.velocity, t, owner, size), evaluate(law.acceleration, t, owner, size)
-    h = DIFFERENCE_STEP
-    if t >= 2 * h:
-        f = [evaluate(law, t + k * h, owner, size) for k in range(-2, 3)]
-        return (
-            (f[0] - 8 * f[1] + 8 * f[3] - f[4]) / (12 * h),
-            (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h),
-        )
-    f = [evaluate(law, t + k * h, owner, size) for k in range(6)]
-    first = (-137 * f[0] + 300 * f[1] - 300 * f[2] + 200 * f[3] - 75 * f[4] + 12 * f[5]) / (60 * h)
-    second = (45 * f[0] - 154 * f[1] + 214 * f[2] - 156 * f[3] + 61 * f[4] - 10 * f[5]) / (12 * h * h)
-    return first, second
+    return differences(lambda s: evaluate(law, s, owner, size), t, end)
 
 
 def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None, rows: int | None = None) -> Array:
@@ -84,9 +70,11 @@ def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | N
         given = law(t)
     except Exception as error:
         raise LawError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
+    if size is None and type(given) is float and abs(given) <= LARGEST:
+        return np.asarray(given)
     value = real(given)
     expected = ((),) if size is None else ((size,), (rows, size))
-    if value is None or value.shape not in expected or not np.isfinite(value).all():
+    if value is None or value.shape not in expected or not (np.abs(value) <= LARGEST).all():
         wanted = "one finite number" if size is None else f"{size} finite numbers"
         wanted += "" if rows is None else f", or {rows} times as many"
         received = shown(given) if value is None else value

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
@@ -24,16 +23,17 @@ from fem_mbs.model import (
     Numbering,
     Picture,
     Polyline,
-    check_node,
+    Vector3,
+    checked,
     node_rows,
     own_rows,
-    vector,
 )
 
 COINCIDE = 1e-12
 """Points nearer than this share of the line as built are one point."""
 
 
+@checked
 class LineElement(Element):
     """Base of elements along the line from a point of node a to a point of node b.
 
@@ -50,13 +50,10 @@ class LineElement(Element):
         Distance of the points as built.
     """
 
-    def __init__(self, a: Node, b: Node, point_a: ArrayLike | None, point_b: ArrayLike | None) -> None:
+    def __init__(self, a: Node, b: Node, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
-        self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
-        self.points = tuple(
-            np.zeros(3) if point is None else vector(point, f"{kind} on {a}, {b}: {name}")
-            for name, point in (("point_a", point_a), ("point_b", point_b))
-        )
+        self.nodes = (a, b)
+        self.points = tuple(np.zeros(3) if point is None else np.asarray(point) for point in (point_a, point_b))
         start, end = (node.position + node.rotation @ c for node, c in zip(self.nodes, self.points, strict=True))
         self.built = float(np.linalg.norm(end - start))
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):

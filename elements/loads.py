@@ -7,18 +7,27 @@ against the body unless they follow it (docs/theory.md, "Loads").
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import evaluate
-from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, check_node, node_rows, vector
+from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice, node_rows, vector
 
 Value = ArrayLike | Callable[[float], ArrayLike]
+"""What a load is: numbers, or a function of time."""
+Frame = Annotated[str, choice(("world", "body"))]
+
+
+def constant_or_function(value: Any, label: object) -> Any:
+    """A vector or a function of time."""
+    return value if callable(value) else vector(value, label)
+
+
+Wrench = Annotated[Value, constant_or_function]
 
 
 class Load(Element):
@@ -29,13 +38,8 @@ class Load(Element):
     value: Any
 
     def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike) -> None:
-        self.nodes = (check_node(node, f"{type(self).__name__}: node"),)
-        label = f"{type(self).__name__} on {node}"
-        self.value = value if callable(value) else vector(value, f"{label}: value")
-        if frame not in ("world", "body"):
-            raise ModelError(f"{label}: frame must be 'world' or 'body', received {frame!r}")
-        self.frame = frame
-        self.point = vector(point, f"{label}: point")
+        self.nodes = (node,)
+        self.value, self.frame, self.point = value, frame, np.asarray(point)
 
     def batch_key(self) -> Hashable:
         """Loads in one frame share a batch."""
@@ -47,6 +51,7 @@ class Load(Element):
         return (WorldLoads if elements[0].frame == "world" else BodyLoads)(elements, number)
 
 
+@checked
 class Force(Load):
     """A force on a node.
 
@@ -64,7 +69,7 @@ class Force(Load):
 
     part = slice(0, 3)
 
-    def __init__(self, node: Node, value: Value, frame: str = "world", point: ArrayLike = (0, 0, 0)) -> None:
+    def __init__(self, node: Node, value: Wrench, frame: Frame = "world", point: Vector3 = (0.0, 0.0, 0.0)) -> None:
         super().__init__(node, value, frame, point)
 
     @property
@@ -73,6 +78,7 @@ class Force(Load):
         return self.nodes if self.frame == "body" or self.point.any() else ()
 
 
+@checked
 class Moment(Load):
     """A moment on a node.
 
@@ -88,8 +94,8 @@ class Moment(Load):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, value: Value, frame: str = "world") -> None:
-        super().__init__(node, value, frame, (0, 0, 0))
+    def __init__(self, node: Node, value: Wrench, frame: Frame = "world") -> None:
+        super().__init__(node, value, frame, np.zeros(3))
 
 
 class BodyLoads(ElementBatch):

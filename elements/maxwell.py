@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.line import Law, LineBatch, LineElement
-from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Unknown, number
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Positive, Unknown, Vector3, checked
 
 
+@checked
 class Maxwell(LineElement):
     """A spring and a damper one behind the other, between points of two nodes: stiff against blows, it creeps.
 
@@ -41,18 +41,15 @@ class Maxwell(LineElement):
         self,
         a: Node,
         b: Node,
-        stiffness: float,
-        viscosity: float,
-        free_length: float | None = None,
-        point_a: ArrayLike | None = None,
-        point_b: ArrayLike | None = None,
+        stiffness: Positive,
+        viscosity: Positive,
+        free_length: Positive | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point_a, point_b)
-        label = f"Maxwell on {a}, {b}"
-        self.stiffness = number(stiffness, f"{label}: stiffness", positive=True)
-        self.viscosity = number(viscosity, f"{label}: viscosity", positive=True)
-        free = self.built if free_length is None else free_length
-        self.free_length = number(free, f"{label}: free_length", positive=True)
+        self.stiffness, self.viscosity = stiffness, viscosity
+        self.free_length = self.built if free_length is None else free_length
         self.unknowns = (Unknown("damper", "state", size=self.built, unit="m"),)
 
     @classmethod

@@ -17,13 +17,13 @@ equations of motion, exact for this energy, with ``a = A - R^T g`` of the accele
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.rigid_body import inertia_matrix
+from fem_mbs.elements.rigid_body import Inertia
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -33,18 +33,35 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    Positive,
     Unknown,
-    check_node,
+    Vector3,
+    array,
+    checked,
     is_symmetric,
     node_rows,
-    number,
     own_rows,
-    real,
+    shaped,
     shown,
-    vector,
 )
 
 
+def modal_matrix(value: Any, label: object, size: int | None = None) -> Array:
+    """A symmetric matrix, of the given size, from its rows or its diagonal."""
+    k: Any = size
+    what = "a symmetric matrix or its diagonal" if size is None else f"a symmetric {k} x {k} matrix or {k} numbers"
+    result = array(value, label, (k,), (k, k), what=what)
+    result = np.diag(result) if result.ndim == 1 else result
+    if not is_symmetric(result, len(result)):
+        raise ModelError(f"{label} must be {what}, received {shown(value)}")
+    return result
+
+
+Modal = Annotated[ArrayLike, modal_matrix]
+Coupling = Annotated[ArrayLike, shaped((3, None), what="3 x k finite numbers, a column a mode")]
+
+
+@checked
 class ModalBody(Element):
     """A body that deforms by a few modes, as a finite-element program gives them.
 
@@ -80,27 +97,27 @@ class ModalBody(Element):
     def __init__(
         self,
         node: Node,
-        mass: float,
-        inertia: ArrayLike,
-        modal_mass: ArrayLike,
-        modal_stiffness: ArrayLike,
-        modal_damping: ArrayLike | None = None,
-        translation: ArrayLike | None = None,
-        rotation: ArrayLike | None = None,
-        center_of_mass: ArrayLike = (0, 0, 0),
+        mass: Positive,
+        inertia: Inertia,
+        modal_mass: Modal,
+        modal_stiffness: Modal,
+        modal_damping: Modal | None = None,
+        translation: Coupling | None = None,
+        rotation: Coupling | None = None,
+        center_of_mass: Vector3 = (0.0, 0.0, 0.0),
     ) -> None:
-        self.nodes = (check_node(node, "ModalBody: node"),)
-        label = f"ModalBody on {node}"
-        self.mass = number(mass, f"{label}: mass", positive=True)
-        self.inertia = inertia_matrix(inertia, f"{label}: inertia")
-        self.center_of_mass = vector(center_of_mass, f"{label}: center_of_mass")
-        self.modal_mass = _modal(modal_mass, f"{label}: modal_mass")
+        self.nodes, label = (node,), f"ModalBody on {node}"
+        self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
+        self.modal_mass = np.asarray(modal_mass)
         k = len(self.modal_mass)
-        self.modal_stiffness = _modal(modal_stiffness, f"{label}: modal_stiffness", k)
-        zero = np.zeros((k, k))
-        self.modal_damping = zero if modal_damping is None else _modal(modal_damping, f"{label}: modal_damping", k)
+        self.modal_stiffness = modal_matrix(modal_stiffness, f"{label}: modal_stiffness", k)
+        self.modal_damping = modal_matrix(
+            np.zeros((k, k)) if modal_damping is None else modal_damping, f"{label}: modal_damping", k
+        )
         self.translation, self.rotation = (
-            np.zeros((3, k)) if value is None else _coupling(value, f"{label}: {name}", k)
+            np.zeros((3, k))
+            if value is None
+            else array(value, f"{label}: {name}", (3, k), what=f"3 x {k} finite numbers, a column a mode")
             for name, value in (("translation", translation), ("rotation", rotation))
         )
         self._check_masses(label)
@@ -214,24 +231,3 @@ class ModalBatch(ElementBatch):
             strain=float(0.5 * np.vecdot(q, np.matvec(self.K, q)).sum()),
             gravity=-float((moment @ motion.gravity).sum()),
         )
-
-
-def _modal(value: ArrayLike, label: str, size: int | None = None) -> Array:
-    """A symmetric matrix, of the given size, from its rows or its diagonal."""
-    result = real(value)
-    if result is not None and result.ndim == 1:
-        result = np.diag(result)
-    k = size or (0 if result is None or result.ndim != 2 else len(result))
-    if result is None or not k or not is_symmetric(result, k):
-        expected = (
-            "a symmetric matrix or its diagonal" if size is None else f"a symmetric {k} x {k} matrix or {k} numbers"
-        )
-        raise ModelError(f"{label} must be {expected}, received {shown(value)}")
-    return result
-
-
-def _coupling(value: ArrayLike, label: str, k: int) -> Array:
-    result = real(value)
-    if result is None or result.shape != (3, k) or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be 3 x {k} finite numbers, a column a mode, received {shown(value)}")
-    return result

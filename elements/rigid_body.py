@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
+    SMALLEST,
     Element,
     ElementBatch,
     Energy,
@@ -19,17 +20,38 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
-    check_node,
+    Positive,
+    Vector3,
+    array,
+    checked,
     consecutive,
     is_symmetric,
     node_rows,
-    number,
-    real,
     shown,
-    vector,
 )
 
 
+def inertia_matrix(value: ArrayLike, label: object) -> Array:
+    """The inertia of a body from principal values (3,) or a matrix (3, 3), or a :class:`ModelError`."""
+    result = array(value, label, (3,), (3, 3), what="3 principal values or a symmetric 3x3 matrix")
+    if result.shape == (3,):
+        result = np.diag(result)
+    if not is_symmetric(result, 3):
+        raise ModelError(f"{label} must be 3 principal values or a symmetric 3x3 matrix, received {shown(value)}")
+    principal = np.linalg.eigvalsh(result)
+    if principal[0] < SMALLEST:
+        raise ModelError(f"{label} must be positive, received principal values {principal}; a PointMass has none")
+    if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6):
+        raise ModelError(
+            f"{label}: no body has the principal values {principal}: each is at most the sum of the other two"
+        )
+    return result
+
+
+Inertia = Annotated[ArrayLike, inertia_matrix]
+
+
+@checked
 class RigidBody(Element):
     """A rigid body on a node.
 
@@ -55,11 +77,9 @@ class RigidBody(Element):
     (Bruels, Cardona, Arnold 2012, eqs. 83-84, for a node at the mass centre).
     """
 
-    def __init__(self, node: Node, mass: float, inertia: ArrayLike, center_of_mass: ArrayLike = (0, 0, 0)) -> None:
-        self.nodes = (check_node(node, "RigidBody: node"),)
-        self.mass = number(mass, f"RigidBody on {node}: mass", positive=True)
-        self.inertia = inertia_matrix(inertia, f"RigidBody on {node}: inertia")
-        self.center_of_mass = vector(center_of_mass, f"RigidBody on {node}: center_of_mass")
+    def __init__(self, node: Node, mass: Positive, inertia: Inertia, center_of_mass: Vector3 = (0.0, 0.0, 0.0)) -> None:
+        self.nodes = (node,)
+        self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
 
     @classmethod
     def batch(cls, elements: Sequence[RigidBody], number: Numbering) -> ElementBatch:
@@ -67,6 +87,7 @@ class RigidBody(Element):
         return BodyBatch(elements, number)
 
 
+@checked
 class PointMass(Element):
     """A mass without rotational inertia on a node, which needs that from elsewhere or a fixed rotation.
 
@@ -82,9 +103,8 @@ class PointMass(Element):
     The rotation of a node with trusses and point masses alone is held.
     """
 
-    def __init__(self, node: Node, mass: float) -> None:
-        self.nodes = (check_node(node, "PointMass: node"),)
-        self.mass = number(mass, f"PointMass on {node}: mass", positive=True)
+    def __init__(self, node: Node, mass: Positive) -> None:
+        self.nodes, self.mass = (node,), mass
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)
 
@@ -173,20 +193,3 @@ class BodyBatch(ElementBatch):
         moment = m[:, None] * motion.x[self._rows] + np.matvec(R, first)
         kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V)).sum()
         return Energy(kinetic=float(kinetic), gravity=-float((moment @ motion.gravity).sum()))
-
-
-def inertia_matrix(value: ArrayLike, label: str) -> Array:
-    """The inertia of a body from principal values (3,) or a matrix (3, 3), or a :class:`ModelError`."""
-    result = real(value)
-    if result is not None and result.shape == (3,):
-        result = np.diag(result)
-    if result is None or not is_symmetric(result, 3):
-        raise ModelError(f"{label} must be 3 principal values or a symmetric 3x3 matrix, received {shown(value)}")
-    principal = np.linalg.eigvalsh(result)
-    if principal[0] <= 0.0:
-        raise ModelError(f"{label} must be positive, received principal values {principal}; a PointMass has none")
-    if principal[2] > (principal[0] + principal[1]) * (1 + 1e-6):
-        raise ModelError(
-            f"{label}: no body has the principal values {principal}: each is at most the sum of the other two"
-        )
-    return result

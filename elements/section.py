@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import is_symmetric, number, real, shown
+from fem_mbs.model import checked, is_symmetric, number, real, shown
 
 CIRCLE_POINTS = 24
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class BeamSection:
     """A cross-section in its own frame: x along the beam, y and z across.
@@ -121,6 +122,7 @@ class BeamSection:
         return self
 
     @classmethod
+    @checked
     def rectangle(cls, width: float, height: float, E: float, nu: float, rho: float) -> BeamSection:
         """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
 
@@ -133,6 +135,7 @@ class BeamSection:
         return section._remember("rectangle", width, height, E, nu, rho)
 
     @classmethod
+    @checked
     def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
         """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
         r = number(radius, "BeamSection.circle: radius", positive=True)
@@ -143,6 +146,7 @@ class BeamSection:
         return section._remember("circle", r, E, nu, rho)
 
     @classmethod
+    @checked
     def tube(cls, outer_radius: float, inner_radius: float, E: float, nu: float, rho: float) -> BeamSection:
         """Circular tube, shear factor of Cowper (1966)."""
         outer = number(outer_radius, "BeamSection.tube: outer_radius", positive=True)
@@ -158,6 +162,7 @@ class BeamSection:
         return section._remember("tube", outer, inner, E, nu, rho)
 
     @classmethod
+    @checked
     def general(cls, stiffness: ArrayLike, mass: ArrayLike) -> BeamSection:
         """Any coupled section.
 
@@ -191,6 +196,7 @@ class BeamSection:
         section._set(K, m, inertia, center, _circle(radius) + center[1:])
         return section._remember("general", K, M)
 
+    @checked
     def with_damping(self, damping: ArrayLike | float) -> BeamSection:
         """A copy with material damping: section force per strain rate, ``(6, 6)``, or a time times the stiffness."""
         time = real(damping)
@@ -202,6 +208,7 @@ class BeamSection:
             raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
         return self._changed("with_damping", (damping,), damping=D)
 
+    @checked
     def shifted(self, y: float, z: float) -> BeamSection:
         """A copy that stands off the line of the beam's nodes: what was on the line is now at ``(y, z)``.
 
@@ -219,6 +226,7 @@ class BeamSection:
             outline=self.outline + offset[1:],
         )
 
+    @checked
     def turned(self, angle: float) -> BeamSection:
         """A copy turned about the line of the beam's nodes by an angle in rad, from y towards z."""
         R = so3.exp(np.array([number(angle, "BeamSection.turned: angle"), 0.0, 0.0]))

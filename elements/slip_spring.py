@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.line import Law, Line, LineBatch, LineElement
-from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Unknown, number
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Positive, Unknown, Vector3, checked
 
 
+@checked
 class SlipSpring(LineElement):
     """A spring between points of two nodes that slips where its force would exceed a limit.
 
@@ -42,17 +42,15 @@ class SlipSpring(LineElement):
         self,
         a: Node,
         b: Node,
-        stiffness: float,
-        limit: float,
-        free_length: float | None = None,
-        point_a: ArrayLike | None = None,
-        point_b: ArrayLike | None = None,
+        stiffness: Positive,
+        limit: Positive,
+        free_length: Positive | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point_a, point_b)
-        label = f"SlipSpring on {a}, {b}"
-        self.stiffness = number(stiffness, f"{label}: stiffness", positive=True)
-        self.limit = number(limit, f"{label}: limit", positive=True)
-        free = self.built if free_length is None else number(free_length, f"{label}: free_length", positive=True)
+        self.stiffness, self.limit = stiffness, limit
+        free = self.built if free_length is None else free_length
         self.unknowns = (Unknown("free length", "history", free, size=self.built, unit="m"),)
 
     @classmethod

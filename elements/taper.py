@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from fem_mbs.elements.section import BeamSection
 from fem_mbs.errors import ModelError
 from fem_mbs.model import instance, shown
 
-Profile: TypeAlias = "BeamSection | tuple[BeamSection, BeamSection] | Callable[[float], BeamSection]"
-"""One section, a pair for a linear taper, or a function of the arc length from 0 to 1."""
+if TYPE_CHECKING:
+    Profile: TypeAlias = BeamSection | tuple[BeamSection, BeamSection] | Callable[[float], BeamSection]
+    """One section, a pair for a linear taper, or a function of the arc length from 0 to 1."""
+else:
+    Profile = Any  # checked by ``along``
 ENDS = ("start", "end")
 Along: TypeAlias = "BeamSection | Callable[[float], BeamSection]"
 

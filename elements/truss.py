@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import CONSISTENT_MASS
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.line import Law, Line, LineBatch, LineElement
 from fem_mbs.elements.section import BeamSection
-from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, instance
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Vector3, checked
 
 Context = tuple[tuple[Line, Law], InertiaContext]
 
 
+@checked
 class Truss(LineElement):
     """A straight bar between two points, hinged there, stress-free as built.
 
@@ -41,11 +41,11 @@ class Truss(LineElement):
         a: Node,
         b: Node,
         section: BeamSection,
-        point_a: ArrayLike | None = None,
-        point_b: ArrayLike | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point_a, point_b)
-        self.section = instance(section, BeamSection, f"Truss on {a}, {b}: section")
+        self.section = section
         self.EA = 1.0 / float(np.linalg.inv(section.stiffness)[0, 0])
         """Axial stiffness of a section that bears no other force."""
         self.damping = float(section.damping[0, 0] / section.stiffness[0, 0]) * self.EA

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +12,16 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError
+from fem_mbs.model import function, shown
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
-Drive = Callable[[float], float]
-Displacement = Callable[[float], ArrayLike]
+Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
+HALVINGS = 30
+"""Of a step in which a drive turns far, until it must have jumped."""
 
 
 class Move(NamedTuple):
@@ -33,6 +37,7 @@ class Drives:
 
     def __init__(self, joint: RelativeJoint, angle: Drive | None, moves: Sequence[Move]) -> None:
         self.joint, self.angle, self.moves = joint, angle, moves
+        self._last: dict[int, tuple[tuple[float, float], tuple[Array, Array]]] = {}
 
     @property
     def acts(self) -> bool:
@@ -44,10 +49,10 @@ class Drives:
         assert self.angle is not None
         return float(evaluate(self.angle, t, self.joint, None))
 
-    def turning(self, t: float) -> tuple[float, float]:
-        """Its first and second time derivative."""
+    def turning(self, t: float, end: float) -> tuple[float, float]:
+        """Its first and second time derivative; it is known up to the time ``end``."""
         assert self.angle is not None
-        first, second = derivatives(self.angle, t, self.joint)
+        first, second = self._derivatives(self.angle, None, t, end)
         return float(first), float(second)
 
     def moved(self, t: float) -> Array:
@@ -55,13 +60,38 @@ class Drives:
         parts = [D @ np.atleast_1d(evaluate(law, t, self.joint, size)) for D, law, size in self.moves]
         return np.sum(parts, axis=0)  # type: ignore[no-any-return]
 
-    def moving(self, t: float) -> tuple[Array, Array]:
+    def moving(self, t: float, end: float) -> tuple[Array, Array]:
         """First and second time derivative of :meth:`moved`."""
         rates = [
-            [D @ np.atleast_1d(rate) for rate in derivatives(law, t, self.joint, size)] for D, law, size in self.moves
+            [D @ np.atleast_1d(rate) for rate in self._derivatives(law, size, t, end)] for D, law, size in self.moves
         ]
         first, second = np.sum(rates, axis=0)
         return first, second
+
+    def jump(self, before: float, t: float) -> float:
+        """By how much the angle jumps between two times; 0 if it does not, or by so little that directions show it."""
+        if self.angle is None:
+            return 0.0
+        first, last = self.turned(before), self.turned(t)
+        for _ in range(HALVINGS):
+            if abs(last - first) < np.pi:
+                return 0.0
+            middle = 0.5 * (before + t)
+            turned = self.turned(middle)
+            if abs(turned - first) > abs(last - turned):
+                t, last = middle, turned
+            else:
+                before, first = middle, turned
+        return last - first
+
+    def _derivatives(
+        self, law: Callable[[float], ArrayLike], size: int | None, t: float, end: float
+    ) -> tuple[Array, Array]:
+        """Those of a law, which are asked for several times at one instant."""
+        known = self._last.get(id(law))
+        if known is None or known[0] != (t, end):
+            known = self._last[id(law)] = (t, end), derivatives(law, t, self.joint, size, end)
+        return known[1]
 
     def check_start(self, angle: float, moved: Array) -> None:
         """Refuse laws that do not begin where the joint stands: at an angle, its points ``moved`` (3,) in frame a."""
@@ -94,7 +124,7 @@ def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequ
     """
     for name, law in drives.items():
         if not callable(law):
-            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {law!r}")
+            raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
         if name not in free:
             why = "the joint closes it" if name in closes else "no drive can prescribe it"
             raise ModelError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.elements.joints.drives import Displacement
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
-from fem_mbs.model import Node
+from fem_mbs.model import Node, Vector3, checked
 
 
+@checked
 class FixedJoint(RelativeJoint):
     """Weld two nodes together as they stand at t = 0.
 
@@ -32,8 +32,8 @@ class FixedJoint(RelativeJoint):
         self,
         a: Node,
         b: Node,
-        point: ArrayLike | None = None,
+        point: Vector3 | None = None,
         displacement: Displacement | None = None,
-        point_b: ArrayLike | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point, np.eye(3), displacement, point_b=point_b)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import AXES, JointFrame, Measure, rotation_vector, translation, turn
@@ -20,12 +19,23 @@ from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, r
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, ConstraintBatch, Coordinate, Node, Numbering, check_node, shown, vector
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    Node,
+    Numbering,
+    RotationLike,
+    Vector3,
+    checked,
+    shown,
+)
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
 
 
+@checked
 class RelativeJoint(Constraint):
     """Base of the joints; a subclass says which relative motions it closes.
 
@@ -63,21 +73,21 @@ class RelativeJoint(Constraint):
         self,
         a: Node,
         b: Node,
-        point: ArrayLike | None,
-        axes: Array | None = None,
+        point: Vector3 | None,
+        axes: RotationLike | None = None,
         displacement: Displacement | None = None,
         drives: Mapping[str, Drive] | None = None,
-        point_b: ArrayLike | None = None,
-        axes_b: Array | None = None,
+        point_b: Vector3 | None = None,
+        axes_b: RotationLike | None = None,
     ) -> None:
         kind = type(self).__name__
-        self.nodes = (check_node(a, f"{kind}: a"), check_node(b, f"{kind}: b"))
+        self.nodes = (a, b)
         if a is b:
             raise ModelError(f"{kind}: connects {a} with itself; give two nodes")
-        axes = a.rotation if axes is None else axes
-        place = b.position if point is None else vector(point, f"{kind} on {a}, {b}: point")
-        places = place, place if point_b is None else vector(point_b, f"{kind} on {a}, {b}: point_b")
-        both = axes, axes if axes_b is None else axes_b
+        axes = a.rotation if axes is None else np.asarray(axes)
+        place = b.position if point is None else np.asarray(point)
+        places = place, place if point_b is None else np.asarray(point_b)
+        both = axes, axes if axes_b is None else np.asarray(axes_b)
         self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
         self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
@@ -138,6 +148,15 @@ class RelativeJoint(Constraint):
             return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
         return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
 
+    def upright(self) -> Array:
+        """Weights ``(3, 9)`` of the relative rotation in the cosines of axes that stay together; zero of others."""
+        closed = [name in self.closes for name in ROTATIONS]
+        weights = np.zeros((3, 9))
+        if sum(closed) > 1:
+            for k in range(3) if all(closed) else (self.free_axis,):
+                weights[k] = np.outer(self.axes[0][:, k], self.axes[1][:, k]).ravel()
+        return weights
+
     def _check_closed(self) -> None:
         for name in self.closes:
             if name not in TRANSLATIONS + ROTATIONS:
@@ -155,10 +174,8 @@ class RelativeJoint(Constraint):
         together = ((i, f), (j, f))
         return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
 
-    def _make_drives(self, displacement: object, drives: Mapping[str, Drive]) -> Drives:
+    def _make_drives(self, displacement: Displacement | None, drives: Mapping[str, Drive]) -> Drives:
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
-        if displacement is not None and not callable(displacement):
-            raise ModelError(f"{label}: displacement must be a function of time, received {displacement!r}")
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
         check_drives(drives, self.closes, free, label)
@@ -172,9 +189,9 @@ class RelativeJoint(Constraint):
 def axes_about(axis: Array) -> Array:
     """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
     smallest = np.eye(3)[np.argmin(np.abs(axis))]
-    e1 = np.cross(smallest, axis)
+    e1 = so3.cross(smallest, axis)
     e1 /= np.linalg.norm(e1)
-    return np.stack([e1, np.cross(axis, e1), axis], axis=-1)
+    return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 
 
 def turned_to(axes: Array, axis: Array, label: str) -> Array:

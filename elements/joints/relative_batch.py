@@ -68,7 +68,7 @@ class RelativeBatch(ConstraintBatch):
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
-        self.owners = joints
+        self.owners, self._end = joints, number.end
         self.nodes = node_rows(joints, number)
         axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
         points_a, points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
@@ -79,7 +79,9 @@ class RelativeBatch(ConstraintBatch):
         of_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints], q)
         self._D = np.concatenate([positions, cosines], axis=1)
         self._arm = np.concatenate([np.repeat(points_b[:, None], p, axis=1), of_b], axis=1)
-        self._offset = np.matvec(positions, points_a)
+        # where the world's origin is far away, so is the ground from its points: then positions count from these
+        self._far = points_a if number.origin.any() else None
+        self._offset = np.matvec(positions, points_a if self._far is None else 0.0 * points_a)
         closed = [[k < len(some) for k in range(n)] for j in joints for some, n in ((j.positions, p), (j.cosines, q))]
         rows = np.flatnonzero(np.concatenate(closed))
         self.cell, within = np.divmod(rows, self._m)
@@ -90,6 +92,7 @@ class RelativeBatch(ConstraintBatch):
         self._drives = [joints[k].drives for k in self._driven]
         if self._drives:
             self._prepare_drives(np.array([joints[k].axes[0][:, joints[k].free_axis] for k in self._driven]))
+        self._upright = np.array([joint.upright() for joint in joints])
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
@@ -154,12 +157,16 @@ class RelativeBatch(ConstraintBatch):
 
     def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement."""
-        p = placement.placement(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
-        phi, B = np.matvec(self._built.phi, p), np.matvec(self._built.B, p)
+        x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
+        p = at = placement.placement(x, R)
+        if self._far is not None:
+            at = p.copy()
+            at[:, 9:12] = np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self._far)), R[:, 0])
+        phi, B = np.matvec(self._built.phi, at), np.matvec(self._built.B, p)
         if prescribed.driven is not None:
             here = p[self._driven]
             self._check_drives(prescribed, here)
-            phi[self._driven] = np.matvec(prescribed.driven.phi, here)
+            phi[self._driven] = np.matvec(prescribed.driven.phi, at[self._driven])
             B[self._driven] = np.matvec(prescribed.driven.B, here)
         if self._rows is None:
             return phi.ravel(), B.reshape(-1, 12), Context(prescribed, p)
@@ -197,7 +204,9 @@ class RelativeBatch(ConstraintBatch):
 
     def driven_rates(self, t: float) -> tuple[Array, Array, Array]:
         """``Phi_t``, ``B_t`` and ``Phi_tt`` of driven joints per number of the placement."""
-        turning = [(0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t)) for d in self._drives]
+        turning = [
+            (0.0, 0.0, 0.0) if d.angle is None else (d.turned(t), *d.turning(t, self._end)) for d in self._drives
+        ]
         angle, speed, acceleration = (np.array(part)[:, None, None] for part in zip(*turning, strict=True))
         c, s = np.cos(angle), np.sin(angle)
         phi_along, phi_across, B_across = (
@@ -208,9 +217,20 @@ class RelativeBatch(ConstraintBatch):
         first, second = speed * phi_across, acceleration * phi_across - speed**2 * phi_along
         for k, drives in enumerate(self._drives):
             if drives.moves:
-                for change, moving in zip((first, second), drives.moving(t), strict=True):
+                for change, moving in zip((first, second), drives.moving(t, self._end), strict=True):
                     change[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ moving
         return first, speed * B_across, second
+
+    def astray(self, R: Array, before: float, t: float) -> str:
+        """Axes half a turn off meet the equations, too, and so do drives that jump by whole turns."""
+        pairs = R.take(self.nodes, 0)
+        cosines = np.matvec(self._upright, (pairs[:, 0].mT @ pairs[:, 1]).reshape(-1, 9))
+        if cosines.min() < 0.0:
+            return f"{self.owners[int(cosines.min(axis=1).argmin())]}: it has turned over in one step"
+        for drives in self._drives:
+            if jump := drives.jump(before, t):
+                return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {before:.6g} s to {t:.6g} s"
+        return ""
 
     def _w(self, context: Context) -> Array:
         """Weights of all joints, driven ones included."""

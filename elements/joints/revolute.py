@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
+import numpy as np
 
 from fem_mbs.elements.joints.drives import Drive
 from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, axes_about, turned_to
-from fem_mbs.model import Node, direction
+from fem_mbs.model import Direction, Node, Vector3, checked
 
 
+@checked
 class RevoluteJoint(RelativeJoint):
     """A hinge between two nodes.
 
@@ -36,14 +37,13 @@ class RevoluteJoint(RelativeJoint):
         self,
         a: Node,
         b: Node,
-        axis: ArrayLike,
-        point: ArrayLike | None = None,
+        axis: Direction,
+        point: Vector3 | None = None,
         drive: Drive | None = None,
-        point_b: ArrayLike | None = None,
-        axis_b: ArrayLike | None = None,
+        point_b: Vector3 | None = None,
+        axis_b: Direction | None = None,
     ) -> None:
-        label = f"RevoluteJoint on {a}, {b}"
-        axes = axes_about(direction(axis, f"{label}: axis"))
-        axes_b = None if axis_b is None else turned_to(axes, direction(axis_b, f"{label}: axis_b"), label)
+        axes = axes_about(np.asarray(axis))
+        axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"RevoluteJoint on {a}, {b}")
         drives = {} if drive is None else {"rotation z": drive}
         super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)

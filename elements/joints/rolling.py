@@ -15,19 +15,29 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import axes_about
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, ConstraintBatch, Node, Numbering, check_node, direction, node_rows, number, vector
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    Direction,
+    Node,
+    Numbering,
+    Positive,
+    Vector3,
+    checked,
+    node_rows,
+)
 
 FLAT = 1e-3
 """Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""
 
 
+@checked
 class RollingDisc(Constraint):
     """A sharp-edged disc, fixed to node b, rolls without slipping on a plane that is fixed to node a.
 
@@ -53,15 +63,14 @@ class RollingDisc(Constraint):
     equations = ("height", "rolling x", "rolling y")
 
     def __init__(
-        self, a: Node, b: Node, normal: ArrayLike, axis: ArrayLike, radius: float, center: ArrayLike | None = None
+        self, a: Node, b: Node, normal: Direction, axis: Direction, radius: Positive, center: Vector3 | None = None
     ) -> None:
-        self.nodes = (check_node(a, "RollingDisc: a"), check_node(b, "RollingDisc: b"))
+        self.nodes, self.radius = (a, b), radius
         label = f"RollingDisc on {a}, {b}"
         if a is b:
             raise ModelError(f"RollingDisc: {a} cannot roll on itself; give the nodes of the plane and of the disc")
-        self.radius = number(radius, f"{label}: radius", positive=True)
-        n, m = direction(normal, f"{label}: normal"), direction(axis, f"{label}: axis")
-        place = b.position if center is None else vector(center, f"{label}: center")
+        n, m = np.asarray(normal), np.asarray(axis)
+        place = b.position if center is None else np.asarray(center)
         self.center, self.axis = b.rotation.T @ (place - b.position), b.rotation.T @ m
         self.offset = self.center
         self.directions = a.rotation.T @ axes_about(n)[:, [2, 0, 1]]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 from fem_mbs.elements.joints.drives import Displacement
 from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint
-from fem_mbs.model import Node
+from fem_mbs.model import Node, Vector3, checked
 
 
+@checked
 class SphericalJoint(RelativeJoint):
     """Keep a point of node a and a point of node b together; all rotations are free.
 
@@ -36,9 +35,9 @@ class SphericalJoint(RelativeJoint):
         self,
         a: Node,
         b: Node,
-        point: ArrayLike | None = None,
+        point: Vector3 | None = None,
         displacement: Displacement | None = None,
-        point_b: ArrayLike | None = None,
+        point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point, displacement=displacement, point_b=point_b)
 

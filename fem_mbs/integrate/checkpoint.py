@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from fem_mbs.integrate.fixed_step import FixedStep
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
-from fem_mbs.system import State, System
+from fem_mbs.model import Path, checked
+from fem_mbs.system import ARRAYS, State, System, taken_in
 
 CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
 
@@ -43,11 +44,12 @@ class Checkpoint:
     pace: Any
     names: tuple[str, ...]
 
-    def save(self, path: str | Path) -> Path:
+    @checked
+    def save(self, path: Path) -> FilePath:
         """Write it to a file, ``.npz``; returns the path."""
-        path = Path(path).with_suffix(".npz")
+        file = FilePath(path).with_suffix(".npz")
         parts = {
-            "state": {name: getattr(self.state, name) for name in State.__slots__},
+            "state": {name: getattr(self.state, name) for name in ("t", *ARRAYS)},
             "memory": self.memory._asdict(),
             "control": asdict(self.control),  # type: ignore[call-overload]
             "pace": self.pace._asdict(),
@@ -56,17 +58,28 @@ class Checkpoint:
         stored: dict[str, Any] = {"names": np.array(self.names), "control": np.array(type(self.control).__name__)}
         for name, value in arrays.items():
             stored |= _numbered(name, value)
-        np.savez(path, **stored)
-        return path
+        try:
+            np.savez(file, **stored)
+        except OSError as error:
+            raise ModelError(f"Checkpoint.save: cannot write path '{file}': {error}") from error
+        return file
 
     @classmethod
-    def load(cls, path: str | Path, method: Method) -> Checkpoint:
+    @checked
+    def load(cls, path: Path, method: Method) -> Checkpoint:
         """Read one that was made by a run with a method."""
         try:
             with np.load(path, allow_pickle=False) as file:
                 stored = dict(file)
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise ModelError(f"Checkpoint.load: cannot read '{path}': {error}") from error
+            return cls._of(stored, FilePath(path), method)
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"Checkpoint.load: cannot read path '{path}': {error}") from error
+
+    @classmethod
+    def _of(cls, stored: dict[str, Any], path: FilePath, method: Method) -> Checkpoint:
+        """What a file holds."""
         control = CONTROLS[str(stored["control"])](**_part(stored, "control"))
         memory, own = _part(stored, "memory"), type(method)
         if set(memory) - set(own.Memory._fields):
@@ -91,6 +104,7 @@ class Checkpoint:
                 f"simulate: the checkpoint is one of another model: it has {len(self.names)} nodes, unknowns and "
                 f"constraint equations, this model {len(here)}; the first that differs there is {other}"
             )
+        taken_in(system, self.state, "simulate: initial.state")
         if not isinstance(self.memory, type(method).Memory):
             raise ModelError(
                 f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the "
@@ -99,10 +113,10 @@ class Checkpoint:
 
 
 def names_of(system: System) -> tuple[str, ...]:
-    """What tells a model from another: its nodes with their groups, own unknowns and constraint equations by name."""
-    nodes = (f"{node} on {node.group}" for node in system.nodes)
-    unknowns = (f"'{unknown.name}' of {owner}" for owner, unknown in system.unknowns)
-    return (*nodes, *unknowns, *(f"{equation} of {owner}" for owner, equation in system.constraint_owner))
+    """What tells a model from another: nodes, their groups and how they are held, own unknowns, and equations."""
+    nodes, unknowns, equations = system.source
+    held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
+    return (*nodes, *held, *unknowns, *equations)
 
 
 def _numbered(name: str, value: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.stabilized import StabilizedProblem
 from fem_mbs.integrate.starting_values import perturbed, shifted
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
-from fem_mbs.model import instance, number, one_of
+from fem_mbs.model import Share, checked, choice, number
 from fem_mbs.solve import Astray, Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System, constraints
 
@@ -44,6 +44,7 @@ ASTRAY = 0.05
 STARTS = ("consistent", "perturbed")
 
 
+@checked
 @dataclass(frozen=True)
 class GeneralizedAlpha(Method):
     """The Lie group generalised-alpha method with the coefficients of Chung and Hulbert.
@@ -72,20 +73,11 @@ class GeneralizedAlpha(Method):
     error_share: ClassVar[float] = 0.01
     Memory: ClassVar[type] = AlphaMemory
 
-    rho_inf: float = 0.9
-    formulation: str = "stabilized"
-    start: str | None = None
+    rho_inf: Share = 0.9
+    formulation: Annotated[str, choice(FORMULATIONS)] = "stabilized"
+    start: Annotated[str, choice(STARTS)] | None = None
     newton: Newton = field(default_factory=Newton)
     parameters: Parameters | None = None
-
-    def __post_init__(self) -> None:
-        name = type(self).__name__
-        instance(self.newton, Newton, f"{name}: newton")
-        if not 0.0 <= number(self.rho_inf, f"{name}: rho_inf") <= 1.0:
-            raise ModelError(f"{name}: rho_inf must be in [0, 1], received {self.rho_inf}")
-        one_of(self.formulation, FORMULATIONS, f"{name}: formulation")
-        if self.start is not None:
-            one_of(self.start, STARTS, f"{name}: start")
 
     @cached_property
     def coefficients(self) -> Parameters:
@@ -98,9 +90,10 @@ class GeneralizedAlpha(Method):
         return "group"
 
     @classmethod
+    @checked
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:
         """The method of Hilber, Hughes and Taylor with numerical damping ``alpha`` in [0, 1/3]."""
-        if not 0.0 <= number(alpha, f"{cls.__name__}.hht: alpha") <= 1.0 / 3.0:
+        if not 0.0 <= alpha <= 1.0 / 3.0:
             raise ModelError(f"{cls.__name__}.hht: alpha must be in [0, 1/3], received {alpha}")
         parameters = Parameters(0.0, alpha, 0.25 * (1.0 + alpha) ** 2, 0.5 + alpha)
         return cls((1.0 - alpha) / (1.0 + alpha), newton=newton or Newton(), parameters=parameters)
@@ -237,6 +230,7 @@ class GeneralizedAlpha(Method):
         return self.coefficients.both_defects * largest(system.nodes_of(left))
 
 
+@checked
 @dataclass(frozen=True)
 class UpdatedLagrangian(GeneralizedAlpha):
     """The generalised-alpha method in local coordinates that start at zero in each step.
@@ -253,11 +247,7 @@ class UpdatedLagrangian(GeneralizedAlpha):
         As in :class:`GeneralizedAlpha`.
     """
 
-    parametrization: str = "conformal"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.parametrization, PARAMETRIZATIONS, f"{type(self).__name__}: parametrization")
+    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "conformal"
 
     @property
     def chart(self) -> str:

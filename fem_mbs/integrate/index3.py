@@ -115,7 +115,7 @@ class Index3Problem:
     def _reaction(self, trial: Trial, gap: Array, rate: float) -> float:
         forces, moments = np.abs(self.system.constraint_mass * gap).max(axis=1).tolist()
         scale = trial.evaluation.scale
-        return rate * max(forces / scale[0], moments / scale[1])
+        return float(rate * max(forces / scale[0], moments / scale[1]))
 
     def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""

@@ -8,7 +8,7 @@ Euler's formulas ``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.integrate.local_error import lead, rate
 from fem_mbs.integrate.method import Method, Nothing, Step
 from fem_mbs.integrate.newmark import Newmark
-from fem_mbs.model import instance, one_of
+from fem_mbs.model import checked, choice
 from fem_mbs.solve import Newton, newton_solve
 from fem_mbs.system import State, System
 
 FORMS = ("index3",)
 
 
+@checked
 @dataclass(frozen=True)
 class LieEuler(Method):
     """The implicit Euler method on the group, of order 1: robust, and strongly damped.
@@ -39,12 +40,8 @@ class LieEuler(Method):
     order: ClassVar[int] = 1
     Memory: ClassVar[type] = Nothing
 
-    form: str = "index3"
+    form: Annotated[str, choice(FORMS)] = "index3"
     newton: Newton = field(default_factory=Newton)
-
-    def __post_init__(self) -> None:
-        one_of(self.form, FORMS, "LieEuler: form")
-        instance(self.newton, Newton, "LieEuler: newton")
 
     def init(self, system: System, state: State, h: float) -> Nothing:
         """Nothing."""

@@ -15,7 +15,7 @@ from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.result import Accuracy
 from fem_mbs.run import Accepted
 from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain_failure, explain_singular
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, constraints, frozen
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -55,6 +55,7 @@ class March:
                 step = self.stepper.step(self.system, self.state, plan.h, self.memory)
                 if not self.steps:
                     check_step(step, self.method)
+                constraints.check_step(self.system, step.state.R, self.state.t, step.state.t)
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
@@ -83,7 +84,7 @@ class March:
 
     def checkpoint(self) -> Checkpoint:
         """Where the run stands."""
-        return Checkpoint(self.state, self.memory, self.control, self.pace, names_of(self.system))
+        return Checkpoint(frozen(self.state), self.memory, self.control, self.pace, names_of(self.system))
 
     def explained(self, failure: FemMbsError) -> FemMbsError:
         """The error that says why there is no step, and how it was tried."""

@@ -6,12 +6,16 @@ returns new ones; the same call twice gives the same answer. The driver knows no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from fem_mbs.errors import ModelError
-from fem_mbs.model import shown
+from fem_mbs.model import LARGEST, instance, number, shown
 from fem_mbs.solve import Report
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, given_out, taken_in
 
 
 class Step(NamedTuple):
@@ -35,6 +39,10 @@ class Step(NamedTuple):
     memory: Any
     report: Report
     error: float | None = None
+
+
+SHORTEST = 1e-20
+"""Step in s whose square is still a number beside others."""
 
 
 class Nothing(NamedTuple):
@@ -63,6 +71,12 @@ class Method:
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("init", "step"):
+            if name in vars(cls):
+                setattr(cls, name, _guarded(vars(cls)[name]))
+
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
@@ -90,6 +104,43 @@ class Method:
     def advice(self, state: State, h: float) -> str:
         """What may help where a step fails."""
         return "try a smaller step, more elements where the motion is large, or look at loads that jump"
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``init`` or ``step``, which also users call: with states as they see them (see ``system/exchange.py``)."""
+
+    @wraps(function)
+    def init(method: Method, system: System, state: State, h: float) -> Any:
+        label = f"{type(method).__name__}.init"
+        return function(method, *_taken(system, state, h, label))
+
+    @wraps(function)
+    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
+        label = f"{type(method).__name__}.step"
+        inner = _taken(system, state, h, label)
+        if not isinstance(memory, method.Memory):
+            raise ModelError(
+                f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
+                f"{shown(memory)}"
+            )
+        result = function(method, *inner, memory)
+        if state.source is None:
+            return result
+        return check_step(result, method)._replace(state=given_out(system, result.state))
+
+    return init if function.__name__ == "init" else step
+
+
+def _taken(system: System, state: State, h: float, label: str) -> tuple[System, State, float]:
+    """The arguments; states that know their model are those that users have."""
+    if not (isinstance(system, System) and isinstance(state, State)):
+        instance(system, System, f"{label}: system")
+        instance(state, State, f"{label}: state")
+    if type(h) is not float or not SHORTEST <= h <= LARGEST:
+        h = number(h, f"{label}: h", positive=True, low=SHORTEST)
+    if state.source is None and np.shape(state.x) == system.x0.shape:
+        return system, state, h
+    return system, taken_in(system, state, f"{label}: state"), h
 
 
 def check_step(step: object, method: Method) -> Step:

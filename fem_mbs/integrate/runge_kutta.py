@@ -8,13 +8,14 @@ Gerstmayr, *Evaluation and implementation of Lie group integration methods*, Alg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
 from fem_mbs.integrate.method import Method, Nothing, Step, unconstrained
-from fem_mbs.model import one_of
+from fem_mbs.model import checked, choice
 from fem_mbs.solve import Place, Report, accelerations, place_of
 from fem_mbs.system import State, System
 
@@ -22,6 +23,7 @@ TABLEAUS = {"RK4": (4, [[], [0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 
 """Order, weights ``a_ij`` of the stages before each stage, and weights ``b_i`` of all (Butcher's tableau)."""
 
 
+@checked
 @dataclass(frozen=True)
 class RungeKuttaMuntheKaas(Method):
     """An explicit Runge-Kutta method on the group; the step has to resolve whatever is stiff.
@@ -34,10 +36,7 @@ class RungeKuttaMuntheKaas(Method):
 
     Memory: ClassVar[type] = Nothing
 
-    tableau: str = "RK4"
-
-    def __post_init__(self) -> None:
-        one_of(self.tableau, TABLEAUS, "RungeKuttaMuntheKaas: tableau")
+    tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
 
     @property
     def order(self) -> int:  # type: ignore[override]
@@ -54,6 +53,17 @@ class RungeKuttaMuntheKaas(Method):
 
     def step(self, system: System, state: State, h: float, memory: Nothing) -> Step:
         """The stages, and the accelerations at the end."""
+        # an unstable step overflows
+        with np.errstate(over="ignore", invalid="ignore"):
+            new, evaluations = self._stages(system, state, h)
+        if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
+            raise MotionError(
+                f"{type(self).__name__}: the step has no finite result; an explicit method needs shorter ones"
+            )
+        return Step(system.accept(new), memory, Report(evaluations=evaluations, factorizations=evaluations))
+
+    def _stages(self, system: System, state: State, h: float) -> tuple[State, int]:
+        """The state at the end, and how often the equations were evaluated."""
         _, stages, weights = TABLEAUS[self.tableau]
         K, L = np.zeros((2, len(stages), system.N))  # rates of increments, and of velocities
         for i, a in enumerate(stages):
@@ -65,8 +75,7 @@ class RungeKuttaMuntheKaas(Method):
         end = _ahead(system, state, h, h * np.dot(weights, K), h * np.dot(weights, L))
         vdot, multipliers, u, udot, uddot = accelerations(system, end)
         new = State(end.t, end.x, end.R, end.v, vdot, multipliers, u, udot, uddot)
-        evaluations = len(stages) + 1
-        return Step(system.accept(new), memory, Report(evaluations=evaluations, factorizations=evaluations))
+        return new, len(stages) + 1
 
 
 def _ahead(system: System, state: State, h: float, D: Array, dv: Array) -> Place:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,20 +18,23 @@ from fem_mbs.integrate.march import March
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
-from fem_mbs.model import Model, instance, real, shown
+from fem_mbs.model import Model, Seconds, checked, number, shown
 from fem_mbs.result import Solution, interpolate
-from fem_mbs.run import AtTimes, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
-from fem_mbs.solve import check_state, consistent_start
-from fem_mbs.system import State, System
+from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
+from fem_mbs.solve import consistent_start
+from fem_mbs.system import State, System, given_out, taken_in
+
+LOG = logging.getLogger("fem_mbs")
 
 
+@checked
 def simulate(
     model: Model,
-    t_end: float,
-    step: float | VariableStep,
+    t_end: Seconds,
+    step: Seconds | VariableStep,
     method: Method | None = None,
     progress: bool = False,
-    callback: Callable[[State], object] | None = None,
+    callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     times: ArrayLike | None = None,
     initial: State | Checkpoint | None = None,
@@ -75,11 +78,8 @@ def simulate(
     FemMbsError
         If the callback or an event fails; ``error.solution`` has all steps so far.
     """
-    instance(model, Model, "simulate: model")
-    t_end = _seconds(t_end, "t_end")
-    control: StepControl = step if isinstance(step, VariableStep) else FixedStep(_seconds(step, "step"))
-    method = GeneralizedAlpha() if method is None else instance(method, Method, "simulate: method")
-    check_callback(callback, "simulate")
+    control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
+    method = method or GeneralizedAlpha()
     begin = _begin(initial)
     if t_end <= begin:
         raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
@@ -87,10 +87,11 @@ def simulate(
     output = None if times is None else _output(times, begin, t_end)
     show = progress_bar(progress, begin, t_end, "simulate", "s")
     begun = time.perf_counter()
-    system = System(model)
+    system = System(model, t_end)
     method.check(system)
     if isinstance(initial, State):
-        check_state(system, initial, "simulate: initial", joints=False)
+        initial = taken_in(system, initial, "simulate: initial", joints=False)
+    LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
     march = March(system, method, control, t_end, initial)
 
     def between(first: State, second: State, share: float) -> State:
@@ -100,13 +101,17 @@ def simulate(
         "simulate",
         "t = {:.6g} s",
         begun,
+        system,
         march.state,
-        lambda states, _, outcome, stats, hits: Solution(system, states, outcome, stats, hits, march.checkpoint()),
+        lambda states, _, outcome, stats, hits, turns: Solution(
+            system, states, outcome, stats, hits, march.checkpoint(), turns
+        ),
         None if output is None else AtTimes(output, between),
     )
-    return drive(march, recorder, Events(events, march.state, between), callback, show)
+    return drive(march, recorder, Events(events, march.state, between, recorder.given_out), callback, show)
 
 
+@checked
 def start(system: System, method: Method | None = None) -> State:
     """Consistent state at t = 0, from which ``method.init`` and ``method.step`` go on.
 
@@ -118,25 +123,15 @@ def start(system: System, method: Method | None = None) -> State:
     SingularSystemError
         If accelerations or multipliers are not unique; names the nodes or joints.
     """
-    instance(system, System, "start: system")
     if method is not None:
-        instance(method, Method, "start: method").check(system)
-    return consistent_start(system)
+        method.check(system)
+    return given_out(system, consistent_start(system))
 
 
-def _begin(initial: object) -> float:
+def _begin(initial: State | Checkpoint | None) -> float:
     if initial is None:
         return 0.0
-    if isinstance(initial, Checkpoint):
-        return initial.state.t
-    return instance(initial, State, "simulate: initial").t
-
-
-def _seconds(value: object, name: str) -> float:
-    number = real(value)
-    if number is None or number.shape != () or not math.isfinite(number) or number <= 0.0:
-        raise ModelError(f"simulate: {name} must be a positive number of seconds, received {shown(value)}")
-    return float(number)
+    return number(initial.state.t if isinstance(initial, Checkpoint) else initial.t, "simulate: initial: t")
 
 
 def _output(times: ArrayLike, begin: float, t_end: float) -> Array:

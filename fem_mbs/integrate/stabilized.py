@@ -88,7 +88,7 @@ class StabilizedProblem(Index3Problem):
             inertia = squared * self._inertia(unknown, trial, z)
             d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
-            self._inert = -(more @ push) / (push @ push or 1.0)
+            self._inert = -float(more @ push) / float(push @ push or 1.0)
             z_more, push = solve(self._per_rate * self._rates(G, d_more))
             z = z + self._increment(along, z_more)
         return d, (multipliers - self._inert * push) / squared, from_body(system, R, z)
@@ -117,7 +117,7 @@ class StabilizedProblem(Index3Problem):
 
     def _resistance(self, z: Array) -> float:
         """Estimate of ``h^2 beta' z.M z``."""
-        inert: float = (self.system.diagonal_mass * z) @ z
+        inert = float((self.system.diagonal_mass * z) @ z)
         return self.h**2 * float(self.formulas.factors[1, 0]) * inert
 
     def _inertia(self, unknown: Unknown, trial: Trial, z: Array) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from functools import partial
+from typing import Annotated, ClassVar, NamedTuple
 
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import Plan
-from fem_mbs.model import number
+from fem_mbs.model import Count, Seconds, checked, number
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
@@ -17,6 +18,7 @@ DEADBAND = 1.2
 SHRINK, GROW = 0.2, 2.0
 AFTER_FAILURE = 0.25
 TINY = 1e-6
+ROUNDING = 2.0**-52
 REST = 1e-9
 """A rest of this share of the run is rounding."""
 
@@ -40,8 +42,11 @@ class Pace(NamedTuple):
     """Its error over the allowed one."""
     excess: int
     """How many steps of the smallest length had too large an error."""
+    steps: int
+    """How many steps were accepted."""
 
 
+@checked
 @dataclass(frozen=True)
 class VariableStep:
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
@@ -62,19 +67,17 @@ class VariableStep:
         No step is longer, in s; a hundredth of the run by default. Loads that last shorter can be missed.
     smallest : float, optional
         Steps of this length in s are accepted whatever their error; ``1e-7`` of the run by default.
+    max_steps : int
+        Steps after which the run fails.
     """
 
     Memory: ClassVar[type] = Pace
 
-    tolerance: float = 1e-2
-    first: float | None = None
-    largest: float | None = None
-    smallest: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("tolerance", "first", "largest", "smallest"):
-            if name == "tolerance" or getattr(self, name) is not None:
-                number(getattr(self, name), f"VariableStep: {name}", positive=True)
+    tolerance: Annotated[float, partial(number, positive=True, high=1.0)] = 1e-2
+    first: Seconds | None = None
+    largest: Seconds | None = None
+    smallest: Seconds | None = None
+    max_steps: Count = 1_000_000
 
     def allowed(self, method: Method) -> float:
         """Largest local error of a step, as a method measures it."""
@@ -83,7 +86,14 @@ class VariableStep:
                 f"VariableStep: {type(method).__name__} does not estimate its local error, so that steps cannot follow "
                 "a tolerance; give a fixed step in s, or a method that does, such as GeneralizedAlpha"
             )
-        return float(method.error_share * self.tolerance ** (method.error_order / method.order))
+        allowed = float(method.error_share * self.tolerance ** (method.error_order / method.order))
+        if allowed < ROUNDING:
+            least = (ROUNDING / method.error_share) ** (method.order / method.error_order)
+            raise ModelError(
+                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {type(method).__name__} "
+                f"can reach {least:.1e}"
+            )
+        return allowed
 
     def limits(self, time: float) -> tuple[float, float, float]:
         """Smallest, first and largest step of a run that takes a time."""
@@ -100,13 +110,20 @@ class VariableStep:
     def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
         """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
-        return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0), first
+        return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0, 0), first
 
     def plan(self, memory: Pace, t: float, t_end: float) -> Plan | None:
         """The next step within the rest of the run, without a tiny one at the end."""
         rest = t_end - t
         if rest <= REST * memory.span:
             return None
+        if memory.steps >= self.max_steps:
+            raise ConvergenceError(
+                f"VariableStep: {memory.steps} steps have led to t = {t:.6g} s of {t_end:g} s, the last one of "
+                f"{memory.last:.3g} s; give a larger tolerance than {self.tolerance:g}, or more max_steps. The error "
+                "has the steps as its solution",
+                t,
+            )
         if rest <= 1.0001 * memory.h:
             return Plan(rest, t_end)
         return Plan(min(memory.h, 0.5 * rest), None)
@@ -135,7 +152,7 @@ class VariableStep:
         if not 1.0 / DEADBAND < factor < DEADBAND:
             following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
         excess = memory.excess + (error > 1.0)
-        return True, memory._replace(h=following, last=h, before=error, excess=excess)
+        return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
 
     def tried(self, memory: Pace, h: float) -> str:
         """How a step was tried that failed for good."""

@@ -5,23 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated
 from xml.sax.saxutils import quoteattr
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.io.scene import Scene
 from fem_mbs.io.vtu import write_vtu
-from fem_mbs.model import whole_number
+from fem_mbs.model import Count, Path, checked, whole_number
+from fem_mbs.result import Solution
 
-if TYPE_CHECKING:
-    from fem_mbs.result import Solution
-
+Stations = Annotated[int, partial(whole_number, least=2)]
 LOG = logging.getLogger("fem_mbs")
 
 
-def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, every: int = 1) -> Path:
+@checked
+def write_paraview(solution: Solution, path: Path, *, stations: Stations = 5, every: Count = 1) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``.
 
     Parameters
@@ -61,13 +62,11 @@ def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, e
     ``reaction_force``, ``reaction_moment``
         What a joint puts on its node b, at the joint.
     """
-    whole_number(stations, "to_paraview: stations (points along each beam element, both ends included)", 2)
-    whole_number(every, "to_paraview: every (how many steps from one frame to the next)")
     begun = time.perf_counter()
     last = len(solution.t) - 1
     steps = [*range(0, last, every), last]
     try:
-        collection, folder = _places(path)
+        collection, folder = _places(FilePath(path))
         files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(steps))]
         scene = Scene(solution.system, stations)
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,33 +87,29 @@ def write_paraview(solution: Solution, path: str | Path, *, stations: int = 5, e
     return collection
 
 
-def _places(path: str | Path) -> tuple[Path, Path]:
+def _places(given: FilePath) -> tuple[FilePath, FilePath]:
     """The collection and the folder of its frames."""
-    try:
-        given = Path(path)
-    except TypeError:
-        raise ModelError(f"to_paraview: path must be a text such as 'out/name', received {path!r}") from None
     name = given.name.removesuffix(".pvd")
     if not name or _is_other_folder(given.with_name(name)) or given.with_name(f"{name}.pvd").is_dir():
         raise ModelError(
-            f"to_paraview: path '{path}' is a folder; add the name of the files, such as '{given / 'run'}' for "
+            f"to_paraview: path '{given}' is a folder; add the name of the files, such as '{given / 'run'}' for "
             f"{given / 'run.pvd'}"
         )
     return given.with_name(f"{name}.pvd"), given.with_name(name)
 
 
-def _is_other_folder(folder: Path) -> bool:
+def _is_other_folder(folder: FilePath) -> bool:
     """Whether a folder exists that holds no frames."""
     return folder.is_dir() and not _frames(folder)
 
 
-def _frames(folder: Path) -> list[Path]:
+def _frames(folder: FilePath) -> list[FilePath]:
     """The frames in a folder, by their names."""
     pattern = re.compile(re.escape(folder.name) + r"_\d{6,}\.vtu")
     return [file for file in folder.iterdir() if pattern.fullmatch(file.name)]
 
 
-def _collection(times: Array, files: list[Path], legend: list[str]) -> str:
+def _collection(times: Array, files: list[FilePath], legend: list[str]) -> str:
     lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1">', "<!--"]
     lines += [re.sub("-(?=-)", "- ", line) for line in legend]  # a comment must not contain two hyphens in a row
     lines += ["-->", "<Collection>"]

@@ -33,7 +33,7 @@ class Scene:
         self.legend = [f"beam_id {k}: {element}" for k, (element, _) in enumerate(drawn)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
         self._parts: list[Picture] = [*(own for _, own in drawn), _node_picture(system), *_joint_pictures(system)]
-        self._elements = len(drawn)
+        self._elements, self._origin = len(drawn), system.origin
         still, none = np.zeros((system.n, 6)), np.zeros(system.k)
         built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
         first = self._draw(system.motion(built), built.multipliers)
@@ -61,6 +61,7 @@ class Scene:
         drawn = self._draw(motion, multipliers)
         points = np.concatenate([fields["points"] for fields in drawn])
         data = {"displacement": points - self._initial}
+        points = points + self._origin
         for name in self._names:
             data[name] = np.zeros_like(points)
             for fields, (first, last) in zip(drawn, pairwise(self._bounds), strict=True):

@@ -152,7 +152,13 @@ def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:
 def _ritz(M: csc_array, K: csc_array, x: Array) -> tuple[Array, Array]:
     """Squares and modes, orthonormal in ``M``, in the span of ``x``."""
     x, _ = np.linalg.qr(x)
-    squares, y = eigh(x.T @ (K @ x), x.T @ (M @ x))
+    try:
+        squares, y = eigh(x.T @ (K @ x), x.T @ (M @ x))
+    except np.linalg.LinAlgError:
+        raise SingularSystemError(
+            "modes: masses differ by so much that rounding hides the small ones; look at the units of the masses and "
+            "inertias, or weld light bodies to others"
+        ) from None
     return squares, x @ y
 
 

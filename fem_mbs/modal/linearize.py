@@ -11,10 +11,11 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Follow, Model, Motion, instance
-from fem_mbs.solve import check_state, consistent_start
-from fem_mbs.system import State, System, constraints, tangent
+from fem_mbs.model import Follow, Model, Motion, checked
+from fem_mbs.solve import consistent_start, held_velocity
+from fem_mbs.system import State, System, constraints, given_out, taken_in, tangent
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class LinearModel:
 
         ``d`` (..., n_free), real or complex.
         """
-        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], -1, 2, 3)
+        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], self.system.n, 2, 3)
         world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
         return world
 
@@ -75,6 +76,7 @@ class LinearModel:
         return whole
 
 
+@checked
 def linearize(model: Model, state: State | None = None) -> LinearModel:
     """Linearise a model at a state: at rest, stressed or moving.
 
@@ -99,9 +101,9 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     to a motion are constant if all body velocities are: at rest, and for a steady rotation or screw motion of the whole
     model, where ``d`` is the deviation in the rotating frame.
     """
-    instance(model, Model, "linearize: model")
     system = System(model)
-    state = consistent_start(system) if state is None else check_state(system, state, "linearize: state")
+    state = consistent_start(system) if state is None else taken_in(system, state, "linearize: state")
+    _check_held(system, state)
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     none = np.zeros(system.k)
     A_d, A_rate = (Follow(part, none) for part in _acceleration(evaluation.motion))
@@ -122,7 +124,19 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
     residual = system.residual(evaluation, 1.0)
-    return LinearModel(M, C, K, B, G, residual[: system.n_free], residual[system.n_free :], state, system)
+    return LinearModel(
+        M, C, K, B, G, residual[: system.n_free], residual[system.n_free :], given_out(system, state), system
+    )
+
+
+def _check_held(system: System, state: State) -> None:
+    """Refuse a state in which nodes move that the model holds."""
+    moving = held_velocity(system, state.R, state.v).any(axis=1)
+    if moving.any():
+        raise ModelError(
+            f"linearize: the model holds {system.nodes[int(np.argmax(moving))]}, which moves at the state; take the "
+            "state from a run of the model as it is now"
+        )
 
 
 def _bracket(motion: Motion) -> Array:

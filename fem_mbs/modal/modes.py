@@ -15,7 +15,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
 from fem_mbs.modal.result import Modes
-from fem_mbs.model import Model, truth, whole_number
+from fem_mbs.model import Count, Model, checked
 from fem_mbs.solve import explain_singular, independent
 from fem_mbs.system import State, System
 
@@ -29,7 +29,8 @@ RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
 
 
-def modes(model: Model, count: int | None = None, state: State | None = None, damped: bool = False) -> Modes:
+@checked
+def modes(model: Model, count: Count | None = None, state: State | None = None, damped: bool = False) -> Modes:
     """Lowest natural frequencies and mode shapes of a model about a state.
 
     Parameters
@@ -60,7 +61,6 @@ def modes(model: Model, count: int | None = None, state: State | None = None, da
     equations are solved by the Lanczos method, others by Arnoldi's on twice the size, both with a shift that is
     factored once. Frequencies that rounding cannot tell from zero are zero.
     """
-    damped = truth(damped, "modes: damped")
     linear = linearize(model, state)
     if state is not None:
         _check(linear)
@@ -100,7 +100,7 @@ def _number_of_modes(linear: LinearModel, count: int | None) -> int:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    count = min(COUNT, degrees) if count is None else whole_number(count, "modes: count")
+    count = min(COUNT, degrees) if count is None else count
     if count > degrees:
         raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
     return count

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linearize import LinearModel
-from fem_mbs.model import Node, check_node, number, whole_number
+from fem_mbs.model import Index, Node, Path, Positive, checked, whole_number
 from fem_mbs.result import Outcome, Solution, Stats
 from fem_mbs.system import State
 
+Frames = Annotated[int, partial(whole_number, least=2)]
 DISPLACEMENT, ANGLE = 0.1, 0.5
 """Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
@@ -59,34 +61,34 @@ class Modes:
         size = self.angular
         return 0.0 - np.divide(self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
 
+    @checked
     def displacement(self, node: Node) -> Array:
         """Displacement ``(count, 3)`` of a node, world frame."""
         return self.shapes[:, self._row(node), :3]
 
+    @checked
     def rotation_vector(self, node: Node) -> Array:
         """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
         return self.shapes[:, self._row(node), 3:]
 
-    def animation(self, mode: int, amplitude: float | None = None, frames: int = 24) -> Solution:
+    @checked
+    def animation(self, mode: Index, amplitude: Positive | None = None, frames: Frames = 24) -> Solution:
         """One period of a mode (counted from 0) as a solution, without growth or decay.
 
         ``amplitude`` is the factor of the shape; by default a tenth of the extent of the model, or half a radian.
         Displacements are those of the shape however large, so that nodes that move together stay together. A mode
         without frequency takes 1 s.
         """
-        mode, frames = self._index(mode), whole_number(frames, "Modes: frames", 2)
+        if mode >= len(self.eigenvalues):
+            raise ModelError(f"Modes: there is no mode {mode}; there are {len(self.eigenvalues)}, counted from 0")
         state, system = self.linear.state, self.linear.system
         shape, omega = self.shapes[mode], float(np.abs(self.eigenvalues[mode].imag)) or 2.0 * np.pi
-        amplitude = (
-            _amplitude(shape, system.length)
-            if amplitude is None
-            else number(amplitude, "Modes: amplitude", positive=True)
-        )
+        amplitude = amplitude or _amplitude(shape, system.length)
         states = []
         for t in np.linspace(0.0, 2.0 * np.pi / omega, frames + 1):
             phase = amplitude * np.exp(1j * omega * t)
             motion, rate = (phase * shape).imag, (1j * omega * phase * shape).imag
-            x, R = state.x + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
+            x, R = state.x - system.origin + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
             V = np.matvec(R.mT[:, None], rate.reshape(-1, 2, 3)).reshape(-1, 6)
             u = state.u + (phase * self.own[mode]).imag
             v, still = system.kinematics.from_body(R, V), np.zeros_like(u)
@@ -95,17 +97,15 @@ class Modes:
         counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
         return Solution(system, states, Outcome.FINISHED, counts)
 
+    @checked
     def to_paraview(
-        self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
-    ) -> list[Path]:
+        self, path: Path, amplitude: Positive | None = None, frames: Frames = 24, **options: Any
+    ) -> list[FilePath]:
         """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
 
         ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for :func:`fem_mbs.io.write_paraview`.
         """
-        try:
-            stem = str(Path(path)).removesuffix(".pvd")
-        except TypeError:
-            raise ModelError(f"to_paraview: path must be a text such as 'out/name', received {path!r}") from None
+        stem = str(path).removesuffix(".pvd")
         return [
             self.animation(k, amplitude, frames).to_paraview(f"{stem}_{k + 1:02d}", **options)
             for k in range(len(self.eigenvalues))
@@ -117,12 +117,7 @@ class Modes:
         return "\n".join(["mode     frequency     damping", *lines])
 
     def _row(self, node: Node) -> int:
-        return self.linear.system.number(check_node(node, "Modes: node"))
-
-    def _index(self, mode: int) -> int:
-        if not 0 <= (mode := whole_number(mode, "Modes: mode", 0)) < len(self.eigenvalues):
-            raise ModelError(f"Modes: there is no mode {mode}; there are {len(self.eigenvalues)}, counted from 0")
-        return mode
+        return self.linear.system.number(node)
 
 
 def _amplitude(shape: Array, length: float) -> float:

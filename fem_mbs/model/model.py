@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
+from fem_mbs.model.arguments import Name, RotationLike, Vector3
+from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
-from fem_mbs.model.node import Node, check_group, check_node, make_node
+from fem_mbs.model.node import Group, Node, check_node, make_node
 from fem_mbs.model.unknown import Unknown
-from fem_mbs.model.validate import RotationLike, shown, vector
+from fem_mbs.model.validate import shown, text, vector
 
 if TYPE_CHECKING:
     from fem_mbs.solve import Assembly
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", bound=Element | Constraint)
 
 
+@checked
 class Model:
     """A mechanical system in the making, in any consistent units; the docs and the examples use SI.
 
@@ -49,8 +52,8 @@ class Model:
       3 constraint equations: 3 degrees of freedom left
     """
 
-    def __init__(self, group: str = "R3xSO3", gravity: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        self.group = check_group(group, "Model")
+    def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
+        self.group = group
         self.gravity = gravity
         self.nodes: list[Node] = []
         self.elements: list[Element] = []
@@ -69,15 +72,16 @@ class Model:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self._gravity = vector(value, "Model: gravity")
+        self._gravity.flags.writeable = False
 
     def add_node(
         self,
-        position: ArrayLike,
+        position: Vector3,
         rotation: RotationLike | None = None,
-        velocity: ArrayLike | None = None,
-        angular_velocity: ArrayLike | None = None,
-        group: str | None = None,
-        name: str | None = None,
+        velocity: Vector3 | None = None,
+        angular_velocity: Vector3 | None = None,
+        group: Group | None = None,
+        name: Name | None = None,
     ) -> Node:
         """Add a node and return it.
 
@@ -102,29 +106,28 @@ class Model:
             If a value is not finite, ``rotation`` is not a rotation or the name is taken.
         """
         name = self._free_name(name, f"node {len(self.nodes)}")
-        group = self.group if group is None else group
+        group = self.group if group is None else group  # the node checks what it is given
         node = make_node(name, group, position, rotation, velocity, angular_velocity)
         self._names.add(name)
         self.nodes.append(node)
         self._members.add(node)
         return node
 
+    @checked
     def fix(self, node: Node, translation: bool = True, rotation: bool = True) -> None:
         """Hold the position and/or the rotation of a node where they are."""
         self._own(node, "Model.fix")
-        for what, value in (("translation", translation), ("rotation", rotation)):
-            if not isinstance(value, bool | np.bool_):
-                raise ModelError(f"Model.fix: {what} must be True or False, received {shown(value)}")
         if not translation and not rotation:
             raise ModelError(f"Model.fix: nothing to hold at {node}; give translation=True or rotation=True")
         if translation and node.velocity.any():
             raise ModelError(f"{node} cannot be fixed: it was given the velocity {node.velocity}")
         if rotation and node.angular_velocity.any():
             raise ModelError(f"{node} cannot be fixed: it was given the angular velocity {node.angular_velocity}")
-        node.fixed_translation |= bool(translation)
-        node.fixed_rotation |= bool(rotation)
+        node.fixed_translation |= translation
+        node.fixed_rotation |= rotation
 
-    def add(self, element: Part, name: str | None = None) -> Part:
+    @checked
+    def add(self, element: Part, name: Name | None = None) -> Part:
         """Add an element, a load or a joint and return it."""
         if not isinstance(element, Element | Constraint):
             raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
@@ -145,7 +148,8 @@ class Model:
             self.constraints.append(element)
         return element
 
-    def assemble(self, hold: Iterable[Node] = ()) -> Assembly:
+    @checked
+    def assemble(self, hold: Node | Iterable[Node] = ()) -> Assembly:
         """Close joints that are open as built, by the smallest change of positions and rotations; then velocities.
 
         The sum over nodes of ``|displacement|^2/extent^2 + angle^2`` is least. Beams move as they are, and are bent
@@ -154,7 +158,7 @@ class Model:
 
         Parameters
         ----------
-        hold : nodes, optional
+        hold : Node or nodes, optional
             Nodes to leave where they are, as those that are fixed.
 
         Returns
@@ -169,7 +173,12 @@ class Model:
         """
         from fem_mbs.solve.assembly import assemble
 
-        return assemble(self, hold)
+        return assemble(self, [hold] if isinstance(hold, Node) else hold)
+
+    def check_name(self, name: str) -> None:
+        """Refuse a name that is taken; whoever adds several things asks before the first."""
+        if name in self._names:
+            raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
         groups = " and ".join(dict.fromkeys(node.group for node in self.nodes[1:])) or self.group
@@ -205,10 +214,8 @@ class Model:
             name = default
             while name in self._names:
                 name += "'"
-        elif not isinstance(name, str) or not name:
-            raise ModelError(f"a name must be text, received {shown(name)}")
-        elif name in self._names:
-            raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
+        else:
+            self.check_name(text(name, "Model.add_node: name"))
         return name
 
 

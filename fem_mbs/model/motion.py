@@ -24,7 +24,7 @@ class Motion:
     t : float
         Time in s.
     x : (n, 3)
-        Positions, world frame.
+        Positions, world frame; from a point of the model, the ground included, where the world's origin is far away.
     R : (n, 3, 3)
         Rotations, body to world.
     V : (n, 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +11,17 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
-from fem_mbs.model.validate import RotationLike, rotation_matrix, shown, vector
+from fem_mbs.model.arguments import Name, RotationLike, choice
+from fem_mbs.model.checked import checked
+from fem_mbs.model.validate import instance, rotation_matrix, vector
 
+Group = Annotated[str, choice(GROUPS)]
 GIVEN = ("name", "group", "position", "rotation")
 HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
 """What keeps a node from having a velocity."""
 
 
+@checked
 @dataclass(eq=False, repr=False)
 class Node:
     """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
@@ -27,19 +31,20 @@ class Node:
     model is frozen.
     """
 
-    name: str
-    group: str
-    position: Array
-    rotation: Array
-    velocity: Array
-    angular_velocity: Array
+    called: ClassVar[str] = "a node made by model.add_node"
+
+    name: Name
+    group: Group
+    position: Annotated[Array, vector]
+    rotation: Annotated[Array, rotation_matrix]
+    velocity: Annotated[Array, vector]
+    angular_velocity: Annotated[Array, vector]
     fixed_translation: bool = field(default=False)
     fixed_rotation: bool = field(default=False)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in HOLDS:
             value = vector(value, f"{self}: {name}")
-            value.flags.writeable = False
             if getattr(self, HOLDS[name]) and value.any():
                 raise ModelError(f"{self}: {name} cannot be {value}, as model.fix holds the node")
         if name in GIVEN and name in vars(self):
@@ -47,6 +52,8 @@ class Node:
                 f"{self}: {name} cannot be changed once the node is made, as elements may be built on it; give it to "
                 "model.add_node"
             )
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
         super().__setattr__(name, value)
 
     def place(self, position: Array, rotation: Array) -> None:
@@ -70,25 +77,13 @@ def make_node(
     angular_velocity: ArrayLike | None = None,
 ) -> Node:
     """Build a node from what the user gave, or refuse with a message that names it."""
-    label = f"node '{name}'"
-    check_group(group, label)
-    place = vector(position, f"{label}: position"), rotation_matrix(rotation, f"{label}: rotation")
-    for value in place:
-        value.flags.writeable = False
-    # the node checks its velocities, whenever they are set
-    velocities: Any = (np.zeros(3) if value is None else value for value in (velocity, angular_velocity))
-    return Node(name, group, *place, *velocities)
+    still = np.zeros(3)
+    R = np.eye(3) if rotation is None else rotation
+    velocity, angular_velocity = (still if given is None else given for given in (velocity, angular_velocity))
+    arrays: dict[str, Any] = {"position": position, "rotation": R}
+    return Node(name=name, group=group, **arrays, velocity=velocity, angular_velocity=angular_velocity)  # type: ignore[arg-type]
 
 
 def check_node(value: object, label: str) -> Node:
     """A node, or a :class:`ModelError` that begins with ``label``."""
-    if not isinstance(value, Node):
-        raise ModelError(f"{label} must be a node made by model.add_node, received {shown(value)}")
-    return value
-
-
-def check_group(value: object, label: str) -> str:
-    """The name of a group, or a :class:`ModelError` that begins with ``label``."""
-    if not isinstance(value, str) or value not in GROUPS:
-        raise ModelError(f"{label}: group must be one of {', '.join(GROUPS)}, received {shown(value)}")
-    return value
+    return instance(value, Node, label)

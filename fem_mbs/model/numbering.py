@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
-from fem_mbs.arrays import IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.model.node import Node
 from fem_mbs.model.unknown import Unknown
+
+ORIGIN = np.zeros(3)
 
 
 class Part(Protocol):
@@ -30,13 +33,23 @@ class Part(Protocol):
 class Numbering:
     """Rows of nodes and of own unknowns; called with a node, it returns the row of the node.
 
+    Parameters
+    ----------
+    origin : (3,)
+        The point of the world from which positions count in a motion.
+    end : float
+        Time in s after which functions of time are not asked.
+
     Attributes
     ----------
     unknowns : list of (Part, Unknown)
         All own unknowns, in the order of ``motion.u``.
     """
 
-    def __init__(self, nodes: Sequence[Node], parts: Sequence[Part]) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], parts: Sequence[Part], origin: Array = ORIGIN, end: float = math.inf
+    ) -> None:
+        self.origin, self.end = origin, end
         self._rows = {node: row for row, node in enumerate(nodes)}
         self._own: dict[Part, IntArray] = {}
         self.unknowns: list[tuple[Part, Unknown]] = []

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from fem_mbs.errors import ModelError
-from fem_mbs.model.validate import number, shown
+from fem_mbs.model.arguments import Name, Positive, choice
+from fem_mbs.model.checked import checked
 
 KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
 """Kinds of unknowns and the order of the time derivative that their equation has; history has no equation."""
 
 
+@checked
 @dataclass(frozen=True)
 class Unknown:
     """One unknown ``u`` of an element, listed in its ``unknowns``.
@@ -35,23 +38,16 @@ class Unknown:
         Unit in tables and messages.
     """
 
-    name: str
-    kind: str = "state"
+    name: Name
+    kind: Annotated[str, choice(KINDS)] = "state"
     initial: float = 0.0
     rate: float = 0.0
-    size: float = 1.0
+    size: Positive = 1.0
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise ModelError(f"Unknown: name must be text, received {shown(self.name)}")
-        label = f"Unknown '{self.name}'"
-        if self.kind not in KINDS:
-            raise ModelError(f"{label}: kind must be one of {', '.join(map(repr, KINDS))}, received {shown(self.kind)}")
-        number(self.initial, f"{label}: initial")
-        if number(self.rate, f"{label}: rate") and self.kind != "coordinate":
-            raise ModelError(f"{label}: rate = {self.rate:g}, but only a coordinate has an initial rate")
-        number(self.size, f"{label}: size", positive=True)
+        if self.rate and self.kind != "coordinate":
+            raise ModelError(f"Unknown '{self.name}': rate = {self.rate:g}, but only a coordinate has an initial rate")
 
     @property
     def order(self) -> int:

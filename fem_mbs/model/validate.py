@@ -1,9 +1,15 @@
-"""Checks of what a user gives. Every message begins with a label that names the user's object and its argument."""
+"""Checks of what a user gives. Every message begins with a label that names the user's object and its argument.
+
+A label is a text, or anything that makes one when it is printed: see ``checked.py``.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
+from unicodedata import category
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,21 +17,25 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 
-if TYPE_CHECKING:
-    from scipy.spatial.transform import Rotation
-
 ROTATION_TOLERANCE = 1e-8
 ROTATION_ROUNDING = 1e-14
 SYMMETRY_TOLERANCE = 1e-8
 SHOWN = 100
+FEW = 16
+MOST = 2**53
+"""Whole numbers up to this one are exact."""
+LARGEST, SMALLEST = 1e60, 1e-60
+"""No quantity is larger in any units, and none that has to be positive smaller; fourth powers of them are numbers."""
 
 Kind = TypeVar("Kind")
-RotationLike: TypeAlias = "ArrayLike | Rotation"
 
 
 def shown(value: object) -> str:
     """A value on one line, cut where it gets long."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
 
 
@@ -33,68 +43,149 @@ def real(value: object) -> Array | None:
     """A new array of real numbers; None if ``value`` holds anything else: text, complex numbers, truth values, None."""
     try:
         result = np.array(value)
-    except (TypeError, ValueError):
+        if result.dtype == np.float64:
+            return result
+        with np.errstate(over="ignore"):
+            return result.astype(float) if result.dtype.kind in "iuf" else None
+    except Exception:  # whatever a user's class raises
         return None
-    return result.astype(float, copy=False) if result.dtype.kind in "iuf" else None
 
 
-def vector(value: ArrayLike, label: str) -> Array:
-    """Three finite numbers, or a :class:`ModelError` that begins with ``label``."""
+def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what: str = "") -> Array:
+    """A new array of finite numbers of one of the shapes, or a :class:`ModelError` that begins with ``label``.
+
+    None in a shape stands for any positive number.
+    """
     result = real(value)
-    if result is None or result.shape != (3,):
+    if result is None or (shapes and result.shape not in shapes and not any(_fits(result, own) for own in shapes)):
+        expected = what or "an array of the shape " + " or ".join(map(str, shapes)).replace("None", "n")
         shape = "" if result is None else f" of shape {result.shape}"
-        raise ModelError(f"{label} must be three numbers, received {shown(value)}{shape}")
-    if not np.isfinite(result).all():
-        raise ModelError(f"{label} must be finite, received {result}; look for a division by zero in the script")
-    return result
+        raise ModelError(f"{label} must be {expected}, received {shown(value)}{shape}")
+    # of a few numbers, a list tells faster
+    small = result.size < FEW
+    if all(-LARGEST <= own <= LARGEST for own in result.ravel().tolist()) if small else _bounded(result):
+        return result
+    if np.isfinite(result).all():
+        raise ModelError(f"{label} must not be larger than {LARGEST:g}, received {shown(result)}; look at the units")
+    raise ModelError(f"{label} must be finite, received {shown(result)}; look for a division by zero in the script")
 
 
-def number(value: object, label: str, *, positive: bool = False) -> float:
-    """One finite (positive) number, or a :class:`ModelError` that begins with ``label``."""
-    result = real(value)
-    if result is None or result.shape != ():
-        raise ModelError(f"{label} must be a number, received {shown(value)}")
-    if not np.isfinite(result) or (positive and result <= 0.0):
-        raise ModelError(f"{label} must be a {'positive' if positive else 'finite'} number, received {result}")
-    return float(result)
+def _bounded(array: Array) -> bool:
+    return bool((np.abs(array) <= LARGEST).all())
 
 
-def whole_number(value: object, label: str, least: int = 1) -> int:
+def _fits(array: Array, expected: tuple[int | None, ...]) -> bool:
+    pairs = zip(array.shape, expected, strict=False)
+    return array.ndim == len(expected) and all(n == m or (m is None and n > 0) for n, m in pairs)
+
+
+def vector(value: ArrayLike, label: object) -> Array:
+    """Three finite numbers, or a :class:`ModelError` that begins with ``label``."""
+    return array(value, label, (3,), what="three numbers")
+
+
+def number(
+    value: object,
+    label: object,
+    *,
+    positive: bool = False,
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    unit: str = "",
+) -> float:
+    """One finite (positive) number between bounds, or a :class:`ModelError` that begins with ``label``."""
+    if type(value) is int and -MOST < value < MOST:
+        value = float(value)
+    elif type(value) is not float:
+        result = real(value)
+        if result is None or result.shape != ():
+            what = f"a {'positive ' if positive else ''}number{unit}" if unit else "a number"
+            raise ModelError(f"{label} must be {what}, received {shown(value)}")
+        value = float(result)
+    if low <= value <= high and (not positive or value >= SMALLEST):
+        return value
+    if positive and not value > 0.0 or abs(value) == np.inf or value != value:
+        kind = f"{'positive' if positive else 'finite'} number{unit}"
+        raise ModelError(f"{label} must be a {kind}, received {value}")
+    if abs(value) > LARGEST or (positive and value < SMALLEST):
+        where = f"between {SMALLEST:g} and {LARGEST:g}" if positive else f"of at most {LARGEST:g} in size"
+        raise ModelError(f"{label} must be a number {where}, received {value}; look at the units")
+    bounds = f"in [{low:.4g}, {high:.4g}]" if high < LARGEST else f"at least {low:.4g}"
+    raise ModelError(f"{label} must be {bounds}, received {value}")
+
+
+def whole_number(value: object, label: object, least: int | None = 1) -> int:
     """A whole number of at least ``least``, or a :class:`ModelError` that begins with ``label``."""
     result = real(value)
-    if result is None or result.shape != () or not result >= least or result % 1.0 != 0.0:
-        raise ModelError(f"{label} must be a whole number of at least {least}, received {shown(value)}")
+    if (
+        result is None
+        or result.shape != ()
+        or not abs(result) < MOST
+        or result % 1.0 != 0.0
+        or (least is not None and result < least)
+    ):
+        least_text = "" if least is None else f" of at least {least}"
+        raise ModelError(f"{label} must be a whole number{least_text}, received {shown(value)}")
     return int(result)
 
 
-def truth(value: object, label: str) -> bool:
+def truth(value: object, label: object) -> bool:
     """True or False, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, bool | np.bool_):
         raise ModelError(f"{label} must be True or False, received {shown(value)}")
     return bool(value)
 
 
-def one_of(value: object, allowed: Collection[str], label: str) -> str:
+def text(value: object, label: object, empty: bool = False) -> str:
+    """Text that can be printed and written to a file, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str) or not (value or empty):
+        raise ModelError(f"{label} must be text, received {shown(value)}")
+    if not value.isprintable() and any(category(letter) in ("Cc", "Cs") for letter in value):
+        raise ModelError(f"{label} must be text that can be printed, received {shown(value)}")
+    return str(value)
+
+
+def path(value: object, label: object) -> Path:
+    """A path, with ``~`` for the home of the user, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str | os.PathLike):
+        raise ModelError(f"{label} must be a text such as 'out/name', received {shown(value)}")
+    text(os.fspath(value), label, empty=True)
+    try:
+        return Path(value).expanduser()
+    except RuntimeError as error:
+        raise ModelError(f"{label} has no such home, received {shown(value)}: {error}") from None
+
+
+def function(value: Kind, label: object, of: str = "") -> Kind:
+    """Something that can be called, or a :class:`ModelError` that begins with ``label``."""
+    if not callable(value):
+        raise ModelError(f"{label} must be a function{of}, received {shown(value)}")
+    return value
+
+
+def one_of(value: object, allowed: Collection[str], label: object) -> str:
     """One of the allowed words, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, str) or value not in allowed:
         raise ModelError(f"{label} must be one of {', '.join(map(repr, allowed))}, received {shown(value)}")
     return value
 
 
-def instance(value: object, kind: type[Kind], label: str) -> Kind:
+def instance(value: object, kind: type[Kind], label: object) -> Kind:
     """An object of a class, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, kind):
-        raise ModelError(f"{label} must be a {kind.__name__}, received {shown(value)}")
+        wanted = getattr(kind, "called", f"a {kind.__name__}")
+        raise ModelError(f"{label} must be {wanted}, received {shown(value)}")
     return value
 
 
-def direction(value: ArrayLike, label: str) -> Array:
+def direction(value: ArrayLike, label: object) -> Array:
     """A unit vector along ``value``, or a :class:`ModelError` that begins with ``label``."""
     result = vector(value, label)
-    length = float(np.linalg.norm(result))
-    if length == 0.0:
+    largest = np.abs(result).max()
+    if largest == 0.0:
         raise ModelError(f"{label} must have a length, received {result}")
-    return np.asarray(result / length)
+    result /= largest  # the square of a small number may be zero
+    return np.asarray(result / np.linalg.norm(result))
 
 
 def is_symmetric(matrix: Array, size: int) -> bool:
@@ -105,19 +196,23 @@ def is_symmetric(matrix: Array, size: int) -> bool:
     return bool((np.abs(matrix - matrix.T) <= SYMMETRY_TOLERANCE * np.outer(units, units)).all())
 
 
-def rotation_matrix(value: RotationLike | None, label: str) -> Array:
+def rotation_matrix(value: Any, label: object) -> Array:
     """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``."""
-    if value is None:
-        return np.eye(3)
     # asked by its method, because importing scipy.spatial takes longer than all the rest
-    result = real(value.as_matrix() if hasattr(value, "as_matrix") else value)
-    if result is None or result.shape != (3, 3) or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be a 3x3 matrix or one scipy Rotation, received {shown(value)}")
-    error = float(np.abs(result.T @ result - np.eye(3)).max())
-    if error > ROTATION_TOLERANCE or np.linalg.det(result) < 0.0:
+    given = value.as_matrix() if hasattr(value, "as_matrix") and not isinstance(value, type) else value
+    result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
+    # plain numbers are faster here than arrays
+    (a, b, c), (d, e, f), (g, h, i) = result.tolist()
+    lengths = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0
+    products = a * b + d * e + g * h, b * c + e * f + h * i, c * a + f * d + i * g
+    error, determinant = (
+        max(map(abs, (*lengths, *products))),
+        a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g),
+    )
+    if error > ROTATION_TOLERANCE or determinant < 0.0:
         raise ModelError(
             f"{label} must be a rotation matrix (orthogonal, determinant +1); its columns miss orthonormality by "
-            f"{error:.1e} and its determinant is {np.linalg.det(result):+.3g}. scipy.spatial.transform.Rotation makes "
+            f"{error:.1e} and its determinant is {determinant:+.3g}. scipy.spatial.transform.Rotation makes "
             "one from a rotation vector, Euler angles or a quaternion"
         )
     if error > ROTATION_ROUNDING:

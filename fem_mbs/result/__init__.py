@@ -2,6 +2,17 @@
 
 from fem_mbs.result.accuracy import Accuracy
 from fem_mbs.result.interpolate import interpolate
-from fem_mbs.result.solution import ARRAYS, ConstraintResidual, EnergyHistory, Outcome, Solution, Stats
+from fem_mbs.result.solution import ConstraintResidual, EnergyHistory, Outcome, Solution, Stats
+from fem_mbs.result.turns import TurnCounter, Turns
 
-__all__ = ["ARRAYS", "Accuracy", "ConstraintResidual", "EnergyHistory", "Outcome", "Solution", "Stats", "interpolate"]
+__all__ = [
+    "Accuracy",
+    "ConstraintResidual",
+    "EnergyHistory",
+    "Outcome",
+    "Solution",
+    "Stats",
+    "TurnCounter",
+    "Turns",
+    "interpolate",
+]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,21 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element, Motion, Node, check_node, number, shown
+from fem_mbs.model import Constraint, Element, Motion, Node, Path, checked, shown
 from fem_mbs.result.accuracy import Accuracy
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
-from fem_mbs.system import ConstraintRows, State, System, constraints
-
-ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")
-"""The arrays of a state."""
+from fem_mbs.result.turns import Turns, principal, whole_turns
+from fem_mbs.system import (
+    ARRAYS,
+    ConstraintRows,
+    State,
+    System,
+    constraints,
+    given_out,
+    in_world,
+    read_only,
+)
 
 
 class Outcome(Enum):
@@ -126,16 +133,19 @@ class Solution:
         stats: Stats,
         events: Sequence[list[State]] = (),
         checkpoint: Any = None,
+        turns: Turns | None = None,
     ) -> None:
         self.system = system
         self.status = status
         self.stats = stats
-        self.event_states = list(events)
+        self.event_states = [list(hits) for hits in events]
         self.checkpoint = checkpoint
-        self.t = np.array([state.t for state in states])
-        self.x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot = (
-            np.array([getattr(state, name) for state in states]) for name in ARRAYS
+        self.t = read_only(np.array([state.t for state in states]))
+        self._x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot = (
+            read_only(np.array([getattr(state, name) for state in states])) for name in ARRAYS
         )
+        self.x = in_world(system, self._x)
+        self._turns = {} if turns is None else turns
 
     @property
     def success(self) -> bool:
@@ -169,28 +179,34 @@ class Solution:
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
         )
 
+    @checked
     def position(self, node: Node) -> Array:
         """Position ``(nt, 3)`` of a node, world frame."""
         return self.x[:, self._row(node)]
 
+    @checked
     def displacement(self, node: Node) -> Array:
         """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
         initial: Array = self.system.x0[self._row(node)]
-        return self.position(node) - initial
+        return self._x[:, self._row(node)] - initial
 
+    @checked
     def rotation(self, node: Node) -> Array:
         """Rotation ``(nt, 3, 3)`` of a node, body to world."""
         return self.R[:, self._row(node)]
 
+    @checked
     def rotation_vector(self, node: Node) -> Array:
         """Rotation vector ``(nt, 3)`` of a node against the world axes, rad, length at most pi."""
         return so3.log(self.rotation(node))
 
+    @checked
     def velocity(self, node: Node) -> Array:
         """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
         v = self.v[:, self._row(node), :3]
         return np.matvec(self.rotation(node), v) if node.group == "SE3" else v
 
+    @checked
     def angular_velocity(self, node: Node) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
         return self.v[:, self._row(node), 3:]
@@ -208,7 +224,7 @@ class Solution:
         first = place.rows.start - place.own.start
         batch, index = place.batch, place.batch.cell[place.own.start]
         rows = slice(first, first + len(batch.cell))
-        pairs = [reactions(batch, self.motion(k), self.multipliers_all[k, rows]) for k in range(len(self.t))]
+        pairs = [reactions(batch, self._motion(k), self.multipliers_all[k, rows]) for k in range(len(self.t))]
         return np.array([force[index] for force, _ in pairs]), np.array([moment[index] for _, moment in pairs])
 
     def coordinate(self, joint: Constraint) -> Array:
@@ -217,20 +233,13 @@ class Solution:
         In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
         the rates, also where the joint turns several times in a step.
         """
-        self._place(joint)
-        if not joint.coordinates:
-            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
         values, rates = self._coordinates(joint)
-        for k, coordinate in enumerate(joint.coordinates):
-            if coordinate.angle:
-                values[:, k] += _whole_turns(self.t, values[:, k], rates[:, k])
+        turns = self._turns.get(joint)
+        values += 2.0 * np.pi * (whole_turns(joint, self.t, values, rates) if turns is None else turns)
         return values[:, 0] if len(joint.coordinates) == 1 else values
 
     def coordinate_rate(self, joint: Constraint) -> Array:
         """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s."""
-        self._place(joint)
-        if not joint.coordinates:
-            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
         rates = self._coordinates(joint)[1]
         return rates[:, 0] if len(joint.coordinates) == 1 else rates
 
@@ -245,6 +254,7 @@ class Solution:
             )
         return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
 
+    @checked
     def unknowns(self, part: Element | Constraint, name: str | None = None) -> Array:
         """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
         rows = self.system.number.own(part)
@@ -255,18 +265,22 @@ class Solution:
             raise ModelError(f"{part} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
         return self.u[:, rows[names.index(name)]]
 
+    @checked
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
         if not hasattr(beam, "section_forces"):
             raise ModelError(f"{shown(beam)} has no section forces; a Beam has")
         rows = [self._row(node) for node in beam.nodes]
-        return beam.section_forces(self.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        return beam.section_forces(self._x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
-        parts = np.array([self.system.energy(motion) for motion in self._motions()])
-        return EnergyHistory(*parts.T)
+        kinetic, strain, gravity = np.array([self.system.energy(motion) for motion in self._motions()]).T
+        if self.system.origin.any():
+            moved = (replace(motion, x=x) for motion, x in zip(self._motions(), self.x, strict=True))
+            gravity = np.array([self.system.energy(motion).gravity for motion in moved])
+        return EnergyHistory(*map(read_only, (kinetic, strain, gravity)))
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
@@ -278,37 +292,48 @@ class Solution:
                 evaluation = self.system.evaluate(motion, self.multipliers_all[k], prescribed)
                 position[k] = np.abs(evaluation.constraint).max()
                 velocity[k] = np.abs(constraints.velocity_residual(self.system, evaluation)).max()
-        return ConstraintResidual(position, velocity)
+        return ConstraintResidual(read_only(position), read_only(velocity))
 
+    @checked
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        arrays = (self.x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot)
+        return given_out(self.system, self._state(k))
+
+    def _state(self, k: int) -> State:
+        arrays = (self._x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot)
         return State(float(self.t[k]), *(array[k] for array in arrays))
 
+    @checked
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
-        t = number(t, "Solution: t")
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
         if len(self.t) == 1:
             return self.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        return replace(interpolate(self.system, self.state(k - 1), self.state(k), share), t=t)
+        state = interpolate(self.system, self._state(k - 1), self._state(k), share)
+        return given_out(self.system, replace(state, t=t))
 
-    def to_paraview(self, path: str | Path, **options: Any) -> Path:
+    @checked
+    def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a frame; see :func:`fem_mbs.io.write_paraview` for the options."""
         from fem_mbs.io import write_paraview
 
         return write_paraview(self, path, **options)
 
+    @checked
     def motion(self, k: int) -> Motion:
         """The motion of step ``k`` in body components, as elements see it."""
-        return self.system.motion(self.state(k))
+        self._check_number(k)
+        return self._motion(k)
+
+    def _motion(self, k: int) -> Motion:
+        return self.system.motion(self._state(k))
 
     def _row(self, node: Node) -> int:
-        return self.system.number(check_node(node, "Solution: node"))
+        return self.system.number(node)
 
     def _place(self, joint: Constraint) -> ConstraintRows:
         if not isinstance(joint, Constraint):
@@ -324,18 +349,10 @@ class Solution:
 
     def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
         """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""
-        rows = [self._row(node) for node in joint.nodes]
-        x, R = self.x[:, rows], self.R[:, rows]
-        V = np.array([motion.V[rows].ravel() for motion in self._motions()])
-        values = joint.coordinate_values(x, R)
-        return values, np.matvec(joint.coordinate_gradients(x, R), V)
+        self._place(joint)
+        if not joint.coordinates:
+            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
+        return principal(self.system, joint, list(self._motions()))
 
     def _motions(self) -> Any:
-        return (self.motion(k) for k in range(len(self.t)))
-
-
-def _whole_turns(t: Array, angle: Array, rate: Array) -> Array:
-    """Whole turns in rad that principal angles ``(nt,)`` lack, so that they change as their rates tell."""
-    expected = 0.5 * np.diff(t) * (rate[1:] + rate[:-1])
-    turns = np.round((expected - np.diff(angle)) / (2 * np.pi))
-    return 2 * np.pi * np.concatenate([[0.0], np.cumsum(turns)])
+        return (self._motion(k) for k in range(len(self.t)))

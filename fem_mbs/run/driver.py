@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import Annotated, NamedTuple, Protocol
 
-from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import shown
+from fem_mbs.errors import FemMbsError
+from fem_mbs.model import function
 from fem_mbs.result import Accuracy, Outcome, Solution
 from fem_mbs.run.events import Events
 from fem_mbs.run.recorder import Recorder
@@ -15,6 +16,7 @@ from fem_mbs.solve import FAILURES, Report
 from fem_mbs.system import State
 
 LOG = logging.getLogger("fem_mbs")
+Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
 
 
 class Accepted(NamedTuple):
@@ -121,15 +123,9 @@ def _run(
 def _call(callback: Callable[[State], object], recorder: Recorder) -> bool:
     state = recorder.last
     try:
-        return bool(callback(state))
+        return bool(callback(recorder.given_out(state)))
     except Exception as error:
         raise FemMbsError(
             f"{recorder.label}: the callback failed at {recorder.where.format(state.t)}: {error!r}; it is called with "
             "the state after each step, and ends the run by returning something true"
         ) from error
-
-
-def check_callback(callback: object, label: str) -> None:
-    """Refuse what is no function."""
-    if callback is not None and not callable(callback):
-        raise ModelError(f"{label}: callback must be a function of a State, received {shown(callback)}")

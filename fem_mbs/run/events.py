@@ -40,8 +40,10 @@ class Events:
         functions: EventFunction | Sequence[EventFunction] | None,
         first: State,
         between: Between,
+        given_out: Callable[[State], State],
         label: str = "simulate",
     ) -> None:
+        self._given_out = given_out
         self.functions = _listed(functions, label)
         self.between = between
         self.hits: list[list[State]] = [[] for _ in self.functions]
@@ -60,7 +62,7 @@ class Events:
         found = [self._find(k, state, value) for k, value in enumerate(values) if self._passed(k, value)]
         self._last, self._values = state, values
         for hit in sorted(found, key=lambda hit: hit.share):
-            self.hits[hit.event].append(hit.state)
+            self.hits[hit.event].append(self._given_out(hit.state))
             terminal = getattr(self.functions[hit.event], "terminal", False)
             if terminal and len(self.hits[hit.event]) >= terminal:
                 return hit.state
@@ -101,7 +103,7 @@ class Events:
     def _value(self, k: int, state: State) -> float:
         label = self._labels[k]
         try:
-            value = self.functions[k](state)
+            value = self.functions[k](self._given_out(state))
         except Exception as error:
             raise FemMbsError(f"{label} failed at t = {state.t:.6g} s: {error!r}") from error
         result = real(value)

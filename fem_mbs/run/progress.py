@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fem_mbs.errors import ModelError
-from fem_mbs.model import truth
 from fem_mbs.system import State
 
 
 def progress_bar(wanted: bool, begin: float, end: float, label: str, unit: str) -> Callable[[State | None], None]:
     """Function that shows a state of the run, or closes the bar."""
-    if not truth(wanted, f"{label}: progress"):
+    if not wanted:
         return lambda state: None
     try:
         from tqdm import tqdm

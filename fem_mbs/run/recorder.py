@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import real, shown
-from fem_mbs.result import Accuracy, Outcome, Solution, Stats
-from fem_mbs.system import State
+from fem_mbs.result import Accuracy, Outcome, Solution, Stats, TurnCounter, Turns
+from fem_mbs.system import State, System, given_out, read_only
 
 if TYPE_CHECKING:
     from fem_mbs.run.driver import Accepted
@@ -60,6 +61,11 @@ class Recorder:
         The mark of the first state.
     warns : bool
         Whether failed steps are worth a warning.
+
+    Attributes
+    ----------
+    last : State
+        The last state so far; users see it through ``given_out``.
     """
 
     def __init__(
@@ -67,8 +73,9 @@ class Recorder:
         label: str,
         where: str,
         begun: float,
+        system: System,
         first: State,
-        make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]]], Solution],
+        make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]], Turns | None], Solution],
         wanted: Wanted | None = None,
         mark: int = 0,
         warns: bool = True,
@@ -76,7 +83,10 @@ class Recorder:
         self.label, self.where, self.last, self.warns = label, where, first, warns
         self._make, self._wanted = make, wanted
         self._mark = mark
-        self._kept = [(first, mark)] if wanted is None else [(state, mark) for state in wanted(None, first)]
+        self.given_out = partial(given_out, system)
+        self._turns = None if wanted is None else TurnCounter(system)
+        self._kept: list[tuple[State, int]] = []
+        self._keep([first] if wanted is None else list(wanted(None, first)), first, mark)
         self._steps: list[float] = []
         self._reports: list[Any] = []
         self._begun = begun
@@ -86,11 +96,13 @@ class Recorder:
         state, report, mark = accepted
         self._steps.append(state.t - self.last.t)
         self._reports.append((report.iterations, report.evaluations, report.factorizations))
-        if self._wanted is None:
-            self._kept.append((state, mark))
-        else:
-            self._kept += [(kept, mark) for kept in self._wanted(self.last, state)]
+        self._keep([state] if self._wanted is None else list(self._wanted(self.last, state)), state, mark)
         self.last, self._mark = state, mark
+
+    def _keep(self, kept: list[State], state: State, mark: int) -> None:
+        self._kept += [(own, mark) for own in kept]
+        if self._turns is not None:
+            self._turns.add(kept, state)
 
     def solution(
         self,
@@ -100,14 +112,19 @@ class Recorder:
         events: Sequence[list[State]],
         error: Accuracy | None = None,
     ) -> Solution:
-        """The solution so far."""
+        """The solution so far; a run that ended before it should has its last state, wanted or not."""
+        if outcome is not Outcome.FINISHED and not (self._kept and self._kept[-1][0] is self.last):
+            self._kept.append((self.last, self._mark))
+            if self._turns is not None:
+                self._turns.keep_last()
         counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
         evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
         wall_time = time.perf_counter() - self._begun
-        steps = np.array(self._steps)
-        stats = Stats(counts[:, 0], evaluations, factorizations, failed, rejected, steps, wall_time, error)
-        states, marks = map(list, zip(*(self._kept or [(self.last, self._mark)]), strict=True))
-        return self._make(states, marks, outcome, stats, events)
+        iterations, sizes = read_only(counts[:, 0]), read_only(np.array(self._steps))
+        stats = Stats(iterations, evaluations, factorizations, failed, rejected, sizes, wall_time, error)
+        states, marks = map(list, zip(*self._kept, strict=True))
+        turns = None if self._turns is None else self._turns.counted()
+        return self._make(states, marks, outcome, stats, events, turns)
 
 
 def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:

@@ -5,9 +5,10 @@ from fem_mbs.solve.assembly import Assembly, assemble
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
+from fem_mbs.solve.held import held_velocity, stopped
 from fem_mbs.solve.newton import FAILURES, Astray, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
-from fem_mbs.solve.place import Place, check_state, check_system, place_of
+from fem_mbs.solve.place import Place, check_system, place_of
 from fem_mbs.solve.projection import (
     constraint_correction,
     from_body,
@@ -32,7 +33,6 @@ __all__ = [
     "Report",
     "accelerations",
     "assemble",
-    "check_state",
     "consistent_start",
     "constraint_correction",
     "describe_mechanism",
@@ -41,12 +41,14 @@ __all__ = [
     "explain_singular",
     "from_body",
     "handle_repeated",
+    "held_velocity",
     "independent",
     "newton_solve",
     "place_of",
     "project_velocities",
     "check_system",
     "shown_residuals",
+    "stopped",
     "to_body",
     "velocity_defect",
     "with_joint_rate",

@@ -10,7 +10,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Model, Node, check_node, instance
+from fem_mbs.model import Model, Node
 from fem_mbs.solve.closing import CLOSED, Closing, Pose
 from fem_mbs.solve.place import as_built, without_accelerations
 from fem_mbs.solve.projection import project_velocities
@@ -75,36 +75,36 @@ class Assembly:
 
 def assemble(model: Model, hold: Iterable[Node] = ()) -> Assembly:
     """Close the joints of a model; see :meth:`Model.assemble`."""
-    instance(model, Model, "assemble: model")
     system = System(model)
     closing = Closing(system, _held(model, hold))
     start, velocities = Pose(system.x0, system.R0), _velocities(model)
     before = closing.gap(start)
     pose = start if before <= CLOSED else closing.smallest(closing.close(start))
-    _place(model, pose)
+    built = [(node.position, node.rotation) for node in model.nodes]
+    # of a model that is far away, positions count from one of its nodes
+    moved = pose.x - start.x
+    _place(model, [(x + u, R) for (x, _), u, R in zip(built, moved, pose.R, strict=True)])
     try:
         if _inconsistent(System(model)):
             project_velocities(model)
     except Exception:
-        _place(model, start)
+        _place(model, built)
         raise
-    changed = np.linalg.norm(pose.x - start.x, axis=1), np.linalg.norm(so3.log(start.R.mT @ pose.R), axis=1)
+    changed = np.linalg.norm(moved, axis=1), np.linalg.norm(so3.log(start.R.mT @ pose.R), axis=1)
     rates = np.linalg.norm(_velocities(model) - velocities, axis=2)
     return Assembly(list(model.nodes), *changed, before, closing.gap(pose), *rates)
 
 
-def _place(model: Model, pose: Pose) -> None:
-    for node, x, R in zip(model.nodes, pose.x, pose.R, strict=True):
+def _place(model: Model, places: Iterable[tuple[Array, Array]]) -> None:
+    for node, (x, R) in zip(model.nodes, places, strict=True):
         node.place(x.copy(), R.copy())
 
 
 def _held(model: Model, hold: Iterable[Node]) -> list[int]:
-    if not isinstance(hold, Iterable):
-        hold = [hold]
     rows = {node: k for k, node in enumerate(model.nodes)}
     for node in (nodes := list(hold)):
-        if check_node(node, "assemble: hold") not in rows:
-            raise ModelError(f"assemble: hold: {node} belongs to another model")
+        if node not in rows:
+            raise ModelError(f"Model.assemble: hold: {node} belongs to another model")
     return [rows[node] for node in nodes]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Motion
 from fem_mbs.solve.accelerations import accelerations
+from fem_mbs.solve.held import stopped
 from fem_mbs.solve.place import (
     as_built,
     check_system,
@@ -53,6 +54,7 @@ def consistent_start(system: System, given: State | None = None) -> State:
     explain_singular(system, evaluation, "at the start")
     matrix = leading_matrix(system, evaluation)
     if given is not None:
+        place = stopped(system, place)
         defect = velocity_defect(system, place)
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)

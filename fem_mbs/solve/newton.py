@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
-from fem_mbs.model import number, one_of, truth, whole_number
+from fem_mbs.model import Count, Positive, checked, choice
 from fem_mbs.solve.experience import Experience, experienced
 
 Unknown = TypeVar("Unknown")
@@ -27,6 +27,7 @@ SHORTEST = 2.0**-10
 """Shortest share of a correction that the line search tries."""
 
 
+@checked
 @dataclass(frozen=True)
 class Newton:
     """Options of Newton's method.
@@ -53,21 +54,13 @@ class Newton:
         with the same matrix, which no units or scalings of the equations affect.
     """
 
-    force_tolerance: float = 1e-8
-    constraint_tolerance: float = 1e-11
-    correction_tolerance: float = 1e-13
-    max_iterations: int = 12
-    matrix: str = "exact"
+    force_tolerance: Positive = 1e-8
+    constraint_tolerance: Positive = 1e-11
+    correction_tolerance: Positive = 1e-13
+    max_iterations: Count = 12
+    matrix: Annotated[str, choice(MATRICES)] = "exact"
     modified: bool = False
     line_search: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("force_tolerance", "constraint_tolerance", "correction_tolerance"):
-            number(getattr(self, name), f"Newton: {name}", positive=True)
-        whole_number(self.max_iterations, "Newton: max_iterations")
-        one_of(self.matrix, MATRICES, "Newton: matrix")
-        for name in ("modified", "line_search"):
-            truth(getattr(self, name), f"Newton: {name}")
 
 
 class Problem(Protocol[Unknown, Value, Linearization]):

@@ -8,7 +8,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.model import Motion, instance
+from fem_mbs.model import Motion
 from fem_mbs.system import GAP, Evaluation, State, System, check_shapes, not_finite
 
 
@@ -75,24 +75,6 @@ def check_system(system: System, caller: str) -> None:
     for joints in system.constraint_batches:
         joints.check_start(motion)
     check_shapes(system, motion, system.prescribe(0.0))
-
-
-def check_state(system: System, state: State, label: str, joints: bool = True) -> State:
-    """A state, if it can be one of the system; without ``joints`` its multipliers may be those of others."""
-    instance(state, State, label)
-    counts: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = [("nodes", np.shape(state.x), (system.n, 3))]
-    if joints:
-        counts.append(("multipliers", np.shape(state.multipliers), (system.m,)))
-    if system.k or np.size(state.u):
-        counts.append(("own unknowns of elements", np.shape(state.u), (system.k,)))
-    if any(found != expected for _, found, expected in counts):
-        own = " and ".join(f"{found[0]} {what}" for what, found, _ in counts)
-        expected = " and ".join(str(shape[0]) for *_, shape in counts)
-        raise ModelError(
-            f"{label} is not one of this model: it has {own}, the model {expected}; take it from a run of the same "
-            "model, such as solution.state(-1)"
-        )
-    return state
 
 
 def worst_joint(system: System, values: Array, limit: float) -> tuple[object, str] | None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.model import Model, instance
+from fem_mbs.model import Model, checked
 from fem_mbs.solve.place import Place, as_built, check_system, closed, place_of, without_accelerations
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
 
 
+@checked
 def project_velocities(model: Model) -> None:
     """Replace the initial velocities of all nodes by the closest ones that satisfy the joints, ``B v + Phi_t = 0``.
 
@@ -35,7 +36,7 @@ def project_velocities(model: Model) -> None:
     SingularSystemError
         If the closest velocities are not unique or joints repeat each other; names the nodes or joints.
     """
-    system = System(instance(model, Model, "project_velocities: model"))
+    system = System(model)
     check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
     explain_singular(system, evaluation, "at the start")

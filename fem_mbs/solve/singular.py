@@ -159,8 +159,12 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
     for row, motion in moving.items():
         ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
         names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
+    count = causes.motions.shape[1] + len(causes.idle)
+    what = f"{listed(names, ', ')} without resistance"
+    if count < len(names):  # nodes that move together
+        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {listed(names, ', ')}"
     return (
-        f"the equilibrium {when} is not unique: {listed(names, ', ')} without resistance. Hold a node with "
+        f"the equilibrium {when} is not unique: {what}. Hold a node with "
         "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
     )
 

@@ -17,12 +17,12 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.modal import Modes, linearize
-from fem_mbs.model import Model, Node, instance, whole_number
+from fem_mbs.model import Count, Model, Node, checked, number
 from fem_mbs.result import Solution
 from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
 from fem_mbs.static.start import start
-from fem_mbs.system import State, System, tangent
+from fem_mbs.system import State, System, given_out, tangent
 
 DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
@@ -52,10 +52,12 @@ class Buckling:
     shapes: Array
     _modes: Modes
 
+    @checked
     def displacement(self, node: Node) -> Array:
         """Displacement ``(count, 3)`` of a node, world frame."""
         return self._modes.displacement(node)
 
+    @checked
     def rotation_vector(self, node: Node) -> Array:
         """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
         return self._modes.rotation_vector(node)
@@ -74,7 +76,8 @@ class Buckling:
         return "\n".join(["mode   load factor", *(f"{k + 1:4d}{f:14.6g}" for k, f in enumerate(self.factors))])
 
 
-def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
+@checked
+def buckling(model: Model, count: Count = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
     """Load factors at which a model buckles, from its stiffness at one state and the rate at which the load changes it.
 
     Parameters
@@ -102,19 +105,25 @@ def buckling(model: Model, count: int = 1, initial: State | None = None, ramp: b
     ``(A_0 + (lambda - lambda_0) A_1) z = 0`` with ``A = [[K, B^T], [B, 0]]``, where ``A_1`` has what stresses,
     multipliers and loads add to the stiffness when the load grows, at the configuration of the state.
     """
-    instance(model, Model, "buckling: model")
-    count = whole_number(count, "buckling: count")
     system = System(model)
-    first = 0.0 if initial is None else instance(initial, State, "buckling: initial").t
+    first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
+    if system.n_free <= system.m:
+        raise ModelError(
+            f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"
+        )
     equations = Equations(system, Loading(proportional if ramp else constant, first, first + 1.0))
     point = start(equations, initial, ramp, Newton(), "buckling")
     stiffness = _Stiffness(equations, point)
     nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
     distances, z = stiffness.singular(count, SHARE * nearest[0])
-    linear = linearize(model, point.state())
+    linear = linearize(model, given_out(system, point.state()))
     shapes = linear.node_motions(z[: system.n_free].T)
     size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
+    if not (size > 0.0).all():
+        raise ModelError(
+            "buckling: only unknowns of elements would give way, and nothing that moves; look at the loads"
+        )
     shapes, own = shapes / size[:, None, None], linear.own_motions(z[: system.n_free].T) / size[:, None]
     return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, own, linear))
 

@@ -7,6 +7,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.solve import NotConvergedError, shown_residuals
+from fem_mbs.static.equations import proportional
 from fem_mbs.static.path import Path
 
 SOFT = 10.0
@@ -24,6 +25,12 @@ def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
         history = failure.report.history
         text += (
             f"\n  relative residuals {shown_residuals(failure)}; the step was cut to a length of {path.shortest:.1e}"
+        )
+    loading = path.equations.loading
+    if load == loading.start and loading.instant is proportional:
+        text += (
+            "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack without "
+            "them, such as a cable"
         )
     softness = path.softness()
     if softness > SOFT * path.first_softness:

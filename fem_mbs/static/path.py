@@ -19,7 +19,7 @@ from fem_mbs.solve import FAILURES, Newton, NotConvergedError, Report, newton_so
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.step import Arc, Direction, Metric, StepProblem
-from fem_mbs.system import Evaluation
+from fem_mbs.system import Evaluation, constraints
 
 LOG = logging.getLogger("fem_mbs")
 FIRST = 0.1
@@ -135,6 +135,7 @@ class Path:
             raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report)
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
+        constraints.check_step(self.equations.system, step.point.R, self.here.point.load, step.point.load)
         place = self._place(step.point, step.evaluation, step.increment)
         if self.step is None and length > CAREFUL and self._branches(place):
             raise NotConvergedError("the path may branch on the way", step.report)

@@ -6,17 +6,17 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model import Motion, number
-from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats
+from fem_mbs.model import Motion, Path, checked
+from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats, Turns
 from fem_mbs.static.equations import Instant
-from fem_mbs.system import State, System
+from fem_mbs.system import State, System, given_out, read_only
 
 
 class StaticSolution(Solution):
@@ -40,15 +40,16 @@ class StaticSolution(Solution):
         events: Sequence[list[State]],
         instant: Instant,
         unstable: Sequence[int],
+        turns: Turns | None = None,
     ) -> None:
-        super().__init__(system, list(states), status, stats, events)
-        self.unstable = np.array(unstable, dtype=np.intp)
+        super().__init__(system, list(states), status, stats, events, turns=turns)
+        self.unstable = read_only(np.array(unstable, dtype=np.intp))
         self._load_factor = self.t
         self._instant = instant
 
-    def motion(self, k: int) -> Motion:
-        """State ``k`` in body components, as elements see it, with gravity as it was there."""
-        motion = super().motion(k)
+    def _motion(self, k: int) -> Motion:
+        """With gravity as it was there."""
+        motion = super()._motion(k)
         motion.t, factor = self._instant(float(self._load_factor[k]))
         motion.gravity = factor * self.system.gravity
         return motion
@@ -57,26 +58,27 @@ class StaticSolution(Solution):
     def constraint_residual(self) -> ConstraintResidual:
         """Constraint violations; nothing moves, so those of velocities are zero."""
         position = super().constraint_residual.position
-        return ConstraintResidual(position, np.zeros_like(position))
+        return ConstraintResidual(position, read_only(np.zeros_like(position)))
 
+    @checked
     def __call__(self, t: float) -> State:
         """State at any load factor, where the path first reaches it.
 
         Interpolated along the screw of each node, with an error of second order in the step; ``statics(loads=...)``
         has equilibria at the load factors asked for.
         """
-        t = number(t, "Solution: t")
         ahead = self.t - t
         passed = np.flatnonzero(ahead[:-1] * ahead[1:] <= 0.0)
         if not len(passed):
             if t in self.t:
                 return self.state(int(np.flatnonzero(self.t == t)[0]))
             raise ModelError(f"load factor {t} is outside the path, which covers {self.t.min()} to {self.t.max()}")
-        first, second = self.state(int(passed[0])), self.state(int(passed[0]) + 1)
+        first, second = self._state(int(passed[0])), self._state(int(passed[0]) + 1)
         share = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0
-        return replace(between(first, second, share), t=t)
+        return given_out(self.system, replace(between(first, second, share), t=t))
 
-    def to_paraview(self, path: str | Path, **options: Any) -> Path:
+    @checked
+    def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a state over the load factor, or over the states where that falls.
 
         See :func:`fem_mbs.io.write_paraview` for the options.

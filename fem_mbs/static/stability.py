@@ -39,11 +39,18 @@ def unstable_motions(equations: Equations, point: Point) -> int:
     forces = (scale * equations.force_factor)[system.free_rows]
     K = units @ K
     largest = abs(K).max()
+    if not np.isfinite(largest):
+        return UNKNOWN
+    if largest == 0.0:
+        return 0
     if (
         abs(K - K.T).max(axis=1).toarray().ravel() > UNSYMMETRIC * units @ forces + UNSYMMETRIC_ROUNDING * largest
     ).any():
         return UNKNOWN
     stiff = 0.5 * (K + K.T) + PENALTY * largest * (B.T @ B) + NEUTRAL * largest * eye_array(n)
     options = {"SymmetricMode": True}
-    lu = splu(csc_array(stiff), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    try:
+        lu = splu(csc_array(stiff), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    except RuntimeError:  # exactly singular
+        return UNKNOWN
     return UNKNOWN if (lu.perm_r != lu.perm_c).any() else int((lu.U.diagonal() < 0.0).sum())

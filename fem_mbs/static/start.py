@@ -12,7 +12,6 @@ from fem_mbs.errors import ConvergenceError, LawError, MotionError, SingularSyst
 from fem_mbs.solve import (
     Newton,
     NotConvergedError,
-    check_state,
     describe_mechanism,
     describe_singular,
     handle_repeated,
@@ -21,7 +20,7 @@ from fem_mbs.solve import (
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.step import Direction, Linearization, StepProblem, Trial, Unknown
-from fem_mbs.system import State, tangent
+from fem_mbs.system import State, taken_in, tangent
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
 
 LOG = logging.getLogger("fem_mbs")
@@ -50,7 +49,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     """
     point = equations.as_built()
     if initial is not None:
-        check_state(equations.system, initial, f"{caller}: initial")
+        initial = taken_in(equations.system, initial, f"{caller}: initial")
         point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
     evaluation = equations.evaluate(point)
     values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))

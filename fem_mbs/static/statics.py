@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import cast
 
@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import Model, instance, number, shown, truth, whole_number
+from fem_mbs.model import Count, Model, Positive, checked, number, shown
 from fem_mbs.result import Outcome
-from fem_mbs.run import Accepted, EventFunction, Events, Recorder, check_callback, drive, output_times, progress_bar
+from fem_mbs.run import Accepted, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
 from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
 from fem_mbs.static.failure import explain_failure, explain_length
@@ -31,17 +31,18 @@ MAX_ITERATIONS = 15
 MAX_STEPS = 1_000_000
 
 
+@checked
 def statics(
     model: Model,
     load_end: float = 1.0,
-    step: float | None = None,
+    step: Positive | None = None,
     loads: ArrayLike | None = None,
     arc_length: bool = False,
     ramp: bool = True,
     initial: State | None = None,
     newton: Newton | None = None,
-    max_steps: int = 1000,
-    callback: Callable[[State], object] | None = None,
+    max_steps: Count = 1000,
+    callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     progress: bool = False,
 ) -> StaticSolution:
@@ -104,20 +105,14 @@ def statics(
     arc-length with the tangent as predictor (Keller 1977) in a metric of angles, lengths against the extent of the
     model and the load factor against its range.
     """
-    instance(model, Model, "statics: model")
-    load_end = number(load_end, "statics: load_end")
-    step = None if step is None else number(step, "statics: step", positive=True)
-    newton = Newton(max_iterations=MAX_ITERATIONS) if newton is None else instance(newton, Newton, "statics: newton")
-    arc_length, ramp = truth(arc_length, "statics: arc_length"), truth(ramp, "statics: ramp")
-    max_steps = whole_number(max_steps, "statics: max_steps")
-    check_callback(callback, "statics")
-    first = 0.0 if initial is None else instance(initial, State, "statics: initial").t
+    newton = newton or Newton(max_iterations=MAX_ITERATIONS)
+    first = 0.0 if initial is None else number(initial.t, "statics: initial: t")
     if load_end == first and ramp:
         raise ModelError(f"statics: load_end must not be the load factor of the start, {first:g}: no load would change")
     output = None if loads is None else _output(loads, first, load_end, arc_length)
     show = progress_bar(progress, first, load_end, "statics", "load")
     begun = time.perf_counter()
-    system = System(model)
+    system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
     equations = Equations(system, loading)
@@ -126,15 +121,16 @@ def statics(
         "statics",
         "load factor {:.6g}",
         begun,
+        system,
         point.state(),
-        lambda states, marks, outcome, stats, hits: StaticSolution(
-            system, states, outcome, stats, hits, loading.instant, marks
+        lambda states, marks, outcome, stats, hits, turns: StaticSolution(
+            system, states, outcome, stats, hits, loading.instant, marks, turns
         ),
         None if output is None else partial(_at_loads, output),
         unstable_motions(equations, point),
         warns=False,
     )
-    watch = Events(events, point.state(), between, "statics")
+    watch = Events(events, point.state(), between, recorder.given_out, "statics")
     if load_end == first:
         show(None)
         return cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
 from fem_mbs.model import Follow, Motion
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
@@ -97,3 +98,10 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
         system.constraint_slices,
         strict=True,
     )
+
+
+def check_step(system: System, R: Array, before: float, t: float) -> None:
+    """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
+    for batch in system.constraint_batches:
+        if text := batch.astray(R, before, t):
+            raise MotionError(text)

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fem_mbs.arrays import Array
 from fem_mbs.model.motion import none
+
+ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")
+"""The arrays of a state."""
+
+
+class Source(NamedTuple):
+    """What a state belongs to: names of nodes with their groups, of own unknowns and of constraint equations."""
+
+    nodes: tuple[str, ...]
+    unknowns: tuple[str, ...]
+    equations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class State:
         Lagrange multipliers, with ``M vdot + g + B^T multipliers = 0``.
     u, udot, uddot : (k,)
         Own unknowns and their time derivatives; zero beyond the order of their equation.
+    source : Source or None
+        What model it is a state of, where a run made it.
     """
 
     t: float
@@ -40,7 +54,8 @@ class State:
     u: Array = field(default_factory=none)
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
+    source: Source | None = field(default=None, repr=False, compare=False)
 
     def at(self, t: float) -> State:
         """The same at another time."""
-        return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, self.u, self.udot, self.uddot)
+        return State(t, self.x, self.R, self.v, self.vdot, self.multipliers, self.u, self.udot, self.uddot, self.source)

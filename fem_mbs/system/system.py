@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -21,15 +22,15 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    checked,
     consecutive,
-    extent,
     idle_rotations,
-    instance,
 )
 from fem_mbs.system.contract import check_batch, wrong_shapes
 from fem_mbs.system.kinematics import make_kinematics
 from fem_mbs.system.least_norm import LeastNormSolver, Projection, Redundant
 from fem_mbs.system.linear import LinearSolver, make_solver, sums
+from fem_mbs.system.origin import origin_and_length
 from fem_mbs.system.pattern import (
     ConstraintRows,
     components,
@@ -39,7 +40,7 @@ from fem_mbs.system.pattern import (
     triplets,
 )
 from fem_mbs.system.stabilized import StabilizedMatrix
-from fem_mbs.system.state import State
+from fem_mbs.system.state import Source, State
 
 _LIGHT, _HEAVY = 1e-12, 1e12
 """Masses against the largest that count as none, and masses that count as infinite."""
@@ -78,6 +79,7 @@ class Prescribed(NamedTuple):
     constraints: list[Any]
 
 
+@checked
 class System:
     """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
 
@@ -85,6 +87,8 @@ class System:
     ----------
     model : Model
         Its nodes, elements and constraints as they are now.
+    end : float
+        Time in s after which functions of time are not asked: they need not exist beyond the end of a run.
 
     Attributes
     ----------
@@ -108,6 +112,10 @@ class System:
         Initial velocities as the user gave them: world frame, angular ones in the body frame.
     constraint_owner : list of (Constraint, str)
         The constraint each constraint equation belongs to, and the name of the equation.
+    origin : (3,)
+        The point of the world from which positions count, other than zero where that is far away.
+    source : Source
+        What tells states of this model from those of others.
     length : float
         Extent of the model, the unit in which small lengths are judged.
     weight : (N,)
@@ -119,22 +127,27 @@ class System:
         Constraint equations that repeat each other, once that is known.
     """
 
-    def __init__(self, model: Model) -> None:
-        instance(model, Model, "System: model")
+    def __init__(self, model: Model, end: float = math.inf) -> None:
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
-        self.number = Numbering(self.nodes, [*model.elements, *model.constraints])
+        self.end = end
+        self.origin, self.length = origin_and_length(self.nodes, model.constraints)
+        self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.unknowns = len(self.nodes), self.number.unknowns
         self.k = len(self.unknowns)
         self.N = 6 * self.n + self.k
         self.kinematics = make_kinematics([node.group for node in self.nodes])
         self._initial_values()
-        self.length = extent(self.nodes) or 1.0
         self._number_components(model)
         self._make_batches(model)
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
+        self.source = Source(
+            tuple(f"{node} on {node.group}" for node in self.nodes),
+            tuple(f"'{unknown.name}' of {owner}" for owner, unknown in self.unknowns),
+            tuple(f"{equation} of {owner}" for owner, equation in self.constraint_owner),
+        )
         self.size = self.n_free + self.m
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
         self.velocity_level, self._of_length = numbers.velocity, numbers.length
@@ -147,7 +160,7 @@ class System:
         self._least_norm: LeastNormSolver | None = None
 
     def _initial_values(self) -> None:
-        self.x0 = np.array([node.position for node in self.nodes])
+        self.x0 = np.array([node.position for node in self.nodes]) - self.origin
         self.R0 = np.array([node.rotation for node in self.nodes])
         self.velocities = np.array([[*node.velocity, *node.angular_velocity] for node in self.nodes])
         own = [unknown for _, unknown in self.unknowns]
@@ -183,6 +196,8 @@ class System:
         slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
         within = np.where(self.force_slots < 6 * self.n, self.force_slots % 6 // 3, 2)
+        # the ground may be far away, where forces have large moments that it holds
+        self._acting = self._free_weight[self.force_slots] if self.origin.any() else None
         self._forces, self._moments, self._own_terms = (np.flatnonzero(within == kind) for kind in range(3))
 
     def _number_blocks(self) -> IntArray:
@@ -289,6 +304,7 @@ class System:
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
+        t = min(t, self.end)
         elements = [batch.at(t) for batch in self.batches]
         if factor != 1.0:
             elements = [b.scaled(data, factor) for b, data in zip(self.batches, elements, strict=True)]
@@ -314,7 +330,9 @@ class System:
         if len(forces) != len(self.force_slots):
             raise wrong_shapes(self, parts)
         residual = sums(self.force_slots, forces, self.N)
-        scale, own_scale, largest = self._sizes(forces, motion.udot, residual)
+        scale, own_scale, largest = self._sizes(
+            forces if self._acting is None else forces * self._acting, motion.udot, residual
+        )
         values = phi[0] if len(phi) == 1 else np.concatenate(phi) if phi else _NONE
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)

@@ -260,7 +260,7 @@ def _members(value: Any) -> tuple[Any, ...]:
 def _flat(values: Any) -> list[Array]:
     """All numbers of states, memories and tuples of these, as copies."""
     if isinstance(values, State):
-        return [np.array(getattr(values, name)) for name in State.__slots__]
+        return [np.array(getattr(values, name)) for name in State.__slots__ if name != "source"]
     if isinstance(values, tuple):
         return [part for value in values for part in _flat(value)]
     return [np.array(np.nan if values is None else values, dtype=float)]

@@ -189,7 +189,7 @@ def test_a_number_of_events_ends_the_run(count: int) -> None:
 
 def test_output_ends_with_the_run() -> None:
     solution = mbs.simulate(ball(), 1.0, 0.1, events=level(1.0, terminal=True), times=[0.1, 0.3, 0.9])
-    np.testing.assert_array_equal(solution.t, [0.1, 0.3])
+    np.testing.assert_array_equal(solution.t, [0.1, 0.3, solution.event_times[0][0]])
 
 
 # What is refused

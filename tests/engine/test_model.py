@@ -121,16 +121,16 @@ def test_rotations_come_as_matrices_or_scipy_rotations() -> None:
         ({"rotation": 2 * np.eye(3)}, "rotation must be a rotation matrix"),
         ({"rotation": np.diag([1.0, 1.0, -1.0])}, "determinant is -1"),
         ({"rotation": (0, 0, 1)}, "rotation must be a 3x3 matrix"),
-        ({"group": "SO3"}, "group must be one of R3xSO3, SE3, received 'SO3'"),
+        ({"group": "SO3"}, "group must be one of 'R3xSO3', 'SE3', received 'SO3'"),
     ],
 )
 def test_impossible_nodes_are_refused_by_name(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(mbs.ModelError, match=f"node 'bob'.*{message}"):
+    with pytest.raises(mbs.ModelError, match=f"Node 'bob'.*{message}"):
         mbs.Model().add_node(**{"position": (0, 0, 0), "name": "bob", **arguments})  # type: ignore[arg-type]
 
 
 def test_a_model_needs_a_group_it_knows() -> None:
-    with pytest.raises(mbs.ModelError, match="group must be one of R3xSO3, SE3, received 'SO3'"):
+    with pytest.raises(mbs.ModelError, match="group must be one of 'R3xSO3', 'SE3', received 'SO3'"):
         mbs.Model("SO3")
 
 

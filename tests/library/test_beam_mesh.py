@@ -272,8 +272,8 @@ CASES: dict[str, tuple[Callable[[mbs.Model], Any], str]] = {
         lambda m: beams_from_mesh(m, line_mesh(TWICE, [(0, 1), (0, 2), (2, 3)]), PLAIN, merge=1e-9),
         "lines 0, 1 join the same points 0, 1",
     ),
-    "no distance": (lambda m: beams_from_mesh(m, portal(), PLAIN, merge=-1.0), "merge must be a distance, or 0"),
-    "no section": (lambda m: beams_from_mesh(m, portal(), 3.0), "section must be a BeamSection, or a dict of them"),  # type: ignore[arg-type]
+    "no distance": (lambda m: beams_from_mesh(m, portal(), PLAIN, merge=-1.0), "merge must be at least 0"),
+    "no section": (lambda m: beams_from_mesh(m, portal(), 3.0), "section must be a BeamSection"),  # type: ignore[arg-type]
     "empty sections": (lambda m: beams_from_mesh(m, portal(), {}), "a dict of them, received {}"),
     "no section of a group": (
         lambda m: beams_from_mesh(m, portal(cell_sets=SETS), {"columns": 3.0}),  # type: ignore[dict-item]

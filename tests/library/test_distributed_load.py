@@ -180,9 +180,9 @@ def test_bad_loads_are_refused_by_name() -> None:
         DistributedLoad(beam, 3.0)
     with pytest.raises(mbs.ModelError, match=r"each of the 3 nodes, received .* of shape \(2, 3\)"):
         DistributedLoad(beam, np.ones((2, 3)))
-    with pytest.raises(mbs.ModelError, match="Beam 'spar': moment must be three finite numbers"):
+    with pytest.raises(mbs.ModelError, match="Beam 'spar': moment must be finite"):
         DistributedLoad(beam, (0, 0, 1), (0, np.nan, 0))
-    with pytest.raises(mbs.ModelError, match="frame must be 'world' or 'body', received 'section'"):
+    with pytest.raises(mbs.ModelError, match="frame must be one of 'world', 'body', received 'section'"):
         DistributedLoad(beam, (0, 0, 1), frame="section")
     model.add(DistributedLoad(beam, lambda t: t), name="gust")
     with pytest.raises(mbs.MotionError, match="'gust': .* must return 3 finite numbers, or 3 times as many, received"):

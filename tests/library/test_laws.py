@@ -47,5 +47,5 @@ def test_a_law_gives_its_own_derivatives() -> None:
 
 
 def test_duration_must_be_positive() -> None:
-    with pytest.raises(mbs.ModelError, match="duration must be positive, received 0"):
+    with pytest.raises(mbs.ModelError, match="duration must be a positive number, received 0"):
         SpinUp(1.0, 0.0)

@@ -57,7 +57,9 @@ def test_bad_loads_are_refused_by_name() -> None:
         Force(node, (1.0, 2.0))
     with pytest.raises(mbs.ModelError, match="Moment on node 'tip': value must be finite"):
         Moment(node, (1.0, np.inf, 0.0))
-    with pytest.raises(mbs.ModelError, match="Force on node 'tip': frame must be 'world' or 'body', received 'local'"):
+    with pytest.raises(
+        mbs.ModelError, match="Force on node 'tip': frame must be one of 'world', 'body', received 'local'"
+    ):
         Force(node, (1, 0, 0), frame="local")
     with pytest.raises(mbs.ModelError, match="Force on node 'tip': point must be three numbers"):
         Force(node, (1, 0, 0), point=1.0)

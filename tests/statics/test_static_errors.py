@@ -58,7 +58,10 @@ def test_beam_on_a_hinge_swings_and_hints_at_weight() -> None:
     model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0)))
     message = refusal(model)
     assert "node 'arm[0]' can turn about (0, 1, 0)" in message
-    assert "node 'arm[1]' can move along (0, 0, 1) and turn about (0, 1, 0) without resistance" in message
+    assert (
+        "1 motion has no resistance, in which node 'arm[0]' can turn about (0, 1, 0), node 'arm[1]' can move along "
+        "(0, 0, 1) and" in message
+    )
     assert "as gravity holds a pendulum, give ramp=False" in message
 
 
@@ -168,7 +171,7 @@ def test_bad_arguments_are_refused(name: str) -> None:
 
 def test_state_of_another_model_is_refused() -> None:
     state = mbs.statics(bend(4)[0]).state(-1)
-    with pytest.raises(mbs.ModelError, match="it has 6 nodes and 0 multipliers, the model 10 and 0"):
+    with pytest.raises(mbs.ModelError, match="it has 6 nodes where this model has 10 nodes"):
         mbs.statics(bend(8)[0], load_end=2, initial=state)
 
 

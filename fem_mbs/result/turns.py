@@ -1,0 +1,80 @@
+"""Coordinates of joints over time, and the whole turns that angles lack.
+
+The angles that joints measure are in ``(-pi, pi]``. Their rates tell how often they have turned from one step to the
+next, so that whoever keeps only some of the steps counts turns over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.model import Constraint, Motion
+from fem_mbs.system import State, System
+
+Turns: TypeAlias = dict[Constraint, Array]
+"""Whole turns ``(nt, c)`` of the coordinates of joints."""
+MANY = 256
+"""Steps that are counted together."""
+
+
+def principal(system: System, joint: Constraint, motions: Sequence[Motion]) -> tuple[Array, Array]:
+    """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
+    rows = [system.number(node) for node in joint.nodes]
+    x, R = np.array([motion.x[rows] for motion in motions]), np.array([motion.R[rows] for motion in motions])
+    V = np.array([motion.V[rows].ravel() for motion in motions])
+    return joint.coordinate_values(x, R), np.matvec(joint.coordinate_gradients(x, R), V)
+
+
+def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:
+    """Turns ``(nt, c)`` that angles lack, so that they change as their rates tell; zero at the first time."""
+    expected = 0.5 * np.diff(t)[:, None] * (rates[1:] + rates[:-1])
+    turns = np.zeros_like(values)
+    turns[1:] = np.cumsum(np.round((expected - np.diff(values, axis=0)) / (2 * np.pi)), axis=0)
+    return np.where([coordinate.angle for coordinate in joint.coordinates], turns, 0.0)
+
+
+class TurnCounter:
+    """Counts the turns of all joints over the steps of a run, for the states that are kept."""
+
+    def __init__(self, system: System) -> None:
+        joints = (joint for batch in system.constraint_batches for joint in batch.owners)
+        self._joints = [joint for joint in joints if any(own.angle for own in joint.coordinates)]
+        self._system = system
+        self._states: list[State] = []
+        self._kept: list[int] = []
+        self._before = {joint: np.zeros(len(joint.coordinates)) for joint in self._joints}
+        self._turns: dict[Constraint, list[Array]] = {joint: [] for joint in self._joints}
+
+    def add(self, kept: Sequence[State], state: State) -> None:
+        """A step to a state, and the states on the way, or at its end, that are kept."""
+        if not self._joints:
+            return
+        within = [own for own in kept if own is not state]
+        first = len(self._states)
+        self._kept += range(first, first + len(kept))
+        self._states += [*within, state]
+        if len(self._states) > MANY:
+            self._count()
+
+    def keep_last(self) -> None:
+        """Keep the last state."""
+        if self._joints:
+            self._kept.append(len(self._states) - 1)
+
+    def counted(self) -> Turns:
+        """Whole turns of the states that were kept."""
+        self._count()
+        return {joint: np.array(turns) for joint, turns in self._turns.items()}
+
+    def _count(self) -> None:
+        motions = [self._system.motion(state) for state in self._states] if self._joints else []
+        t = np.array([motion.t for motion in motions])
+        for joint in self._joints:
+            turns = self._before[joint] + whole_turns(joint, t, *principal(self._system, joint, motions))
+            self._turns[joint] += list(turns[self._kept])
+            self._before[joint] = turns[-1]
+        self._states, self._kept = self._states[-1:], []

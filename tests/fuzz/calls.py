@@ -1,0 +1,205 @@
+"""What users can call, found by inspection, and calls of it with junk that must be refused by name."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from values import falling, good, junk, world
+
+import fem_mbs as mbs
+import fem_mbs.elements
+import fem_mbs.integrate
+from fem_mbs.model import LARGEST
+from fem_mbs.model.checked import hints_of
+
+RECORDS = {
+    mbs.State,  # checked where it is given to something
+    mbs.Report,
+    mbs.Step,
+    mbs.Outcome,
+    mbs.Checkpoint,
+    mbs.Solution,
+    mbs.StaticSolution,
+    mbs.Modes,
+    mbs.Buckling,
+    mbs.LinearModel,
+    mbs.ConvergenceStudy,
+    mbs.Method,
+    mbs.Assembly,
+    fem_mbs.elements.BeamMesh,
+}
+"""Classes whose objects are results, or made by others: their constructors are not for users."""
+RESULTS: dict[type, str] = {
+    mbs.Model: "model",
+    mbs.Solution: "run",
+    mbs.StaticSolution: "path",
+    mbs.Modes: "modes",
+    mbs.Buckling: "buckling",
+    mbs.GeneralizedAlpha: "method",
+}
+"""Classes whose methods are called, and an object of each in the world of ``values.py``."""
+SLOW = {"simulate", "statics", "modes", "buckling", "convergence_study", "to_paraview", "animation", "linearize"}
+BESIDE = {"Solution.plot", "Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
+"""Left out: what draws windows, and what does the same as another call in many files."""
+ALWAYS = {"convergence_study.t_end"}
+"""Arguments that others ask for."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A public call: its name, how to get it from a world, and its parameters."""
+
+    name: str
+    of: Callable[[SimpleNamespace], Callable[..., Any]]
+    parameters: tuple[inspect.Parameter, ...]
+    hints: dict[str, Any] = field(hash=False)
+
+    @property
+    def slow(self) -> bool:
+        return self.name.split(".")[-1] in SLOW
+
+
+def public() -> list[Call]:
+    """All calls: functions, constructors, class methods, and methods of models and results."""
+    calls = []
+    for module in (mbs, fem_mbs.elements):
+        for name in module.__all__:
+            calls += _of(getattr(module, name), name)
+    for kind, where in RESULTS.items():
+        for name, function in inspect.getmembers(kind, inspect.isfunction):
+            if kind is mbs.GeneralizedAlpha and name not in ("init", "step"):
+                continue
+            if (not name.startswith("_") or name == "__call__") and f"{kind.__name__}.{name}" not in BESIDE:
+                calls.append(
+                    _call(f"{kind.__name__}.{name}", lambda w, a=where, b=name: getattr(getattr(w, a), b), function)
+                )
+    return [call for call in calls if call.parameters]
+
+
+def _of(thing: Any, name: str) -> Iterator[Call]:
+    if inspect.isfunction(thing):
+        yield _call(name, lambda w: thing, thing)
+    elif inspect.isclass(thing) and thing not in RECORDS and not issubclass(thing, Exception):
+        yield _call(name, lambda w: thing, thing.__init__)
+        for own, method in inspect.getmembers(thing, inspect.ismethod):
+            if not own.startswith("_") and own != "batch":
+                yield _call(f"{name}.{own}", lambda w, own=own: getattr(thing, own), method)
+
+
+def _call(name: str, of: Callable[[SimpleNamespace], Callable[..., Any]], function: Callable[..., Any]) -> Call:
+    parameters = [own for own in inspect.signature(function).parameters.values() if own.name not in ("self", "cls")]
+    plain = tuple(own for own in parameters if own.kind in (own.POSITIONAL_OR_KEYWORD, own.KEYWORD_ONLY))
+    return Call(name, of, plain, hints_of(getattr(function, "__func__", function)))
+
+
+@dataclass
+class Findings:
+    """What came of many calls."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{count} {what}" for what, count in self.counts.items())
+        return "\n".join([numbers, *self.wrong[:40]])
+
+
+def campaign(seed: int, count: int, folder: Any) -> Findings:
+    """Many calls, most of them with junk for an argument or two."""
+    rng, found = np.random.default_rng(seed), Findings()
+    calls = public()
+    weights = np.array([0.1 if call.slow else 1.0 for call in calls])
+    w = _world(rng, folder)
+    for k in range(count):
+        if k % 500 == 499:
+            w = _world(rng, folder)
+        call = calls[rng.choice(len(calls), p=weights / weights.sum())]
+        one(call, w, found)
+    return found
+
+
+def _world(rng: Generator, folder: Any) -> SimpleNamespace:
+    w = world(rng, ("R3xSO3", "SE3")[rng.integers(2)])
+    w.folder = folder
+    return w
+
+
+def one(call: Call, w: SimpleNamespace, found: Findings) -> None:
+    """A call, and what is wrong with its answer."""
+    rng: Generator = w.rng
+    given: dict[str, Any] = {}
+    for parameter in call.parameters:
+        if (
+            parameter.default is inspect.Parameter.empty
+            or f"{call.name}.{parameter.name}" in ALWAYS
+            or rng.random() < 0.3
+        ):
+            given[parameter.name] = good(call.hints.get(parameter.name, Any), parameter.name, w, call.name)
+    spoilt: dict[str, bool] = {}
+    for k in rng.permutation(len(call.parameters))[: rng.choice([0, 1, 1, 1, 2])]:
+        parameter = call.parameters[k]
+        hint = call.hints.get(parameter.name, Any)
+        given[parameter.name], spoilt[parameter.name] = junk(hint, parameter.name, parameter.default, w)
+    try:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            answer = call.of(w)(**given)
+    except mbs.FemMbsError as error:
+        found.counts["refused"] += 1
+        # an extreme number may fail for what comes of it; what can never be right has to be named
+        if spoilt and all(spoilt.values()) and not any(name in str(error) for name in spoilt):
+            found.counts["not named"] += 1
+            found.wrong.append(f"not named: {_shown(call, given, spoilt)}: {error}"[:400])
+        return
+    except Exception as error:
+        found.counts["bare errors"] += 1
+        found.wrong.append(f"bare {error!r}: {_shown(call, given, spoilt)}"[:400])
+        return
+    if warned:
+        found.counts["warnings"] += 1
+        found.wrong.append(f"warning {warned[0].message}: {_shown(call, given, spoilt)}"[:400])
+    elif any(spoilt.values()):
+        found.counts["junk accepted"] += 1
+        found.wrong.append(f"accepted: {_shown(call, given, spoilt)}"[:400])
+    elif not finite(answer):
+        found.counts["not finite"] += 1
+        found.wrong.append(f"not finite: {_shown(call, given, spoilt)}"[:400])
+    else:
+        found.counts["answered"] += 1
+
+
+def _shown(call: Call, given: dict[str, Any], spoilt: dict[str, bool]) -> str:
+    return f"{call.name}({', '.join(f'{name}={_text(given[name])}' for name in spoilt)})"
+
+
+def _text(value: Any) -> str:
+    try:
+        return " ".join(repr(value).split())[:120]
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
+def finite(value: Any, depth: int = 2) -> bool:
+    """Whether all numbers in an answer are finite."""
+    if isinstance(value, float | complex):
+        return bool(np.isfinite(value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+    if isinstance(value, tuple | list):
+        return all(finite(own, depth) for own in value)
+    if depth and hasattr(value, "__dict__"):
+        skipped = {"orders", "residual_history", "error", "end", "_end", "number"}
+        return all(finite(own, depth - 1) for name, own in vars(value).items() if name not in skipped)
+    return True
+
+
+__all__ = ["LARGEST", "Call", "Findings", "campaign", "falling", "finite", "one", "public"]

@@ -1,0 +1,359 @@
+"""Values for the arguments of public calls: good ones, and junk that nothing should swallow.
+
+Both follow from the annotation of a parameter, so that a new function or element is covered as soon as it exists.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import numpy as np
+from numpy.random import Generator
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    Maxwell,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
+from fem_mbs.integrate import Parameters, chung_hulbert
+from fem_mbs.lie import so3
+from fem_mbs.model import Constraint, Element
+
+SECTION = BeamSection(1e3, 1e3, 10.0, 10.0, 1.0, (2e-2, 1e-2, 1e-2))
+EXTREMES = (1e308, -1e308, 1e-320, 5e-324, 10**400, -(10**25), 2**63, 1e61, 1e-61, 1e155, 1e-155, 1e30, 1e-30)
+
+
+def never(*_: Any) -> Any:
+    raise ValueError("a function of the user that fails")
+
+
+class Odd:
+    """An object that nothing knows, and that refuses to be printed or made an array."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("no array")
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no truth")
+
+
+TEXTS = ("", "abc", "\ud800", "a\0b", "1", "a" * 5000)
+NOT_FINITE = (np.nan, np.inf, -np.inf)
+OBJECTS = (1j, b"bytes", {}, {"a": 1}, {1, 2}, object(), int, Odd(), np.datetime64("2020-01-01"), 10**5000, range(0))
+LISTS = ([], [[]], [1, [2]], ["a"], [None] * 3, np.zeros((0, 3)), np.zeros((2, 2, 2)), np.array(["SE3"], dtype=object))
+
+
+# Good values
+
+
+def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
+    """A pendulum with a beam and a spring, a run of it, and whatever else calls may want."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    bob = model.add_node((1, 0, 0), name="bob")
+    body = model.add(RigidBody(bob, 1.0, (0.1, 0.1, 0.1)), name="body")
+    pivot = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)), name="pivot")
+    beam = Beam.line(model, (1, 0, 0), (2, 0, 0), SECTION, elements=2, start_node=bob, name="arm")
+    ball = model.add(SphericalJoint(beam.nodes[-1], model.add_node((2, 0, 1), name="end")), name="ball")
+    model.add(PointMass(model["end"] if hasattr(model, "__getitem__") else model.nodes[-1], 0.1))
+    model.add(RigidBody(model.nodes[-1], 0.1, (0.01, 0.01, 0.01)))
+    spring = model.add(Maxwell(model.ground, bob, 5.0, 4.0, point_a=(0, 0, 1)), name="spring")
+    load = model.add(Force(bob, (0.1, 0, 0)))
+    run = mbs.simulate(model, 0.03, 0.01)
+    stiff = cantilever(group)
+    return SimpleNamespace(
+        rng=rng,
+        model=model,
+        stiff=stiff,
+        run=run,
+        path=mbs.statics(stiff),
+        modes=mbs.modes(stiff, 3),
+        buckling=mbs.buckling(stiff),
+        foreign=mbs.simulate(falling(), 0.02, 0.01),
+        joints=[pivot, ball],
+        elements=[body, beam, spring, load],
+        beam=beam,
+        method=mbs.GeneralizedAlpha(),
+        folder=Path("."),
+    )
+
+
+def cantilever(group: str = "R3xSO3") -> mbs.Model:
+    model = mbs.Model(group, gravity=(0, 0, -1.0))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, elements=3, name="bar")
+    model.fix(beam.nodes[0])
+    model.add(Force(beam.nodes[-1], (-0.1, 0, 0)))
+    return model
+
+
+def falling() -> mbs.Model:
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="stone")
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add_node((1, 1, 1), velocity=(1, 0, 0))
+    model.add(FixedJoint(node, model.nodes[-1]))
+    model.add(RigidBody(model.nodes[-1], 1.0, (1, 1, 1)))
+    return model
+
+
+def good(hint: Any, name: str, w: SimpleNamespace, label: str) -> Any:
+    """A value that a parameter may have, of what its name or else its annotation say."""
+    rng: Generator = w.rng
+    for key in (f"{label}.{name}", name):
+        if key in SPECIAL:
+            return SPECIAL[key](w)
+    parts = kinds(hint)
+    kind = parts[rng.integers(len(parts))]
+    rule = rule_of(kind)
+    if hasattr(rule, "allowed"):
+        return list(rule.allowed)[rng.integers(len(rule.allowed))]
+    base = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if base is bool:
+        return bool(rng.integers(2))
+    if base is int:
+        return int(rng.integers(2, 4))
+    if base is float:
+        return float(rng.uniform(0.05, 0.95))
+    if base is str:
+        return f"name {rng.integers(10**9)}"
+    if get_origin(base) is collections.abc.Callable or base is collections.abc.Callable:
+        return lambda *_: 0.0
+    if isinstance(base, type) and base in OBJECTS_OF:
+        return OBJECTS_OF[base](w)
+    if is_vector(kind):
+        return rng.normal(size=3)
+    if get_origin(base) in (list, collections.abc.Sequence, collections.abc.Iterable):
+        return [good(get_args(base)[0], "", w, label) for _ in range(2)]
+    return rng.normal(size=3)
+
+
+def pick(values: list[Any], w: SimpleNamespace) -> Any:
+    return values[w.rng.integers(len(values))]
+
+
+OBJECTS_OF: dict[type, Any] = {
+    mbs.Node: lambda w: pick(w.model.nodes[1:], w),
+    mbs.Model: lambda w: pick([w.model, w.stiff], w),
+    mbs.System: lambda w: w.run.system,
+    mbs.State: lambda w: w.run.state(-1),
+    mbs.Solution: lambda w: pick([w.run, w.path], w),
+    mbs.Checkpoint: lambda w: w.run.checkpoint,
+    mbs.Method: lambda w: w.method,
+    mbs.Newton: lambda w: mbs.Newton(),
+    mbs.VariableStep: lambda w: mbs.VariableStep(0.5),
+    Parameters: lambda w: chung_hulbert(0.8),
+    BeamSection: lambda w: SECTION,
+    Beam: lambda w: w.beam,
+    Element: lambda w: pick(w.elements, w),
+    Constraint: lambda w: pick(w.joints, w),
+    Path: lambda w: w.folder / f"file{w.rng.integers(5)}",
+}
+SPECIAL: dict[str, Any] = {
+    "inertia": lambda w: (1.0, 1.2, 1.5),
+    "modal_mass": lambda w: [1.0, 2.0],
+    "modal_stiffness": lambda w: [[10.0, 1.0], [1.0, 20.0]],
+    "modal_damping": lambda w: [0.1, 0.1],
+    "translation": lambda w: np.full((3, 2), 0.1),
+    "Model.fix.translation": lambda w: True,
+    "rotation": lambda w: so3.exp(w.rng.normal(size=3)),
+    "Model.fix.rotation": lambda w: True,
+    "ModalBody.rotation": lambda w: np.full((3, 2), 0.1),
+    "GA": lambda w: (1e3, 2e3),
+    "EI": lambda w: 10.0,
+    "outline": lambda w: w.rng.normal(size=(4, 2)),
+    "shear_center": lambda w: (0.1, 0.0),
+    "BeamSection.general.stiffness": lambda w: 10.0 * np.eye(6),
+    "BeamSection.general.mass": lambda w: np.eye(6),
+    "damping": lambda w: 0.1,
+    "nu": lambda w: 0.3,
+    "inner_radius": lambda w: 0.01,
+    "y_axis": lambda w: (0.1, 0.2, 1.0),
+    "t_end": lambda w: 0.05,
+    "step": lambda w: 0.01,
+    "times": lambda w: [0.04, 0.05],
+    "h": lambda w: 0.01,
+    "system": lambda w: w.run.system,
+    "memory": lambda w: w.method.init(w.run.system, w.run.state(-1), 0.01),
+    "GeneralizedAlpha.init.state": lambda w: w.run.state(-1),
+    "GeneralizedAlpha.step.state": lambda w: w.run.state(-1),
+    "loads": lambda w: [0.5, 1.0],
+    "events": lambda w: lambda state: state.t - 0.015,
+    "steps": lambda w: [0.02, 0.01],
+    "reference": lambda w: 0.005,
+    "interval": lambda w: (0.0, 0.04),
+    "model_factory": lambda w: falling,
+    "mesh": lambda w: portal(),
+    "section": lambda w: SECTION,
+    "merge": lambda w: 1e-6,
+    "options": lambda w: {},
+    "element": lambda w: RigidBody(pick(w.model.nodes[1:], w), 1.0, (1.0, 1.0, 1.0)),
+    "nodes": lambda w: w.beam.nodes,
+    "start": lambda w: (0.0, 0.0, 0.0),
+    "end": lambda w: (1.0, 2.0, 3.0),
+    "Beam.start": lambda w: None,
+    "Beam.end": lambda w: None,
+    "System.end": lambda w: 10.0,
+    "start_node": lambda w: None,
+    "end_node": lambda w: None,
+    "k": lambda w: int(w.rng.integers(2)),
+    "Solution.__call__.t": lambda w: 0.015,
+    "StaticSolution.__call__.t": lambda w: 0.5,
+    "beam": lambda w: w.beam,
+    "joint": lambda w: w.joints[0],
+    "part": lambda w: w.elements[2],
+    "count": lambda w: 2,
+    "mode": lambda w: int(w.rng.integers(3)),
+    "matrix": lambda w: pick(["exact", "simplified"], w),
+    "parametrization": lambda w: "conformal",
+    "Actuator.initial": lambda w: 0.5,
+    "GeneralizedAlpha.start": lambda w: "consistent",
+    "UpdatedLagrangian.start": lambda w: "consistent",
+    "value": lambda w: pick([w.rng.normal(size=3), lambda t: (t, 0.0, 1.0)], w),
+    "force": lambda w: pick([w.rng.normal(size=3), lambda t: (t, 0.0, 1.0)], w),
+    "moment": lambda w: w.rng.normal(size=3),
+    "displacement": lambda w: lambda t: (t * t, 0.0, 0.0),
+    "drive": lambda w: lambda t: t * t,
+    "progress": lambda w: False,
+    "Unknown.rate": lambda w: 0.0,
+    "axes": lambda w: np.eye(3),
+    "arc_length": lambda w: False,
+    "interpolation": lambda w: "SE3",  # the only one of higher orders
+    "Beam.order": lambda w: pick([1, 2], w),
+    "order": lambda w: pick([1, 2, 3], w),
+    "trusses": lambda w: pick([True, False, []], w),
+    "release": lambda w: pick([("yz", None), None], w),
+    "release_start": lambda w: None,
+    "release_end": lambda w: None,
+    "free": lambda w: pick(["y", "yz", "xyz"], w),
+    "EndRelease.node": lambda w: w.model.nodes[1],
+    "EndRelease.end": lambda w: "end",
+    "hold": lambda w: [],
+    "smallest": lambda w: 1e-6,
+    "first": lambda w: 1e-3,
+    "largest": lambda w: 1e-2,
+    "tolerance": lambda w: 0.1,
+    "alpha": lambda w: 0.1,
+    "newton": lambda w: mbs.Newton(),
+    "initial": lambda w: None,
+    "state": lambda w: None,
+    "group": lambda w: pick(["SE3", "R3xSO3"], w),
+    "load_end": lambda w: 1.0,
+    "by": lambda w: None,
+    "point": lambda w: w.rng.normal(size=3),
+}
+
+
+def portal() -> Any:
+    import meshio
+
+    points = np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0]], float)
+    return meshio.Mesh(points, [("line", [[0, 1], [1, 2], [2, 3]])])
+
+
+SCALED = ("inertia", "modal_mass", "modal_stiffness", "modal_damping", "translation", "outline", "times", "loads", "GA")
+"""Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
+
+
+# Junk
+
+
+def kinds(hint: Any) -> list[Any]:
+    """The alternatives of an annotation, None apart."""
+    if get_origin(hint) in (Union, UnionType):
+        return [part for part in get_args(hint) if part is not NoneType]
+    return [hint]
+
+
+def plain(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def rule_of(kind: Any) -> Any:
+    return get_args(kind)[1] if get_origin(kind) is Annotated else None
+
+
+def is_vector(kind: Any) -> bool:
+    rule = rule_of(kind)
+    return getattr(rule, "__name__", "") in ("vector", "direction")
+
+
+def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, bool]:
+    """A value that no parameter of this annotation can have, or an extreme one; and whether it is the first."""
+    rng: Generator = w.rng
+    bases = [base for kind in kinds(hint) for base in kinds(plain(kind))]
+    numeric = any(base in (int, float) for base in bases)
+    if rng.random() < 0.25 and (numeric or any(map(is_vector, kinds(hint)))):
+        value = EXTREMES[rng.integers(len(EXTREMES))]
+        return (value if numeric else np.array([1.0, value, 0.0], dtype=object).tolist()), False
+    if rng.random() < 0.2 and name in SCALED and not numeric:
+        value = EXTREMES[rng.integers(len(EXTREMES))]
+        return np.full(np.shape(SPECIAL[name](w)), value, dtype=object).tolist(), False
+    if (mbs.State in bases or mbs.Checkpoint in bases) and rng.random() < 0.8:
+        return tampered(w), True
+    choices: list[Any] = [*OBJECTS, *NOT_FINITE]
+    callable_too = any(get_origin(base) is collections.abc.Callable or base is Any for base in bases)
+    if default is not None:
+        choices.append(None)
+    if str not in bases and not any(base is Path for base in bases):
+        choices += TEXTS
+    elif name != "unit":
+        choices += TEXTS[2:4]
+    if bool not in bases:
+        choices += [True, np.True_]
+    choices += LISTS
+    if callable_too or type in bases:
+        choices = [value for value in choices if not isinstance(value, type)]
+    if any(get_origin(base) in (collections.abc.Mapping, dict) for base in bases):
+        choices = [value for value in choices if not isinstance(value, dict)]
+    if any(get_origin(base) in LIST_TYPES for base in bases):
+        choices = [value for value in choices if not is_empty(value)]
+    if any(is_vector(kind) for kind in kinds(hint)):
+        choices += [(1, 2), np.full(3, np.nan), (np.inf, 0, 0), 3.0, np.zeros((3, 3)), ("1", "2", "3")]
+    if numeric:
+        choices += [np.array([1.0, 2.0]), (1,)]
+    return choices[rng.integers(len(choices))], True
+
+
+LIST_TYPES = (list, tuple, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
+
+
+def is_empty(value: Any) -> bool:
+    return isinstance(value, list | range | dict | np.ndarray | set) and not len(value)
+
+
+def tampered(w: SimpleNamespace) -> Any:
+    """A state that is none of the model."""
+    rng: Generator = w.rng
+    state = w.run.state(-1)
+    name = str(rng.choice(["t", "x", "R", "v", "vdot", "u", "udot"]))
+    if name == "t":
+        return replace(state, t=[np.nan, "now", None, np.inf][rng.integers(4)])
+    array = np.array(getattr(state, name))
+    wrong = [
+        partial(np.full_like, array, np.nan),
+        lambda: np.where(np.arange(array.size).reshape(array.shape) == 0, np.inf, array),
+        lambda: array[:-1] if len(array) else np.zeros(1),
+        lambda: array[..., None],
+        lambda: "abc",
+        lambda: None,
+        lambda: array.astype(object) + 1j,
+    ]
+    if name == "R":
+        wrong += [lambda: 2.0 * array, lambda: 0.0 * array, lambda: -array]
+    if rng.random() < 0.1:
+        return w.foreign.state(-1)
+    return replace(state, **{name: wrong[rng.integers(len(wrong) if array.size else 4)]()})
