@@ -158,7 +158,7 @@ class Model:
 
         Parameters
         ----------
-        hold : Node or nodes, optional
+        hold : Node or list of Node, optional
             Nodes to leave where they are, as those that are fixed.
 
         Returns
