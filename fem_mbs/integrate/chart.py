@@ -40,6 +40,10 @@ class Chart(Protocol):
         """Derivatives (2, n, 6, 6) of :meth:`lift` along rates that are ``factors`` times an increment of ``D``."""
         ...
 
+    def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
+        """Changes (2, n, 6) of :meth:`lift` with rates that change by ``factors`` times ``d`` (n, 6)."""
+        ...
+
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """Coordinates ``(n, 6)`` along whose rates velocities change by ``d`` (n, 6), given ``dD/d(increment)``."""
         ...
@@ -75,6 +79,10 @@ class GroupChart:
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The factors themselves."""
         return factors * np.broadcast_to(np.eye(6), (len(D), 6, 6))
+
+    def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
+        """The changes themselves."""
+        return factors[:, 0] * d
 
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """Rates are velocities."""
@@ -128,6 +136,10 @@ class LocalChart:
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
         return _along_rates(self._tangents(D, *rates), factors)
+
+    def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
+        """By the product rule at constant ``D``."""
+        return np.matvec(self.rate_derivatives(D, rates, factors), d)
 
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """By ``T^-1``."""

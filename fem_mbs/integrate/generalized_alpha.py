@@ -19,7 +19,7 @@ from fem_mbs.integrate.chart import Chart, make_chart
 from fem_mbs.integrate.index2 import Index2Problem
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, rate, response, unresolved
-from fem_mbs.integrate.method import Astray, Method, Step
+from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
@@ -27,7 +27,7 @@ from fem_mbs.integrate.stabilized import StabilizedProblem
 from fem_mbs.integrate.starting_values import perturbed, shifted
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import Share, checked, choice, number
-from fem_mbs.solve import Experience, Found, Newton, newton_solve
+from fem_mbs.solve import Astray, Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System, constraints
 
 FORMULATIONS: dict[str, type[Index3Problem]] = {
@@ -137,13 +137,12 @@ class GeneralizedAlpha(Method):
         after = lead(system, new)
         left = self._defect(system, problem.chart, new, after, h, memory)
         error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
-        astray = None
         if looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, found)
-                astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
+                found.report.astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
         memory = _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found)
-        return Step(new, memory, found.report, error, astray)
+        return Step(new, memory, found.report, error)
 
     def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
         """The equations of a step."""

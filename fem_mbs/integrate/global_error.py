@@ -6,8 +6,8 @@ from math import acos
 
 import numpy as np
 
-from fem_mbs.integrate.method import Astray, Step
 from fem_mbs.result import Accuracy
+from fem_mbs.solve import Astray
 from fem_mbs.system import State, System
 
 
@@ -26,12 +26,12 @@ class GlobalError:
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
 
-    def add(self, step: Step, h: float) -> None:
-        """A step of ``h`` that was accepted."""
-        if step.astray is not None:
+    def add(self, state: State, astray: Astray | None, h: float) -> None:
+        """A step of ``h`` that was accepted, and how far it led astray."""
+        if astray is not None:
             # a run that has become unstable may come close to infinity
             with np.errstate(over="ignore", invalid="ignore"):
-                self._look(step.state, step.astray, h)
+                self._look(state, astray, h)
 
     def at(self, t: float) -> Accuracy | None:
         """The estimate at a time, or None if no step was looked at."""
@@ -46,7 +46,8 @@ class GlobalError:
         self.sum = self.sum + (state.t - self.known) * self.rate
         self.unresolved = np.maximum(self.unresolved, astray.unresolved)
         self.known = state.t
-        self.displacement = max(self.displacement, float(np.square(state.x - first.x).sum(axis=1).max()) ** 0.5)
-        self.turn = max(self.turn, h * float(np.square(state.v[:, 3:]).sum(axis=1).max()) ** 0.5)
-        trace = float((first.R * state.R).sum(axis=(1, 2)).min())
+        moved, spin = state.x - first.x, state.v[:, 3:]
+        self.displacement = max(self.displacement, float(np.vecdot(moved, moved).max()) ** 0.5)
+        self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
+        trace = float(np.vecdot(first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
         self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))

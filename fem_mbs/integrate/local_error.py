@@ -7,12 +7,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.parameters import Parameters
-from fem_mbs.solve import from_body, to_body
 from fem_mbs.system import Evaluation, Factors, State, System, constraints
 from fem_mbs.system.mass import mass_product
 
-FIRST, BLOCK = (0, 1, 2, 4, 7, 11, 16), 24
-"""Steps whose lasting error is looked at: the first ones, and then one in each block of so many."""
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
@@ -54,7 +51,7 @@ def response(
     and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
     """
     R = evaluation.motion.R
-    body = to_body(system, R, defect)
+    body = system.with_own(system.kinematics.to_body(R, system.nodes_of(defect)), defect)
     if system.k:
         system.own_of(body)[system.order < 2] = 0.0
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
@@ -64,7 +61,8 @@ def response(
         rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
         right.append(parameters.gamma / parameters.beta * rates)
     error = factors.solve(np.concatenate(right))[: system.n_free]
-    return from_body(system, R, system.spread(error))
+    whole = system.spread(error)
+    return system.with_own(system.kinematics.from_body(R, system.nodes_of(whole)), whole)
 
 
 def unresolved(system: System, h: float, before: State, state: State, leads: Array) -> Array:
@@ -79,14 +77,16 @@ def unresolved(system: System, h: float, before: State, state: State, leads: Arr
 
 def largest(d: Array) -> Array:
     """Largest length and largest angle ``(2,)`` of increments ``(n, 6)``."""
-    norms: Array = np.sqrt(np.square(d).reshape(-1, 2, 3).sum(axis=2).max(axis=0))
+    parts = d.reshape(-1, 2, 3)
+    norms: Array = np.sqrt(np.vecdot(parts, parts).max(axis=0))
     return norms
 
 
 def looked_at(k: int) -> bool:
-    """Whether the lasting error of step ``k`` is looked at.
+    """Whether the lasting error of step ``k`` is looked at: one in a block of 6 steps, later of 12, then of 24.
 
     Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
     """
-    block, place = divmod(k, BLOCK)
-    return place == int(block * block * GOLDEN % 1.0 * BLOCK) if block else k in FIRST
+    size = 6 if k < 60 else 12 if k < 240 else 24
+    block, place = divmod(k, size)
+    return place == int(block * block * GOLDEN % 1.0 * size)

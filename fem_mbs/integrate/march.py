@@ -73,7 +73,7 @@ class March:
                 state = state.at(plan.end)
             self.state, self.memory = state, step.memory
             self.steps += 1
-            self._error.add(step, plan.h)
+            self._error.add(state, step.report.astray, plan.h)
             self._doubt = self._doubt or self.method.doubt(self.system, state, plan.h)
             yield Accepted(state, step.report)
 

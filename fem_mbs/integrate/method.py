@@ -12,26 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import LARGEST, instance, number, shown
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
-
-
-class Astray(NamedTuple):
-    """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
-
-    Attributes
-    ----------
-    lasting : (2,)
-        What is left of the local error after joints and stiffness: adds up over the steps.
-    unresolved : (2,)
-        Size of oscillations that are too fast for the step.
-    """
-
-    lasting: Array
-    unresolved: Array
 
 
 class Step(NamedTuple):
@@ -45,20 +29,16 @@ class Step(NamedTuple):
         What the method goes on with: numbers, arrays, None, and tuples of numbers and arrays, so that it can be kept in
         a file.
     report : Report
-        Counts of iterations, evaluations and factorisations.
+        Counts of iterations, evaluations and factorisations, and how far the step led the nodes astray.
     error : float or None
         Size of the local error: lengths over the extent of the model, angles in rad, own unknowns over their size;
         ``system.weight`` makes these of an increment. None from a method without an estimate.
-    astray : Astray or None
-        How far the step leads the nodes astray, of which the error of the run is estimated. None where the method did
-        not look; some steps suffice.
     """
 
     state: State
     memory: Any
     report: Report
     error: float | None = None
-    astray: Astray | None = None
 
 
 SHORTEST = 1e-20

@@ -72,8 +72,8 @@ class StabilizedProblem(Index3Problem):
     def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
         """``(delta q, delta lambda, delta Z)``.
 
-        That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This is
-        done once; then as much of the forces along the constraints is taken for inertia as has been seen to be.
+        That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This
+        goes round once; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h * self.h, linearization.factors
         d, multipliers = solve_with_constraints(system, factors, squared * trial.evaluation.force, trial.closing)
@@ -124,7 +124,7 @@ class StabilizedProblem(Index3Problem):
         """``(gamma' C + beta' M) z`` (N,) of a change of the Newmark increment."""
         system = self.system
         D, rates = system.nodes_of(unknown[0]), self._of_nodes(trial.rates)
-        lifted = np.matvec(self.chart.rate_derivatives(D, rates, self.factors), system.nodes_of(z))
+        lifted = self.chart.rate_changes(D, rates, self.factors, system.nodes_of(z))
         changes = system.kinematics.change(trial.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)

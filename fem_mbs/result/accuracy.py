@@ -45,7 +45,7 @@ class Accuracy(NamedTuple):
     def warning(self) -> str:
         """What is to be said of a result whose error is of the order of the motion; empty for nothing."""
         # what local errors of order h^3 leave out grows with the turn of a step
-        if self.relative * (1.0 + min(self.turn, 1.0) ** 2) <= DOUBTFUL:
+        if self.relative * (1.0 + 2.0 * min(self.turn, 1.0) ** 2) <= DOUBTFUL:
             return ""
         return (
             f"The estimated error, {self.length:.2g} m and {self.angle:.2g} rad, is of the order of the motion, "

@@ -6,7 +6,7 @@ from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, shown_residuals
 from fem_mbs.solve.held import held_velocity, stopped
-from fem_mbs.solve.newton import FAILURES, Found, Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import FAILURES, Astray, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.place import Place, check_system, place_of
 from fem_mbs.solve.projection import (
@@ -24,6 +24,7 @@ __all__ = [
     "FAILURES",
     "Accelerations",
     "Assembly",
+    "Astray",
     "Experience",
     "Found",
     "Newton",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, NoReturn, Protocol, TypeVar
+from typing import Annotated, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
+from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 from fem_mbs.model import Count, Positive, checked, choice
 from fem_mbs.solve.experience import Experience, experienced
@@ -92,6 +93,21 @@ class Problem(Protocol[Unknown, Value, Linearization]):
         ...
 
 
+class Astray(NamedTuple):
+    """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
+
+    Attributes
+    ----------
+    lasting : (2,)
+        What is left of the local error after joints and stiffness: adds up over the steps.
+    unresolved : (2,)
+        Size of oscillations that are too fast for the step.
+    """
+
+    lasting: Array
+    unresolved: Array
+
+
 @dataclass
 class Report:
     """How a step went."""
@@ -101,6 +117,8 @@ class Report:
     factorizations: int = 0
     history: list[float] = field(default_factory=list)
     """Relative residual after each iteration."""
+    astray: Astray | None = None
+    """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
 
 
 @dataclass

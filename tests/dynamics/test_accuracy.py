@@ -98,8 +98,8 @@ def test_methods_without_an_estimate_say_so() -> None:
 
 
 def test_few_steps_are_looked_at() -> None:
-    """One in 24 after the first ones, and not all at one phase of an oscillation."""
-    looked = np.array([k for k in range(20_000) if looked_at(k)])
-    assert len(looked) == 7 + 20_000 // 24 - 1 and np.diff(looked).max() < 48
+    """One in 6, 12 and then 24 steps, the first one always, and not all at one phase of an oscillation."""
+    looked = np.array([k for k in range(19_200) if looked_at(k)])
+    assert looked[0] == 0 and len(looked) == 10 + 15 + (19_200 - 240) // 24 and np.diff(looked).max() < 48
     for period in np.linspace(3.0, 60.0, 115):
         assert abs(np.exp(2j * np.pi * looked / period).mean()) < 0.3
