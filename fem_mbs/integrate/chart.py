@@ -139,7 +139,8 @@ class LocalChart:
 
     def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
         """By the product rule at constant ``D``."""
-        return np.matvec(self.rate_derivatives(D, rates, factors), d)
+        changes: Array = np.matvec(self.rate_derivatives(D, rates, factors), d)
+        return changes
 
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """By ``T^-1``."""

@@ -65,12 +65,11 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
-        values, label = given, None
+        values, label = list(given), None
         for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
             if rule is None or isinstance(value, kinds):
                 continue
-            if label is None:
-                label = Label(function, values := list(given), named, method)
+            label = label or Label(function, values, named, method)
             label.argument, label.passed = names[k], k
             values[k] = rule(value, label)
         for name, value in named.items():

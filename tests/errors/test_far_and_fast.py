@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import meshio
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
@@ -23,6 +24,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
+    beams_from_mesh,
 )
 from fem_mbs.elements.laws import derivatives
 
@@ -201,6 +203,44 @@ def test_names_that_clash_leave_no_nodes_behind() -> None:
         with pytest.raises(mbs.ModelError, match="is taken"):
             Beam.line(model, (0, 0, 0), (1, 0, 0), STEEL, 2, name=name)
     assert len(model.nodes) == count + 1
+    # a node that is given is not made, whatever its name
+    start = model.add_node((0, 0, 0), name="brace[0]")
+    assert Beam.line(model, (0, 0, 0), (1, 0, 0), STEEL, 2, start_node=start, name="brace").nodes[0] is start
+
+
+def test_names_of_what_a_mesh_needs_are_free_before_anything_is_made() -> None:
+    mesh = meshio.Mesh(np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0.0]]), [("line", [[0, 1], [1, 2]])])
+    for name in ("mesh[1]", "mesh beam 0", "mesh beam 0[1]", "mesh beam 0 end"):
+        model = mbs.Model()
+        model.add_node((5, 5, 5), name=name)
+        with pytest.raises(mbs.ModelError, match="is taken"):
+            beams_from_mesh(model, mesh, STEEL, release=(None, "yz"))
+        assert (len(model.nodes), len(model.elements), len(model.constraints)) == (2, 0, 0)
+    model = mbs.Model()
+    model.add_node((5, 5, 5), name="mesh truss 1")
+    with pytest.raises(mbs.ModelError, match="is taken"):
+        beams_from_mesh(model, mesh, STEEL, trusses=True)
+    assert (len(model.nodes), len(model.elements)) == (2, 0)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_joints_are_closed_far_from_the_origin(group: str) -> None:
+    """A chain that is open, whose drive begins elsewhere: as near the origin, up to the rounding of positions."""
+
+    def run(place: np.ndarray) -> np.ndarray:
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        first, second = (model.add_node(place + at) for at in ((0.5, 0, 0), (1.5, 0, 0.05)))
+        for node in (first, second):
+            model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        model.add(RevoluteJoint(model.ground, first, (0, 1, 0), point=place))
+        ends = {"point": place + (1.0, 0, 0), "point_b": place + (1.02, 0, 0.05)}
+        model.add(RevoluteJoint(first, second, (0, 1, 0), **ends, drive=lambda t: 0.1 + 0.2 * t**2))
+        assert model.assemble().distance.max() > 0.02
+        built = np.array([first.position, second.position])
+        return np.array([built, *mbs.simulate(model, 0.1, 0.01).x[:, 1:]]) - place
+
+    far = np.array([1e5, -2e5, 3e4])
+    np.testing.assert_allclose(run(far), run(np.zeros(3)), rtol=0, atol=16 * np.spacing(np.abs(far).max()))
 
 
 def test_points_that_meet_are_named() -> None:
