@@ -18,29 +18,25 @@ from fem_mbs.integrate.change_step import AlphaMemory, adapted, same
 from fem_mbs.integrate.chart import Chart, make_chart
 from fem_mbs.integrate.index2 import Index2Problem
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, rate, response, unresolved
+from fem_mbs.integrate.index3_limit import instability, limit, turn_of_a_step
+from fem_mbs.integrate.local_error import defect, largest, lead, looked_at, response, unresolved
 from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.stabilized import StabilizedProblem
 from fem_mbs.integrate.starting_values import perturbed, shifted
+from fem_mbs.integrate.tolerances import tolerances
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import Share, checked, choice, number
 from fem_mbs.solve import Astray, Experience, Found, Newton, newton_solve
-from fem_mbs.system import State, System, constraints
+from fem_mbs.system import State, System
 
 FORMULATIONS: dict[str, type[Index3Problem]] = {
     "stabilized": StabilizedProblem,
     "index3": Index3Problem,
     "index2": Index2Problem,
 }
-FORCE_SHARE, CONSTRAINT_SHARE = 1e-3, 1e-2
-"""Tolerances of Newton's method against a local error ``e``: of forces, which err by ``e^(2/3)``, and constraints."""
-LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
-"""Below these there is rounding."""
-ASTRAY = 0.05
-"""Share of the largest velocity by which velocities may miss the constraints of joints."""
 STARTS = ("consistent", "perturbed")
 
 
@@ -128,8 +124,8 @@ class GeneralizedAlpha(Method):
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
             begin = problem.guess(guess.D, guess.multipliers)
-            kept, tolerances = self._kept(system, memory), self._tolerances(h, memory)
-            found = newton_solve(problem, begin, self.newton, kept, experience, tolerances)
+            needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
+            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
         new, a = problem.result(found)
         new = system.accept(new)
         gone = found.unknown[0] - plain, new.multipliers - state.multipliers
@@ -163,44 +159,19 @@ class GeneralizedAlpha(Method):
 
     def advice(self, state: State, h: float) -> str:
         """What may help; where bodies turn further in a step than the method bears, the limit."""
-        turn = _turn(state, h)
-        if turn <= 1.0 - self.rho_inf:
+        turn = turn_of_a_step(state, h)
+        if turn <= limit(self.rho_inf):
             return super().advice(state, h)
         others = "" if self.formulation == "stabilized" else ", the default formulation"
         return (
             f"{super().advice(state, h)}\n  a node turns by {turn:.2g} rad a step; with rho_inf = {self.rho_inf:g}, "
-            f"stiff beams, and joints of index 3, may become unstable above about {1.0 - self.rho_inf:.2g} rad: try a "
+            f"stiff beams, and joints of index 3, may become unstable above about {limit(self.rho_inf):.2g} rad: try a "
             f"smaller step, a smaller rho_inf{others}, or group='SE3'"
         )
 
     def doubt(self, system: System, state: State, h: float) -> str:
-        """Of index 3, when velocities leave their constraints: it has become unstable."""
-        if self._kind(system).closes_velocities or not system.m or _turn(state, h) < 0.5 * (1.0 - self.rho_inf):
-            return ""
-        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
-        gaps = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight)
-        # a mechanism that turns back is at rest for an instant
-        velocity, acceleration = (float(np.abs(v * system.weight).max()) for v in (rate(state), lead(system, state)))
-        speed = max(velocity, acceleration**0.5)
-        if gaps.max() <= ASTRAY * speed:
-            return ""
-        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
-        return (
-            f"{owner}: at t = {state.t:.4g} s velocities leave its constraint ({equation}) by "
-            f"{100.0 * gaps.max() / speed:.0f} % of the largest: index 3 is unstable here. A node turned by "
-            f"{_turn(state, h):.2g} rad a step, and with rho_inf = {self.rho_inf:g} it becomes so above about "
-            f"{1.0 - self.rho_inf:.2g} rad; try the default formulation, a smaller step or a smaller rho_inf"
-        )
-
-    def _tolerances(self, h: float, memory: AlphaMemory) -> tuple[float, float]:
-        """Of forces and constraints: well below what the step itself gets wrong, as the step before tells."""
-        error = memory.error * (h / memory.h) ** 3 if memory.error else 0.0
-        force, constraint = FORCE_SHARE * error ** (2.0 / 3.0), CONSTRAINT_SHARE * error
-        newton = self.newton
-        return (
-            min(newton.force_tolerance, max(force, LEAST_FORCE)),
-            min(newton.constraint_tolerance, max(constraint, LEAST_CONSTRAINT)),
-        )
+        """Of index 3, that velocities leave their constraints."""
+        return "" if self._kind(system).closes_velocities else instability(system, state, h, self.rho_inf)
 
     def _kept(self, system: System, memory: AlphaMemory) -> Linearization | None:
         """The matrix of the last step, for the modified Newton method."""
@@ -253,11 +224,6 @@ class UpdatedLagrangian(GeneralizedAlpha):
     def chart(self) -> str:
         """The coordinates of a step, see ``chart.py``."""
         return self.parametrization
-
-
-def _turn(state: State, h: float) -> float:
-    """Largest turn of a node in a step, in rad."""
-    return h * float(np.linalg.norm(state.v[:, 3:], axis=1).max())
 
 
 def _next(
