@@ -28,7 +28,7 @@ from fem_mbs.integrate.stabilized import StabilizedProblem
 from fem_mbs.integrate.starting_values import perturbed, shifted
 from fem_mbs.integrate.tolerances import tolerances
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
-from fem_mbs.model import Share, checked, choice, number
+from fem_mbs.model import Share, checked, choice
 from fem_mbs.solve import Astray, Experience, Found, Newton, newton_solve
 from fem_mbs.system import State, System
 
@@ -99,7 +99,6 @@ class GeneralizedAlpha(Method):
         here, kick = lead(system, state), None
         a = here
         if self.start == "perturbed":
-            number(h, "init: h, the first step, which perturbed starting values depend on,", positive=True)
             chart = make_chart(system.kinematics, self.chart)
             closed = self._kind(system).closes_velocities
             a, kick = perturbed(system, state, h, chart, self.coefficients, closed)

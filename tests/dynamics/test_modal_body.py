@@ -151,7 +151,7 @@ def test_statics_rests_the_amplitudes() -> None:
         (([1.0, 2.0], [1.0, 2.0, 3.0]), "modal_stiffness must be a symmetric 2 x 2 matrix or 2 numbers"),
         (([[1.0, 0.5], [0.0, 1.0]], [1.0, 2.0]), "modal_mass must be a symmetric matrix or its diagonal"),
         (([1.0], [1.0], None, [[9.0], [0], [0]]), "its masses are not those of a body"),
-        (([1.0], [1.0], None, [1.0, 0, 0]), "translation must be 3 x 1 finite numbers"),
+        (([1.0], [1.0], None, [1.0, 0, 0]), "translation must be 3 x k finite numbers"),
         (([1.0], [np.nan]), "modal_stiffness must be"),
     ],
 )

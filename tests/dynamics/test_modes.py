@@ -355,7 +355,7 @@ def massless() -> mbs.Model:
 
 
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
-    "no model": (lambda: mbs.modes("chain"), "linearize: model must be a Model, received 'chain'"),  # type: ignore[arg-type]
+    "no model": (lambda: mbs.modes("chain"), "modes: model must be a Model, received 'chain'"),  # type: ignore[arg-type]
     "count zero": (lambda: mbs.modes(chain(2), 0), "modes: count must be a whole number of at least 1, received 0"),
     "count a float": (lambda: mbs.modes(chain(2), 1.5), "count must be a whole number of at least 1, received 1.5"),  # type: ignore[arg-type]
     "count too large": (lambda: mbs.modes(chain(2), 3), "count = 3 is more than the 2 degrees of freedom of the model"),
@@ -372,7 +372,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "state of another model": (
         lambda: mbs.modes(chain(2), state=resting(chain(3))),
-        "state is not one of this model: it has 4 nodes and 15 multipliers, the model 3 and 10",
+        "state is not one of this model, which has 3 nodes, 0 own unknowns of elements and 10 constraint equations",
     ),
     "state of a model of the same size": (
         lambda: mbs.modes(chain(2), state=resting(chain(2, 1.5))),
@@ -383,7 +383,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "one frame": (lambda: mbs.modes(chain(2)).animation(0, frames=1), "frames must be a whole number of at least 2"),
     "amplitude zero": (
         lambda: mbs.modes(chain(2)).animation(0, amplitude=0.0),
-        "Modes: amplitude must be a positive number, received 0.0",
+        "Modes.animation: amplitude must be a positive number, received 0.0",
     ),
     "foreign node": (lambda: mbs.modes(chain(2)).displacement(chain(2).nodes[1]), "node 'node 1' is not part of this"),
     "path a number": (lambda: mbs.modes(chain(2)).to_paraview(3), "path must be a text such as 'out/name', received 3"),  # type: ignore[arg-type]

@@ -88,7 +88,7 @@ def test_heavy_top_on_se3_needs_no_perturbed_velocity() -> None:
 def test_a_first_step_without_a_length_says_what_is_missing(formulation: str) -> None:
     system = mbs.System(top("SE3"))
     for h in (None, 0.0):
-        with pytest.raises(mbs.ModelError, match="init: h, the first step, which perturbed starting values depend on"):
+        with pytest.raises(mbs.ModelError, match="GeneralizedAlpha.init: h must be a"):
             perturbed(system, h, formulation)  # type: ignore[arg-type]
 
 
