@@ -88,13 +88,13 @@ def errors(steady: Steady, group: str, h: float, method: mbs.Method, t_end: floa
 @pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
 @pytest.mark.parametrize("name", STEADY)
 def test_steady_motions_are_met(name: str, formulation: str, group: str) -> None:
-    """With the second order of the method, or exactly."""
+    """With at least the second order of the method, or exactly."""
     method = mbs.GeneralizedAlpha(0.9, formulation=formulation)
     coarse, fine = (errors(STEADY[name], group, h, method) for h in (0.01, 0.005))
     print(name, group, formulation, coarse, fine)
     assert max(fine) < 5e-3
     for one, half in zip(coarse, fine, strict=True):
-        assert half < 1e-8 or np.log2(one / half) == pytest.approx(2.0, abs=0.1)
+        assert half < 1e-8 or np.log2(one / half) > 1.9
 
 
 @pytest.mark.parametrize("group", GROUPS)
