@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fem_mbs.solve import Newton
 
-FORCE_SHARE, CONSTRAINT_SHARE = 1e-3, 1e-2
+FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
 """Tolerances against a local error ``e``: of forces, which err by ``e^(2/3)``, and of constraints."""
 LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 """Below these there is rounding."""
