@@ -193,7 +193,7 @@ def solve(
             last = _below([left * r for r in size], tolerances)
         fresh = at.linearization is None or not (keep or last)
         if at.linearization is None or fresh:
-            at.linearization = problem.linearize(at.unknown, at.value)
+            at.linearization = _linearized(problem, at, report)
             report.factorizations += 1
         if correction is None or fresh:
             correction = problem.correction(at.unknown, at.value, at.linearization)
@@ -219,6 +219,18 @@ def solve(
             at.linearization = None
             continue
         before = size
+
+
+def _linearized(
+    problem: Problem[Unknown, Value, Linearization], at: Found[Unknown, Value, Linearization], report: Report
+) -> Linearization:
+    try:
+        return problem.linearize(at.unknown, at.value)
+    except SingularSystemError as error:
+        if not report.iterations:
+            raise
+        # of the first matrix it is the model, of a later one the way that corrections have gone
+        raise NotConvergedError(f"the iteration leads away: {error}", report, at.value) from error
 
 
 def _give_up(size: Sequence[float], report: Report, value: Any) -> NoReturn:

@@ -251,7 +251,10 @@ def distances(variant: str, group: str, formulation: str, name: str, h: float) -
     return np.array([np.abs(getattr(run, p) - getattr(full, p)).max() / least for p, least in tolerances.items()])
 
 
-@pytest.mark.parametrize("name", CHARTS)
+LIE_GROUP_AND_OTHERS = [pytest.param(name, marks=[] if name == "Lie group" else pytest.mark.slow) for name in CHARTS]
+
+
+@pytest.mark.parametrize("name", LIE_GROUP_AND_OTHERS)
 @pytest.mark.parametrize("formulation", ["index3", "index2"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -259,7 +262,7 @@ def test_variants_have_the_same_solution(variant: str, group: str, formulation: 
     assert distances(variant, group, formulation, name, 0.02).max() < 1.0
 
 
-@pytest.mark.parametrize("name", CHARTS)
+@pytest.mark.parametrize("name", LIE_GROUP_AND_OTHERS)
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_variants_have_the_same_solution_but_for_the_third_order(variant: str, group: str, name: str) -> None:
