@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,9 +17,6 @@ from fem_mbs.elements.lagrange import lagrange
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Node, direction, real, shown
 
-YAxis: TypeAlias = ArrayLike | Callable[[Array], ArrayLike]
-"""A world direction, one at each node, or a function that gives one for a position."""
-
 CORNER = np.radians(30.0) * (1 + 1e-9)
 MOST_TURNED = np.radians(80.0)
 """Between the chord of an element and those between its nodes."""
@@ -27,6 +24,22 @@ ARC_ROUNDS = 20
 PARALLEL = 1e-6
 NO_LENGTH = 1e-12
 """Distances below this share of the coordinates are rounding."""
+
+
+def y_direction(value: Any, label: str) -> Any:
+    """One direction, one for each node, or a function, as it is; a :class:`ModelError` for anything else."""
+    if not callable(value):
+        values = real(value)
+        if values is None or values.ndim != 2:
+            direction(value, label)
+        else:
+            for k, own in enumerate(values):
+                direction(own, f"{label}[{k}]")
+    return value
+
+
+YAxis = Annotated[ArrayLike | Callable[[Array], ArrayLike], y_direction]
+"""A world direction, one at each node, or a function that gives one for a position."""
 
 
 def section_frames(x: Array, y_axis: YAxis | None, nodes: Sequence[Node], label: str) -> Array:
