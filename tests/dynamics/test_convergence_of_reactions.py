@@ -130,11 +130,13 @@ def test_pendulum_down_to_rounding(group: str) -> None:
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("name", MODELS)
 def test_second_order_down_to_rounding(name: str, group: str) -> None:
+    """Down to 5e-10, where the drive of the machine, differentiated by differences, has no more digits."""
     steps = STEPS[name][-4:]
     found = errors(name, group, steps)
     print(name, group, found)
     for column in found.T:
-        assert fitted_order(steps, column) == pytest.approx(2.0, abs=0.2) or column.max() < 1e-9
+        above = column > 5e-10
+        assert above.sum() < 2 or fitted_order(steps[above], column[above]) == pytest.approx(2.0, abs=0.2)
 
 
 if __name__ == "__main__":
