@@ -32,7 +32,9 @@ STEPS = np.array([0.015, 0.0075])
 T_END = 0.3
 BASE = ("Lie group", "index3")
 CASES = list(product(CHARTS, FORMULATIONS))
-cases = pytest.mark.parametrize(("name", "formulation"), CASES)
+QUICK = {("Lie group", name) for name in FORMULATIONS} | {(name, "stabilized") for name in CHARTS}
+MARKED = [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in CASES]
+cases = pytest.mark.parametrize(("name", "formulation"), MARKED)
 groups = pytest.mark.parametrize("group", GROUPS)
 
 
@@ -67,7 +69,7 @@ def test_order_is_two_and_the_limit_is_the_same(name: str, formulation: str, gro
 
 
 @groups
-@pytest.mark.parametrize(("name", "formulation"), [case for case in CASES if case != BASE])
+@pytest.mark.parametrize(("name", "formulation"), [own for own in MARKED if own.values != BASE])
 def test_methods_differ_by_the_second_order(name: str, formulation: str, group: str) -> None:
     """From the Lie group method of index 3 at the same step: halving it divides the difference by about four."""
     distances = []

@@ -102,7 +102,9 @@ def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, ad
     assert fitted_order(np.array([4, 2, 1]), np.array(errors)) == pytest.approx(order, abs=0.2)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize(
+    "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
+)
 @pytest.mark.parametrize("group", GROUPS)
 def test_multipliers_do_not_grow_where_the_step_changes_all_the_time(formulation: str, group: str) -> None:
     """A machine with a beam, the step always changes: multipliers converge to those of equal steps, with order 2."""
