@@ -3,7 +3,11 @@
 from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
+from fem_mbs.elements.bushing import Bushing
+from fem_mbs.elements.cross_flow import CrossFlow
 from fem_mbs.elements.distributed_load import DistributedLoad
+from fem_mbs.elements.drag import Drag
+from fem_mbs.elements.gravity import Gravity
 from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
@@ -12,6 +16,7 @@ from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.slip_spring import SlipSpring
+from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
@@ -19,10 +24,14 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Bushing",
+    "CrossFlow",
     "DistributedLoad",
+    "Drag",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "Gravity",
     "Maxwell",
     "ModalBody",
     "Moment",
@@ -33,6 +42,7 @@ __all__ = [
     "SlipSpring",
     "SphericalJoint",
     "SpinUp",
+    "SpringDamper",
     "Truss",
     "beams_from_mesh",
 ]

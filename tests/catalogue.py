@@ -19,10 +19,14 @@ from fem_mbs.elements import (
     Actuator,
     Beam,
     BeamSection,
+    Bushing,
+    CrossFlow,
     DistributedLoad,
+    Drag,
     EndRelease,
     FixedJoint,
     Force,
+    Gravity,
     Maxwell,
     ModalBody,
     Moment,
@@ -33,6 +37,7 @@ from fem_mbs.elements import (
     SlipSpring,
     SphericalJoint,
     SpinUp,
+    SpringDamper,
     Truss,
 )
 from fem_mbs.elements.line import LineBatch, LineElement
@@ -160,6 +165,19 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     ),
     "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
     "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "spring and damper": lambda n: SpringDamper(
+        n.line[0], n.arc[2], 7.0, 0.6, 1.1, point_a=(0.1, 0.0, 0.3), point_b=(0.3, 0, 0.2)
+    ),
+    "spring with a law": lambda n: SpringDamper(n.line[0], n.arc[2], force=_servo, point_b=(0.3, 0.1, 0.2)),
+    "bushing": lambda n: Bushing(n.line[0], n.arc[0], (3.0, 4.0, 5.0, 0.0, 1.0, 2.0), 0.3),
+    "bushing, coupled, with offsets": lambda n: Bushing(
+        n.line[1],
+        n.arc[1],
+        COUPLED.stiffness,
+        COUPLED.stiffness[::-1, ::-1] / 9,
+        n.point((0.4, 0.1, -0.2)),
+        n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
+    ),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
@@ -180,6 +198,22 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "distributed load that follows, on order 3": lambda n: DistributedLoad(
         _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
     ),
+    "drag across a twisted beam with offsets": lambda n: Drag(
+        _beam("twisted with offsets", PLAIN, "SE3", n),
+        CrossFlow(1.2, lambda s: 0.3 + 0.2 * s, 1.1, 0.1),
+        n.vector((1, 2, 0)),
+    ),
+    "drag on order 3 in a vortex, by a law": lambda n: Drag(
+        _higher(3, "curved", PLAIN, n),
+        _lift,
+        lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
+    ),
+    "gravity of a body": lambda n: Gravity(
+        RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)), n.vector((1.0, 2.0, 3.0))
+    ),
+    "gravity of a beam, a function": lambda n: Gravity(
+        _beam("twisted with offsets", COUPLED, "SE3", n), lambda t: n.vector((1.0, t, 3.0))
+    ),
     "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
@@ -189,6 +223,12 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
 def _servo(t: float, length: float, speed: float) -> float:
     """A force that pulls to a length that moves."""
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
+
+
+def _lift(velocity: Array, s: Array) -> Array:
+    """Lift and drag of a profile, which stalls."""
+    angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
+    return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
 
 
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
