@@ -8,7 +8,15 @@ from fem_mbs.elements.cross_flow import CrossFlow
 from fem_mbs.elements.distributed_load import DistributedLoad
 from fem_mbs.elements.drag import Drag
 from fem_mbs.elements.gravity import Gravity
-from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
+from fem_mbs.elements.joints import (
+    Coupling,
+    EndRelease,
+    FixedJoint,
+    JointDrive,
+    RevoluteJoint,
+    RollingDisc,
+    SphericalJoint,
+)
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
@@ -25,6 +33,7 @@ __all__ = [
     "BeamMesh",
     "BeamSection",
     "Bushing",
+    "Coupling",
     "CrossFlow",
     "DistributedLoad",
     "Drag",
@@ -32,6 +41,7 @@ __all__ = [
     "FixedJoint",
     "Force",
     "Gravity",
+    "JointDrive",
     "Maxwell",
     "ModalBody",
     "Moment",

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.line import Law, LineBatch, LineElement
+from fem_mbs.elements.coordinate_law import Law
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.user_laws import OF_LENGTH, PullLaw, ask
 from fem_mbs.model import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked
 

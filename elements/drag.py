@@ -1,7 +1,8 @@
 """Forces of a fluid on beams: a force per length that follows from the velocity of the fluid against the section.
 
-The law is asked at the nodes of each element, whose shares of its length are those of the polynomials between them
-(lumped, so that drag never brings energy to a beam in a fluid at rest). docs/forces.md, "Drag".
+The law is asked at Gauss points, as many as an element has nodes. Places and velocities there are those of polynomials
+through the nodes, along which the forces do their work, so that drag never brings energy to a beam in a fluid at rest.
+The section turns with the nearest node (docs/forces.md, "Drag").
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam import Beam
+from fem_mbs.elements.lagrange import gauss, lagrange
 from fem_mbs.elements.user_laws import DIFFERENCE_SHARE, slope
 from fem_mbs.errors import LawError
 from fem_mbs.lie import so3
@@ -105,49 +107,50 @@ class Drag(Element):
         return _derivative(lambda v: self.forces(v, s), lambda v: self.law(v, s), velocity, size)
 
     def batch_key(self) -> Hashable:
-        """All in one."""
-        return None
+        """Beams of one order share a batch."""
+        return self.beam.order
 
     @classmethod
     def batch(cls, elements: Sequence[Drag], number: Numbering) -> ElementBatch:
-        """All beams in fluids."""
+        """All beams of one order in fluids."""
         return DragBatch(elements, number)
 
 
 class Context(NamedTuple):
-    """What the matrices need of the last force."""
+    """What the matrices need of the last force; quadrature points, or else nodes, along the second axis."""
 
     t: float
     R: Array
+    V: Array
+    """Velocities of the beam at its nodes, node frames."""
     places: Array
-    fluid: Array
-    """Velocities of the fluid in the node frames."""
+    against: Array
+    """Velocities of the fluid against the beam, node frames."""
     velocity: Array
-    """Of the fluid against the beam, section frames."""
-    force: Array
-    """On the beam, node frames."""
+    """The same in the section frames."""
+    own: Array
+    """Forces, node frames."""
+    shared: Array
+    """What the nodes have of the forces, node frames."""
 
 
 class DragBatch(ElementBatch):
-    """Beams in fluids, a cell for each node of each of their elements."""
+    """Elements of beams in fluids: ``n`` elements with ``p`` nodes and as many quadrature points."""
 
     def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:
-        counts = [drag.beam.cells.size for drag in drags]
-        rows = [np.array([number(node) for node in drag.nodes])[drag.beam.cells].reshape(-1, 1) for drag in drags]
-        self.nodes = np.concatenate(rows)
-        self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
         beams = [drag.beam for drag in drags]
-        self._length = np.concatenate([beam.shared.sum(axis=-1).ravel() for beam in beams])
-        self._frames = np.concatenate([beam.frames.reshape(-1, 3, 3) for beam in beams])
-        self._offsets = np.concatenate([beam.offsets.reshape(-1, 3) for beam in beams])
-        self._moved = np.concatenate(
-            [np.broadcast_to(so3.IDENTITY, self._frames.shape), -so3.skew(self._offsets)], axis=-1
-        )
-        """Displacements of the beam, node frames, by increments of the nodes ``(n, 3, 6)``."""
-        self._s = np.concatenate([beam.arc(beam.places).ravel() for beam in beams])
+        counts = [len(beam.length) for beam in beams]
+        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+        self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
+        offsets = np.concatenate([beam.offsets for beam in beams])
+        one = np.broadcast_to(so3.IDENTITY, (*offsets.shape, 3))
+        self._moved = np.concatenate([one, -so3.skew(offsets)], axis=-1)
+        """Displacements of the beam at its nodes, node frames, by their increments, ``(n, p, 3, 6)``."""
+        self._offsets, self._origin = offsets, number.origin
+        parts = zip(*(quadrature(beam) for beam in beams), strict=True)
+        self._shape, self._length, self._frames, self._s = (np.concatenate(part) for part in parts)
         ends = np.cumsum(counts)
-        self._parts = [(drag, slice(end - n, end)) for drag, n, end in zip(drags, counts, ends, strict=True)]
-        self._origin = number.origin
+        self._parts = [(drag, slice(end - count, end)) for drag, count, end in zip(drags, counts, ends, strict=True)]
 
     def at(self, t: float) -> float:
         """The time, which velocities of fluids depend on."""
@@ -155,39 +158,83 @@ class DragBatch(ElementBatch):
 
     def force(self, motion: Motion, prescribed: float) -> tuple[Array, Context]:
         """Minus the forces of the fluid."""
-        row = self.nodes[:, 0]
-        R = motion.R[row]
-        places = motion.x[row] + np.matvec(R, self._offsets) + self._origin
-        world = self._each(lambda drag, rows: drag.velocities(prescribed, places[rows]))
-        fluid = np.vecmat(world, R)
-        velocity = np.vecmat(fluid - np.matvec(self._moved, motion.V[row]), self._frames)
-        density = self._each(lambda drag, rows: drag.forces(velocity[rows], self._s[rows]))
-        force = self._length[:, None] * np.matvec(self._frames, density)
-        context = Context(prescribed, R, places, fluid, velocity, force)
-        return -np.vecmat(force, self._moved), context
+        R = motion.R[self.nodes]
+        V = np.matvec(self._moved, motion.V[self.nodes])
+        places = self._shape @ (motion.x[self.nodes] + np.matvec(R, self._offsets)) + self._origin
+        fluid = self._each(lambda drag, x: drag.velocities(prescribed, x), places)
+        against = np.vecmat(fluid - self._shape @ np.matvec(R, V), R)
+        velocity = np.vecmat(against, self._frames)
+        density = self._each(lambda drag, v, s: drag.forces(v, s), velocity, self._s)
+        own = self._length[..., None] * np.matvec(self._frames, density)
+        shared = np.vecmat(self._shape.mT @ np.matvec(R, own), R)
+        context = Context(prescribed, R, V, places, against, velocity, own, shared)
+        return -np.vecmat(shared, self._moved).reshape(len(R), -1), context
 
     def stiffness(self, context: Context) -> Array:
-        """Velocities of the fluid turn against the beam, and change with its place."""
-        changes = np.zeros((len(self.nodes), 3, 6))
-        changes[..., 3:] = so3.skew(context.fluid)
-        for drag, rows in self._parts:
-            gradient = drag.velocity_gradient(context.t, context.places[rows])
+        """Forces turn with the nodes, as the beam moves in the fluid, and it moves to other places."""
+        R, p = context.R, self.nodes.shape[1]
+        # of velocities of the fluid at quadrature points against those of the beam there, world
+        changes = -self._moving(R @ so3.skew(-context.V), rotations=True)
+        gradients = [drag.velocity_gradient(context.t, _flat(context.places[rows])) for drag, rows in self._parts]
+        for gradient, (_, rows) in zip(gradients, self._parts, strict=True):
             if gradient is not None:
-                R = context.R[rows]
-                changes[rows] += R.mT @ gradient @ R @ self._moved[rows]
-        return -self._moved.mT @ self._slopes(context) @ changes
+                moved = self._moving(R[rows] @ self._moved[rows], rows=rows)
+                changes[rows] += np.einsum("ngab,ngibc->ngiac", gradient.reshape(*R[rows].shape), moved)
+        slopes = self._slopes(context)
+        forces = np.einsum("ngab,ngibc->ngiac", R @ slopes @ R.mT, changes)
+        turned = R @ (slopes @ so3.skew(context.against) - so3.skew(context.own))
+        for g in range(p):
+            forces[:, g, g, :, 3:] += turned[:, g]
+        K = self._at_nodes(R, forces)
+        for i in range(p):
+            K[:, i, :, i, 3:] -= self._moved[:, i].mT @ so3.skew(context.shared[:, i])
+        return K.reshape(len(R), 6 * p, 6 * p)
 
     def damping(self, context: Context) -> Array:
         """The beam moves against the fluid."""
-        return self._moved.mT @ self._slopes(context) @ self._moved
+        R = context.R
+        moved = self._moving(R @ self._moved)
+        forces = np.einsum("ngab,ngibc->ngiac", R @ self._slopes(context) @ R.mT, -moved)
+        return self._at_nodes(R, forces).reshape(len(R), 6 * R.shape[1], -1)
+
+    def _moving(self, blocks: Array, rotations: bool = False, rows: slice = slice(None)) -> Array:
+        """What moves at quadrature points where nodes move by ``blocks`` (n, p, 3, 6 or 3), ``(n, g, p, 3, 6)``."""
+        result = np.zeros((*self._shape[rows].shape, 3, 6))
+        result[..., 3 * rotations :] = self._shape[rows][..., None, None] * blocks[:, None]
+        return result
+
+    def _at_nodes(self, R: Array, forces: Array) -> Array:
+        """Minus what nodes have of forces ``(n, g, p, 3, 6)`` at quadrature points, ``(n, p, 6, p, 6)``."""
+        at_nodes = np.einsum("ngi,ngjac->niajc", self._shape, forces)
+        n, p = self.nodes.shape
+        rows = (R @ self._moved).mT @ at_nodes.reshape(n, p, 3, 6 * p)
+        return -rows.reshape(n, p, 6, p, 6)
 
     def _slopes(self, context: Context) -> Array:
-        """Derivatives ``(n, 3, 3)`` of the forces against velocities, node frames."""
-        slopes = self._each(lambda drag, rows: drag.force_gradient(context.velocity[rows], self._s[rows]))
-        return self._length[:, None, None] * (self._frames @ slopes @ self._frames.mT)
+        """Derivatives ``(n, g, 3, 3)`` of the forces against velocities, node frames."""
+        slopes = self._each(lambda drag, v, s: drag.force_gradient(v, s), context.velocity, self._s)
+        result: Array = self._length[..., None, None] * (self._frames @ slopes @ self._frames.mT)
+        return result
 
-    def _each(self, function: Callable[[Drag, slice], Array]) -> Array:
-        return np.concatenate([function(drag, rows) for drag, rows in self._parts])
+    def _each(self, function: Callable[..., Array], *arguments: Array) -> Array:
+        """What a function of one beam after the other makes of arrays ``(n, g, ...)``."""
+        g = self.nodes.shape[1]
+        parts = [function(drag, *(_flat(own[rows]) for own in arguments)) for drag, rows in self._parts]
+        return np.concatenate([part.reshape(-1, g, *part.shape[1:]) for part in parts])
+
+
+def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
+    """Of all elements: polynomials ``(k, g, p)`` of the nodes, lengths, section frames in node frames, shares ``s``."""
+    places, weights = gauss(beam.order + 1)
+    shape, _ = lagrange(beam.places, places)
+    lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
+    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    _, frames = beam.line_at(x, R, places)
+    return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
+
+
+def _flat(values: Array) -> Array:
+    return values.reshape(-1, *values.shape[2:])
 
 
 def _asked(law: Callable[..., Any], given: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], what: str) -> Array:

@@ -10,7 +10,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.line import Law, LineBatch, LineElement
+from fem_mbs.elements.coordinate_law import Law
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.user_laws import OF_LENGTH, PullLaw, ask
 from fem_mbs.errors import ModelError
 from fem_mbs.model import ElementBatch, Energy, Motion, Node, NotNegative, Numbering, Vector3, checked
@@ -93,7 +94,7 @@ class LinearBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
-        return Energy(strain=float(0.5 * (self.k * (self.line(motion).length - self.free) ** 2).sum()))
+        return Energy(strain=float(0.5 * (self.k * (self.length(motion) - self.free) ** 2).sum()))
 
 
 class LawBatch(LineBatch):

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from catalogue import PLAIN
 from minimal import assert_second_order
-from motions import fitted_order
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, CrossFlow, DistributedLoad, Drag, FixedJoint, RevoluteJoint
+from fem_mbs.elements import Beam, BeamSection, CrossFlow, Drag, FixedJoint, RevoluteJoint
 
 GROUPS = ("R3xSO3", "SE3")
-STIFF = BeamSection(EA=1e6, GA=(1e6, 1e6), GJ=1e5, EI=(1e5, 1e5), mass=1.5, inertia=(0.2, 0.1, 0.1))
+STIFF = BeamSection(EA=1e8, GA=(1e8, 1e8), GJ=1e7, EI=(1e7, 1e7), mass=1.5, inertia=(0.2, 0.1, 0.1))
 RHO, WIDTH, CD, G = 1.2, 0.4, 1.3, 9.81
 WATER = CrossFlow(RHO, WIDTH, CD, 0.2)
 
@@ -43,46 +42,34 @@ def test_a_falling_bar_reaches_its_terminal_velocity(group: str) -> None:
 
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_spinning_bar_slows_down(order: int) -> None:
-    """``Omega = Omega_0/(1 + k Omega_0 t)`` with the moment ``1/2 rho c w int |s|^3 ds``; of second order in size."""
-    counts, errors = np.array([2, 4, 8]) * (2 if order == 1 else 1), []
-    for count in counts:
-        model = mbs.Model()
-        beam = bar(model, count, order=order)
-        for node in beam.nodes:
-            node.velocity = (0, 3.0 * (node.position[0] - 1.0), 0)
-            node.angular_velocity = (0, 0, 3.0)
-        model.add(Drag(beam, CrossFlow(RHO, WIDTH, CD)))
-        model.add(RevoluteJoint(model.ground, beam.nodes[len(beam.nodes) // 2], (0, 0, 1)))
-        solution = mbs.simulate(model, 0.5, 0.01)
-        inertia, k = 1.5 * 2.0**3 / 12 + 0.1 * 2, 0.5 * RHO * CD * WIDTH * 2 / 4
-        exact = 3.0 / (1.0 + k / inertia * 3.0 * solution.t[-1])
-        errors.append(abs(solution.angular_velocity(beam.nodes[0])[-1, 2] - exact))
-    if order == 1:
-        assert abs(fitted_order(1.0 / counts, np.array(errors)) - 2.0) < 0.1
-    assert errors[-1] < 5e-3, errors
+    """``Omega = Omega_0/(1 + k Omega_0 t)`` with the moment ``1/2 rho c w int |s|^3 ds``, exact on any mesh."""
+    model = mbs.Model()
+    beam = bar(model, 2, order=order)
+    for node in beam.nodes:
+        node.velocity = (0, 3.0 * (node.position[0] - 1.0), 0)
+        node.angular_velocity = (0, 0, 3.0)
+    model.add(Drag(beam, CrossFlow(RHO, WIDTH, CD)))
+    model.add(RevoluteJoint(model.ground, beam.nodes[order], (0, 0, 1)))
+    solution = mbs.simulate(model, 0.5, 0.005)
+    inertia, k = 1.5 * 2.0**3 / 12 + 0.1 * 2, 0.5 * RHO * CD * WIDTH * 2 / 4
+    exact = 3.0 / (1.0 + k / inertia * 3.0 * solution.t[-1])
+    assert solution.angular_velocity(beam.nodes[0])[-1, 2] == pytest.approx(exact, abs=1e-4)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("group", GROUPS)
-def test_wind_on_a_stiff_cantilever_is_a_load_per_length(group: str) -> None:
-    """Along and across the beam; a wind that grows with height is asked at the places of the nodes."""
-    forces = []
+def test_wind_that_grows_along_a_stiff_cantilever(group: str, order: int) -> None:
+    """Along and across the beam: force and moment are integrals of polynomials, exact on any mesh."""
     wind = np.array([3.0, 1.0, 2.0])
-    for drag in (True, False):
-        model = mbs.Model(group)
-        beam = bar(model, 4)
-        foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
-        x = np.array([node.position for node in beam.nodes])
-        if drag:
-            model.add(Drag(beam, WATER, lambda t, x: (0.5 + x[:, :1]) * wind))
-        else:
-            v = (0.5 + x[:, :1]) * wind
-            across = v * (0, 1, 1)
-            speeds = np.linalg.norm(across, axis=1)[:, None]
-            load = 0.5 * RHO * WIDTH * (CD * speeds * across + 0.2 * np.abs(v[:, :1]) * v * (1, 0, 0))
-            model.add(DistributedLoad(beam, load))
-        solution = mbs.statics(model)
-        forces.append(solution.reaction(foot)[0][-1])
-    np.testing.assert_allclose(forces[0], forces[1], rtol=1e-3)
+    model = mbs.Model(group)
+    beam = bar(model, 2, order=order)
+    foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
+    model.add(Drag(beam, WATER, lambda t, x: (0.5 + x[:, :1]) * wind))
+    force, moment = (part[-1] for part in mbs.statics(model).reaction(foot))
+    factor = 0.5 * RHO * WIDTH * np.array([0.2 * 3.0 * 3.0, CD * np.sqrt(5.0), 2 * CD * np.sqrt(5.0)])
+    np.testing.assert_allclose(force, -factor * (2.5**3 - 0.5**3) / 3, rtol=1e-4)
+    about = 2.0**4 / 4 + 2.0**3 / 3 + 0.25 * 2.0**2 / 2
+    np.testing.assert_allclose(moment, [0, factor[2] * about, -factor[1] * about], rtol=1e-4, atol=1e-3)
 
 
 def test_drag_takes_energy_in_a_fluid_at_rest() -> None:
@@ -109,20 +96,18 @@ def test_a_law_is_asked_in_the_section_frame() -> None:
     foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
     model.add(Drag(beam, lift, (0, 2.0, 0)))
     force, moment = (part[-1] for part in mbs.statics(model).reaction(foot))
-    np.testing.assert_allclose(force, [2.0, 0, 0], atol=1e-3)  # int s ds * 2 m * 2 m/s, to -x; the joint holds it
-    np.testing.assert_allclose(moment, [0, 0, 0] + np.array([0, 2.75, 0]), atol=5e-3)
+    np.testing.assert_allclose(force, [2.0, 0, 0], atol=1e-6)  # the lift goes to -x, the joint holds it
+    np.testing.assert_allclose(moment, [0, 8 / 3, 0], atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "value", [3.0, np.ones(3), np.full((5, 3), np.nan), 1j * np.ones((5, 3)), None, "force", np.ones((4, 3))]
+    "value", [3.0, np.ones(3), np.full((4, 3), np.nan), 1j * np.ones((4, 3)), None, "force", np.ones((5, 3))]
 )
 def test_laws_of_other_shapes_are_refused_by_name(value: Any) -> None:
     model = mbs.Model()
     beam = bar(model, 2, name="mast")
     model.add(Drag(beam, lambda velocity, s: value), name="gust")
-    with pytest.raises(mbs.LawError, match=r"Drag 'gust': its law must return finite numbers of shape \(4, 3\)|failed"):
-        if np.shape(value) == (4, 3):
-            raise mbs.LawError("Drag 'gust': its law must return finite numbers of shape (4, 3), received")
+    with pytest.raises(mbs.LawError, match=r"Drag 'gust': its law must return finite numbers of shape \(4, 3\), rec"):
         mbs.simulate(model, 0.1, 0.01)
 
 
