@@ -159,6 +159,11 @@ class CoordinateLawBatch(ElementBatch):
         law = self.law(q, np.vecdot(measured.gradient, V), own[:, int(self._angle) :], prescribed)
         return Acting(measured, q, V, law)
 
+    def values(self, motion: Motion) -> Array:
+        """The coordinates ``(n,)``, angles with their turns."""
+        value = self.coordinates.evaluate(motion).value
+        return continued(value, motion.u[self._own[:, 0]]) if self._angle else value
+
     def stiffness(self, context: Acting) -> Array:
         """``N H + G^T (dN/dq G + dN/drate V^T H)``, and the same of each state."""
         measured, _, V, law = context

@@ -118,6 +118,6 @@ class TrussBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
-        stretch = self.length(motion) - self.built
+        stretch = self.values(motion) - self.built
         stored = 0.5 * float((self.EA / self.built * stretch**2).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

@@ -29,19 +29,27 @@ from fem_mbs.elements import (
     Force,
     Gravity,
     JointDrive,
+    JointForce,
+    JointFriction,
+    JointSpring,
+    JointStop,
     Maxwell,
     ModalBody,
     Moment,
     PointMass,
+    PositionMotor,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
     SlipSpring,
+    SpeedMotor,
     SphericalJoint,
     SpinUp,
     SpringDamper,
+    TorqueMotor,
     Truss,
 )
+from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -180,6 +188,23 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         n.point((0.4, 0.1, -0.2)),
         n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
     ),
+    "spring in a slider": lambda n: JointSpring(_slider(n), 7.0, 0.6, 0.2),
+    "spring in a hinge": lambda n: JointSpring(_turner(n), 7.0, 0.6, 0.2),
+    "spring in a ball": lambda n: JointSpring(SphericalJoint(n.line[0], n.line[1]), 7.0, 0.6, 0.2, "rotation y"),
+    "force by a law in a slider": lambda n: JointForce(_slider(n), lambda t, q, v: np.sin(t) * q - q**2 * v),
+    "moment by a law in a hinge": lambda n: JointForce(_turner(n), _servo),
+    "stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, 7.0, 0.1),
+    "stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, 7.0, 0.1),
+    "friction in a slider": lambda n: JointFriction(_slider(n), 0.3, 0.5, 9.0, None, 0.1, 0.5, 2.0),
+    "friction in a hinge": lambda n: JointFriction(_turner(n), 0.3, None, 9.0, 0.2, creep=0.5),
+    "bristles in a slider": lambda n: JointFriction(_slider(n), 0.3, 0.5, 9.0, None, 0.1, stribeck=2.0, bristle=2.0),
+    "bristles in a hinge": lambda n: JointFriction(_turner(n), 0.3, 0.5, 9.0, 0.2, stribeck=2.0, bristle=2.0),
+    "torque motor": lambda n: TorqueMotor(_turner(n), np.sin),
+    "speed motor": lambda n: SpeedMotor(_turner(n), np.cos, 3.0, 5.0),
+    "speed motor at its limit": lambda n: SpeedMotor(_slider(n), 8.0, 3.0, 5.0, 1.0),
+    "position motor": lambda n: PositionMotor(_slider(n), np.sin, 3.0, 5.0, 2.0),
+    "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, 1.0),
+    "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
@@ -231,6 +256,28 @@ def _lift(velocity: Array, s: Array) -> Array:
     """Lift and drag of a profile, which stalls."""
     angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
     return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
+
+
+class Slider(RelativeJoint):
+    """Slides along an axis."""
+
+    closes = ("translation x", "translation y", "rotation x", "rotation y", "rotation z")
+
+
+class Turner(RelativeJoint):
+    """Turns about an axis."""
+
+    closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+
+
+def _slider(n: Stage, kind: type[RelativeJoint] = Slider) -> RelativeJoint:
+    """A slider that is measured, but not added."""
+    return kind(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])))
+
+
+def _turner(n: Stage) -> RelativeJoint:
+    """A hinge likewise."""
+    return _slider(n, Turner)
 
 
 def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
