@@ -1,7 +1,7 @@
 """Motors on coordinates of joints: a torque, a speed or a position over time, held by a controller of its own.
 
-``T = P e + D e' + I z`` of the error ``e``, cut at a limit to ``T'``. The integral has ``z' = e - (T - T')/P``, so that it
-is held back while the motor is at its limit (back-calculation; Astrom, Hagglund, *PID Control*, 2006).
+``T = P e + D e' + I z`` of the error ``e``, cut at a limit to ``T'``. The integral has ``z' = e - (T - T')/P``: it is
+held back while the motor is at its limit (back-calculation; Astrom, Hagglund, *Advanced PID Control*, 2006).
 """
 
 from __future__ import annotations
