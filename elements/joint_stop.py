@@ -1,7 +1,7 @@
 """Stops at the ends of the way of a joint.
 
-``N = k d max(0, 1 + c d')`` for the depth ``d`` in a stop (Hunt, Crossley, *Journal of Applied Mechanics* 42, 1975, with
-exponent one): continuous where it meets, never a pull, and what it gives back is at most ``k d^2/2``.
+``N = k d max(0, 1 + c d')`` for the depth ``d`` in a stop (Hunt, Crossley, *Journal of Applied Mechanics* 42, 1975,
+with exponent one): continuous where it meets, never a pull, and what it gives back is at most ``k d^2/2``.
 """
 
 from __future__ import annotations

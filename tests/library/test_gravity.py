@@ -49,7 +49,7 @@ def test_own_coordinates_feel_it(group: str) -> None:
     for own in (True, False):
         model = mbs.Model(group, gravity=(0, 0, -9.81) if own else OWN)
         node = model.add_node((0.5, 0, 0))
-        body = model.add(modal_body(Stage([node] * 3, [node] * 3, None)))  # type: ignore[arg-type]
+        body = model.add(modal_body(Stage([node] * 3, [node] * 3, None, model)))  # type: ignore[arg-type]
         model.add(RevoluteJoint(model.ground, node, (0, 1, 0), (0, 0, 0)))
         if own:
             model.add(Gravity(body, OWN))

@@ -105,7 +105,7 @@ def bristles(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
     return -90.0 * y[0] - 9.0 * (sigma * z + tau * sigma * np.exp(-((v / 0.5) ** 2)) * z_dot) - 0.4 * v, 0.0, [z_dot]
 
 
-FRICTION = {"preload": 9.0, "viscous": 0.4, "stribeck": 0.5}
+FRICTION = {"preload": 9.0, "reactions": False, "viscous": 0.4, "stribeck": 0.5}
 
 
 FORCES: dict[str, Force] = {
