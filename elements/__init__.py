@@ -5,7 +5,18 @@ from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
 from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
-from fem_mbs.elements.laws import SpinUp
+from fem_mbs.elements.laws import (
+    Constant,
+    Harmonic,
+    PointToPoint,
+    Ramp,
+    SCurve,
+    SmoothStep,
+    SpinUp,
+    Table,
+    TimeLaw,
+    Vector,
+)
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
@@ -19,20 +30,29 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Constant",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "Harmonic",
     "Maxwell",
     "ModalBody",
     "Moment",
     "PointMass",
+    "PointToPoint",
+    "Ramp",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "SCurve",
     "SlipSpring",
+    "SmoothStep",
     "SphericalJoint",
     "SpinUp",
+    "Table",
+    "TimeLaw",
     "Truss",
+    "Vector",
     "beams_from_mesh",
 ]

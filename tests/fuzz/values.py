@@ -21,8 +21,10 @@ from fem_mbs.elements import (
     BeamSection,
     FixedJoint,
     Force,
+    Harmonic,
     Maxwell,
     PointMass,
+    Ramp,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -254,7 +256,30 @@ SPECIAL: dict[str, Any] = {
     "load_end": lambda w: 1.0,
     "by": lambda w: None,
     "point": lambda w: w.rng.normal(size=3),
+    "PointToPoint.start": lambda w: 0.3,
+    "PointToPoint.end": lambda w: 1.3,
+    "PointToPoint.order": lambda w: pick([3, 5, 7], w),
+    "Ramp.end": lambda w: 2.0,
+    "Constant.value": lambda w: pick([2.0, (1.0, 2.0, 3.0)], w),
+    "Vector.x": lambda w: law_of_time(w),
+    "Vector.y": lambda w: law_of_time(w),
+    "Vector.z": lambda w: law_of_time(w),
+    "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
+    "Table.from_file.path": lambda w: columns(w),
+    "Table.from_file.time": lambda w: pick([0, "time"], w),
+    "Table.from_file.value": lambda w: pick([1, "force", [1, 2, "force"]], w),
 }
+
+
+def law_of_time(w: SimpleNamespace) -> Any:
+    return pick([2.0, Ramp(1.0), Harmonic(1.0, 2.0) + 1.0], w)
+
+
+def columns(w: SimpleNamespace) -> Path:
+    """A file with columns of numbers."""
+    file: Path = w.folder / "columns.csv"
+    file.write_text("time,force,speed\n0,1,2\n1,2,3\n", encoding="utf-8")
+    return file
 
 
 def portal() -> Any:
@@ -264,7 +289,18 @@ def portal() -> Any:
     return meshio.Mesh(points, [("line", [[0, 1], [1, 2], [2, 3]])])
 
 
-SCALED = ("inertia", "modal_mass", "modal_stiffness", "modal_damping", "translation", "outline", "times", "loads", "GA")
+SCALED = (
+    "inertia",
+    "modal_mass",
+    "modal_stiffness",
+    "modal_damping",
+    "translation",
+    "outline",
+    "times",
+    "loads",
+    "GA",
+    "values",
+)
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 
