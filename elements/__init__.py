@@ -30,16 +30,20 @@ from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
     "Actuator",
+    "Ball",
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Box",
     "Constant",
     "Coupling",
+    "Cylinder",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
@@ -60,6 +64,7 @@ __all__ = [
     "SmoothStep",
     "SphericalJoint",
     "SpinUp",
+    "Surface",
     "Table",
     "TimeLaw",
     "Truss",
