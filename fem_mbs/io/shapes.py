@@ -14,7 +14,7 @@ FINENESS = ((20, 24), (100, 12), (500, 6))
 """Up to how many shapes a circle has how many sides; the more there are, the smaller each is on the screen."""
 COARSEST = 4
 
-SHARE, NEAR = 0.035, 0.4
+SHARE, NEAR = 0.04, 0.4
 """Symbols against the diagonal of the model, and against the usual distance to the next one."""
 
 
