@@ -4,7 +4,25 @@ from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
+from fem_mbs.elements.joints import (
+    ConstantVelocityJoint,
+    CylindricalJoint,
+    DistanceJoint,
+    EndRelease,
+    FixedJoint,
+    GeneralJoint,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    RollingDisc,
+    ScrewJoint,
+    SphericalJoint,
+    UniversalJoint,
+)
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
@@ -19,20 +37,32 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "ConstantVelocityJoint",
+    "CylindricalJoint",
+    "DistanceJoint",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "GeneralJoint",
     "Maxwell",
     "ModalBody",
     "Moment",
+    "OrientationJoint",
+    "ParallelAxesJoint",
+    "PlanarJoint",
     "PointMass",
+    "PointOnLineJoint",
+    "PointOnPlaneJoint",
+    "PrismaticJoint",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "ScrewJoint",
     "SlipSpring",
     "SphericalJoint",
     "SpinUp",
     "Truss",
+    "UniversalJoint",
     "beams_from_mesh",
 ]

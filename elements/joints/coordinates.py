@@ -67,6 +67,14 @@ def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -
     return Measure(np.arctan2(s, c), gradient, bend)
 
 
+def cosine(frames: Frames, joint: JointFrame, i: int, j: int) -> Measure:
+    """Cosine of the angle between the axis ``i`` of a and the axis ``j`` of b."""
+    value, by_rotation, bend_by_rotation = _cosine(frames, joint.axes_a[..., i], joint.axes_b[..., j])
+    gradient, bend = np.zeros((*value.shape, 6)), np.zeros((*value.shape, 6, 6))
+    gradient[..., 3:], bend[..., 3:, 3:] = by_rotation, bend_by_rotation
+    return Measure(value, gradient, bend)
+
+
 def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
     """Component of the rotation vector of b against a along an axis of the joint, for rotations below pi."""
     w = so3.log(joint.axes_a.mT @ frames.S @ joint.axes_b)

@@ -9,12 +9,14 @@ stay regular however far a hinge turns. What it leaves free are its coordinates,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import AXES, JointFrame, Measure, rotation_vector, translation, turn
-from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.drives import TOLERANCE, Displacement, Drive, Drives, Move, check_drives
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, relative
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
@@ -33,6 +35,15 @@ from fem_mbs.model import (
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
+
+
+class Limit(NamedTuple):
+    """Where a joint ends: ``weights . S >= least`` of the relative rotation, and what to say beyond."""
+
+    weights: Array
+    """``(9,)``."""
+    least: float
+    text: str
 
 
 @checked
@@ -65,9 +76,12 @@ class RelativeJoint(Constraint):
         Axes of node a along which the points are held together, or at the distance of a drive.
     cosines : tuple of (int, int)
         Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one.
+    limit : Limit, optional
+        Where its equations cease to be independent.
     """
 
     closes: tuple[str, ...] = ()
+    limit: Limit | None = None
 
     def __init__(
         self,
@@ -148,6 +162,15 @@ class RelativeJoint(Constraint):
             return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
         return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
 
+    def rotation_weights(self) -> list[Array]:
+        """Weights ``(3, 3)`` of the relative rotation in the equations that close rotations."""
+        return [np.outer(self.axes[0][:, i], self.axes[1][:, j]) for i, j in self.cosines]
+
+    def across(self) -> Array:
+        """Weights ``(3, 3)`` of the relative rotation in the cosine of the driven angle; zero without one."""
+        k = (self.free_axis + 1) % 3
+        return (self.drives.angle is not None) * np.outer(self.axes[0][:, k], self.axes[1][:, k])
+
     def upright(self) -> Array:
         """Weights ``(3, 9)`` of the relative rotation in the cosines of axes that stay together; zero of others."""
         closed = [name in self.closes for name in ROTATIONS]
@@ -186,6 +209,11 @@ class RelativeJoint(Constraint):
         return Drives(self, next((drives[name] for name in angles if name in drives), None), moves)
 
 
+def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...]:
+    """Nodes that a point is not at, so that it moves where they turn."""
+    return tuple(node for node, offset in zip(nodes, offsets, strict=True) if offset.any())
+
+
 def axes_about(axis: Array) -> Array:
     """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
     smallest = np.eye(3)[np.argmin(np.abs(axis))]
@@ -194,11 +222,32 @@ def axes_about(axis: Array) -> Array:
     return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 
 
-def turned_to(axes: Array, axis: Array, label: str) -> Array:
+def axes_in(normal: Array, x_axis: ArrayLike | None, label: str) -> Array:
+    """Axes ``(3, 3)`` as columns, the third along a unit vector, the first along ``x_axis`` if there is one."""
+    if x_axis is None:
+        return axes_about(normal)
+    x = np.asarray(x_axis)
+    check_perpendicular(normal, x, f"{label}: normal and x_axis")
+    return np.stack([x, np.cross(normal, x), normal], axis=-1)
+
+
+def check_perpendicular(first: Array, second: Array, label: str) -> None:
+    """Refuse two unit vectors that are not perpendicular."""
+    if abs(cosine := float(first @ second)) > TOLERANCE:
+        raise ModelError(
+            f"{label} must be perpendicular, they are at {np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.6g} "
+            f"degrees: {first} and {second}"
+        )
+
+
+def turned_to(axes: Array, axis: Array, label: str, name: str = "axis") -> Array:
     """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
     v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
     if c < 0.0:
-        raise ModelError(f"{label}: axis_b is more than a quarter turn from axis; give the opposite direction, {-axis}")
+        raise ModelError(
+            f"{label}: {name}_b is more than a quarter turn from {name}, {np.degrees(np.arccos(max(c, -1.0))):.6g} "
+            f"degrees; give the opposite direction, {-axis}"
+        )
     cross = so3.skew(v)
     turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
     return turned
