@@ -20,6 +20,8 @@ OrientationJoint       rotation                          3, and 1 a drive
 GeneralJoint           any of the six                    1 to 6
 DistanceJoint          distance of two points            1
 ScrewJoint             all but a turn with a travel      5
+Coupling               a sum of coordinates of joints    1
+JointDrive             a coordinate of a joint, in time  1
 EndRelease             all but some rotations of a       3 to 5
                        beam's end
 RollingDisc            height, slip on a plane           1, and 2 of velocities
@@ -27,6 +29,7 @@ RollingDisc            height, slip on a plane           1, and 2 of velocities
 """
 
 from fem_mbs.elements.joints.constant_velocity import ConstantVelocityJoint
+from fem_mbs.elements.joints.coupling import Coupling, JointDrive
 from fem_mbs.elements.joints.cylindrical import CylindricalJoint
 from fem_mbs.elements.joints.distance import DistanceJoint
 from fem_mbs.elements.joints.fixed import FixedJoint
@@ -44,11 +47,13 @@ from fem_mbs.elements.joints.universal import UniversalJoint
 
 __all__ = [
     "ConstantVelocityJoint",
+    "Coupling",
     "CylindricalJoint",
     "DistanceJoint",
     "EndRelease",
     "FixedJoint",
     "GeneralJoint",
+    "JointDrive",
     "OrientationJoint",
     "ParallelAxesJoint",
     "PlanarJoint",

@@ -10,13 +10,14 @@ two axes across the shaft, linear in ``S``. Turned by the same angle about the s
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import Measure, rotation_vector
-from fem_mbs.elements.joints.frames import Frames
+from fem_mbs.elements.joints.coordinates import RelativeCoordinates, rotation_vector
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, Limit, RelativeJoint, axes_about, turned_to
-from fem_mbs.model import Direction, Node, Vector3, checked
+from fem_mbs.model import CoordinateBatch, Direction, Measured, Node, Numbering, Vector3, checked
 
 STRAIGHT = 1e-9
 """Sine of an angle between shafts below which they are in line."""
@@ -86,10 +87,29 @@ class ConstantVelocityJoint(RelativeJoint):
         x, y = (np.outer(self.axes[0][:, i], self.axes[1][:, 1 - i]) for i in (0, 1))
         return [0.5 * (y - x)]
 
-    def measure(self, frames: Frames) -> list[Measure]:
-        """Components of the rotation vector, less those as built, which are ``(built, 0, 0)``."""
-        x, y = super().measure(frames)
-        return [x._replace(value=x.value - self.built), y]
+    def coordinate_key(self, name: str) -> Hashable:
+        """Those of all such joints share a batch."""
+        return ConstantVelocityJoint, name
+
+    @classmethod
+    def coordinate_batch(  # type: ignore[override]
+        cls, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering
+    ) -> CoordinateBatch:
+        """Angles in rad."""
+        return ShaftAngles(joints, name, number)
 
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
         return {ROTATIONS[k]: (rotation_vector, k) for k in (0, 1)}
+
+
+class ShaftAngles(RelativeCoordinates):
+    """Components of rotation vectors, less those as built, which are ``(built, 0)``."""
+
+    def __init__(self, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering) -> None:
+        super().__init__(joints, joints[0]._measures()[name], number)
+        self._built = np.array([joint.built if name == ROTATIONS[0] else 0.0 for joint in joints])
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Of the relative motion of the nodes."""
+        measured = super().measure(x, R, u)
+        return measured._replace(value=measured.value - self._built)

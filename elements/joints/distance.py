@@ -1,29 +1,24 @@
-"""Distance joint: a rod without mass between two points.
-
-With ``d = r + S c_b - c_a`` in the frame of node a and ``e = d/|d|``, ``Phi = |d| - l``, ``b = (S^T e, c_b x S^T e)``
-against the relative motion, in which ``delta d = S (u - c_b x theta)`` and ``delta e = (I - e e^T) delta d/|d|``
-(docs/theory.md, "Joints").
-"""
+"""Distance joint: a rod without mass between two points, whose length is that of a line (``elements/line.py``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import Measure
-from fem_mbs.elements.joints.drives import TOLERANCE, Drive
-from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch, adjoint_inverse, gradients, relative
+from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
 from fem_mbs.elements.joints.relative import levers
 from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.elements.line import Line, LineLengths
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.lie import so3
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
     Coordinate,
+    CoordinateBatch,
+    Measured,
     Motion,
     Node,
     Numbering,
@@ -95,100 +90,80 @@ class DistanceJoint(Constraint):
         """All rods of a model."""
         return DistanceBatch(constraints, number)
 
-    def measure(self, frames: Frames) -> Measure:
-        """Change of the length with its derivatives against the relative motion."""
-        place = frames._replace(r=frames.r - self.offsets[0])
-        line = Line.of(place, self.offsets[1])
-        return Measure(line.length - self.built, line.b, line.bend(place))
-
-    def coordinate_values(self, x: Array, R: Array) -> Array:
-        """Change of the length ``(..., 1)``, m."""
-        return self.measure(relative(x, R)).value[..., None]
-
-    def coordinate_gradients(self, x: Array, R: Array) -> Array:
-        """Its gradient ``(..., 1, 12)``."""
-        frames = relative(x, R)
-        return gradients(self.measure(frames).gradient, adjoint_inverse(frames))[..., None, :]
-
-
-class Line(NamedTuple):
-    """Lines from points of a to points of b, with placements that count from the points of a."""
-
-    length: Array
-    b: Array
-    """Gradients of the lengths against the relative motion, ``(n, 6)``."""
-    point: Array
-    """Points of b in its frame."""
+    def coordinate_key(self, name: str) -> Hashable:
+        """Those of all rods share a batch."""
+        return DistanceJoint, name
 
     @classmethod
-    def of(cls, place: Frames, point: Array) -> Line:
-        """Lines of placements."""
-        d = place.r + np.matvec(place.S, point)
-        length = np.linalg.norm(d, axis=-1)
-        e = np.vecmat(d, place.S) / length[..., None]
-        return cls(length, np.concatenate([e, np.cross(point, e)], axis=-1), point)
-
-    def bend(self, place: Frames) -> Array:
-        """Derivatives ``(n, 6, 6)`` of ``b``."""
-        e = self.b[..., :3]
-        lever = so3.skew(np.broadcast_to(self.point, e.shape))
-        across = (np.eye(3) - e[..., :, None] * e[..., None, :]) / self.length[..., None, None]
-        # in frame b, e moves across by u - c x theta and turns with the frame
-        by_theta = so3.skew(e) - across @ lever
-        return np.concatenate(
-            [
-                np.concatenate([across, by_theta], axis=-1),
-                np.concatenate([lever @ across, lever @ by_theta], axis=-1),
-            ],
-            axis=-2,
-        )
+    def coordinate_batch(cls, joints: Sequence[DistanceJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """Changes of lengths in m."""
+        return Stretches(joints, number)
 
 
-class DistanceBatch(FramesBatch):
+class Stretches(LineLengths):
+    """Changes of lengths, zero as built."""
+
+    def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
+        self.built = np.array([rod.built for rod in rods])
+        points = np.array([rod.offsets for rod in rods])
+        super().__init__(node_rows(rods, number), points, SHORT * self.built, rods)
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Lengths less those as built."""
+        measured = super().measure(x, R, u)
+        return measured._replace(value=measured.value - self.built)
+
+
+class Context(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    t: float
+    line: Line
+
+
+class DistanceBatch(ConstraintBatch):
     """Rods as arrays."""
 
     def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
         self.owners, self._end = rods, number.end
-        self.nodes, self.cell, self.length = node_rows(rods, number), np.arange(len(rods)), np.ones(len(rods), np.bool_)
-        self.points_a, self._point = (np.array([rod.offsets[end] for rod in rods]) for end in (0, 1))
-        self._built = np.array([rod.built for rod in rods])
+        self._stretches = Stretches(rods, number)
+        self.nodes, self.cell = self._stretches.nodes, np.arange(len(rods))
+        self.length = np.ones(len(rods), np.bool_)
         self._drives = [(k, rod.drive) for k, rod in enumerate(rods) if rod.drive is not None]
 
     def at(self, t: float) -> tuple[float, Array]:
-        """The time and the lengths."""
-        lengths = self._built.copy()
+        """The time and by how much rods are longer than as built."""
+        longer = np.zeros(len(self.nodes))
         for k, drive in self._drives:
-            lengths[k] += evaluate(drive, t, self.owners[k], None)
-            if lengths[k] < SHORT * self._built[k]:
-                raise MotionError(f"{self.owners[k]}: its drive leaves the length {lengths[k]:.6g} m at t = {t:.6g} s")
-        return t, lengths
+            longer[k], built = evaluate(drive, t, self.owners[k], None), self._stretches.built[k]
+            if (left := built + longer[k]) < SHORT * built:
+                raise MotionError(
+                    f"{self.owners[k]}: its drive, {longer[k]:.6g} m at t = {t:.6g} s, leaves {left:.6g} m of the "
+                    f"{built:.6g} m as built"
+                )
+        return t, longer
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin at the length that is there."""
-        phi, _, _ = self.evaluate(motion, self.at(0.0))
+        begins = self.at(0.0)[1]
+        stands = self._stretches.evaluate(motion).value
         for k, _ in self._drives:
-            if abs(phi[k]) > TOLERANCE:
-                begins = self.at(0.0)[1][k] - self._built[k]
+            if abs(begins[k] - stands[k]) > TOLERANCE:
                 raise ModelError(
-                    f"{self.owners[k]}: its drive must be {begins + phi[k]:.6g} at t = 0, where the joint stands as it "
-                    f"was built, received {begins:.6g} m; subtract what is too much, or let model.assemble() bring the "
-                    "joint to where its drive begins"
+                    f"{self.owners[k]}: its drive must be {rounded(stands[k]):g} at t = 0, where the joint stands as "
+                    f"it was built, received {begins[k]:.6g} m; subtract what is too much, or let model.assemble() "
+                    "bring the joint to where its drive begins"
                 )
 
-    def closed(self, frames: Frames, prescribed: tuple[float, Array]) -> tuple[Array, Array, Any]:
+    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, Context]:
         """Distances less lengths."""
-        t, lengths = prescribed
-        line = Line.of(frames, self._point)
-        if (short := line.length < SHORT * self._built).any():
-            raise MotionError(
-                f"{self.owners[int(short.argmax())]}: its two points have met, where a rod has no direction"
-            )
-        return line.length - lengths, line.b, (t, line, frames)
+        t, longer = prescribed
+        measured = self._stretches.evaluate(motion)
+        return measured.value - longer, measured.gradient, Context(t, measured.context)
 
-    def bend(self, context: Context) -> Array:
+    def second(self, context: Context) -> Array:
         """Rods turn."""
-        _, line, place = context.own
-        return line.bend(place)
+        return self._stretches.second(context.line)
 
     def rates(self, context: Context) -> Rates | None:
         """Lengths change."""
@@ -196,6 +171,6 @@ class DistanceBatch(FramesBatch):
             return None
         first, second = np.zeros((2, len(self.nodes)))
         for k, drive in self._drives:
-            rate = derivatives(drive, context.own[0], self.owners[k], None, self._end)
+            rate = derivatives(drive, context.t, self.owners[k], None, self._end)
             first[k], second[k] = -float(rate[0]), -float(rate[1])
         return Rates(first, np.zeros((len(self.nodes), 12)), second)

@@ -98,7 +98,7 @@ class Drives:
         end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
         if self.angle is not None and abs((begins := self.turned(0.0)) - angle) > TOLERANCE:
             raise ModelError(
-                f"{self.joint}: its drive must be {_rounded(angle):g} at t = 0, where the joint stands as it was "
+                f"{self.joint}: its drive must be {rounded(angle):g} at t = 0, where the joint stands as it was "
                 f"built, received {begins:.6g} rad; {end}"
             )
         along = self.joint.axes[0][:, list(self.joint.positions)]
@@ -109,7 +109,8 @@ class Drives:
             )
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """A value without what is rounding."""
     return value if abs(value) > TOLERANCE else 0.0
 
 

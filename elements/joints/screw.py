@@ -8,17 +8,24 @@ closed (docs/joints.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import JointFrame, Measure, cosine, translation, turn
+from fem_mbs.elements.joints.coordinates import (
+    JointFrame,
+    Measure,
+    RelativeCoordinates,
+    cosine,
+    translation,
+    turn,
+)
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.model import ConstraintBatch, Direction, Node, Numbering, Vector3, checked, node_rows
+from fem_mbs.model import ConstraintBatch, CoordinateBatch, Direction, Node, Numbering, Vector3, checked, node_rows
 
 FLATTEST = 1e-12
 """Smallest lead, m per turn."""
@@ -77,9 +84,20 @@ class ScrewJoint(RelativeJoint):
         """All screws of a model."""
         return ScrewBatch(constraints, number)
 
+    def coordinate_key(self, name: str) -> Hashable:
+        """Screws of all leads share a batch."""
+        return ScrewJoint, name
+
+    @classmethod
+    def coordinate_batch(  # type: ignore[override]
+        cls, joints: Sequence[ScrewJoint], name: str, number: Numbering
+    ) -> CoordinateBatch:
+        """Angles in rad, over all turns."""
+        return RelativeCoordinates(joints, (turned_with, np.array([joint.lead for joint in joints])), number)
+
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
-        """The angle over all turns."""
-        return {"rotation z": (turned_with, np.asarray(self.lead))}
+        """The angle alone: the travel follows it."""
+        return {"rotation z": (turned_with, self.lead)}
 
 
 def turned_with(frames: Frames, joint: JointFrame, lead: Array) -> Measure:
