@@ -68,7 +68,7 @@ class ConstantVelocityJoint(RelativeJoint):
             axes = np.stack([bent / sine, np.cross(shaft, bent) / sine, shaft], axis=-1)
         self.built = float(np.arctan2(sine, shaft @ other))
         """Angle between the shafts as built, rad."""
-        axes_b = turned_to(axes, other, f"ConstantVelocityJoint on {a}, {b}")
+        axes_b = turned_to(axes, other, f"ConstantVelocityJoint on {a}, {b}", ("axis_a", "axis_b"))
         super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
 
     @property
@@ -104,6 +104,8 @@ class ConstantVelocityJoint(RelativeJoint):
 
 class ShaftAngles(RelativeCoordinates):
     """Components of rotation vectors, less those as built, which are ``(built, 0)``."""
+
+    counts_turns = False
 
     def __init__(self, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering) -> None:
         super().__init__(joints, joints[0]._measures()[name], number)

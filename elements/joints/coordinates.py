@@ -13,14 +13,17 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative
+from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
 from fem_mbs.lie.coefficients import INVERSE_TANGENT
-from fem_mbs.model import CoordinateBatch, Measured, Numbering, node_rows
+from fem_mbs.model import CoordinateBatch, Measured, Motion, Numbering, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
 AXES = "xyz"
+LARGEST = 0.95 * np.pi
+"""Largest rotation on whose rotation vector something may act: at pi it jumps, from one step to the next."""
 
 
 class Measure(NamedTuple):
@@ -59,6 +62,30 @@ class RelativeCoordinates(CoordinateBatch):
         """``(n, 12, 12)``."""
         Ad, own = context
         return nodal(Ad, own.bend, own.gradient)
+
+
+class RotationVectors(RelativeCoordinates):
+    """Components of rotation vectors, which jump at half a turn: what acts on them ends before."""
+
+    counts_turns = False
+
+    def __init__(self, joints: Sequence[RelativeJoint], measured: tuple[Any, ...], number: Numbering) -> None:
+        super().__init__(joints, measured, number)
+        self._owners = joints
+        self._trace = np.array([joint.axes[0] @ joint.axes[1].T for joint in joints]).reshape(-1, 9)
+
+    def evaluate(self, motion: Motion) -> Measured:
+        """Values and gradients in a motion, of rotations below :data:`LARGEST`."""
+        R = motion.R.take(self.nodes, 0)
+        trace = np.vecdot(self._trace, (R[:, 0].mT @ R[:, 1]).reshape(-1, 9))
+        if trace.min() < 1.0 + 2.0 * np.cos(LARGEST):
+            joint = self._owners[int(trace.argmin())]
+            raise MotionError(
+                f"{joint}: node b has turned by more than {np.degrees(LARGEST):.0f} degrees against node a, where the "
+                "components of a rotation vector are no coordinates to act on; act on a joint with axes, such as a "
+                "UniversalJoint"
+            )
+        return super().evaluate(motion)
 
 
 def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:

@@ -52,5 +52,5 @@ class PlanarJoint(RelativeJoint):
     ) -> None:
         label = f"PlanarJoint on {a}, {b}"
         axes = axes_in(np.asarray(normal), x_axis, label)
-        axes_b = None if normal_b is None else turned_to(axes, np.asarray(normal_b), label, "normal")
+        axes_b = None if normal_b is None else turned_to(axes, np.asarray(normal_b), label, ("normal", "normal_b"))
         super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)

@@ -19,6 +19,7 @@ from fem_mbs.elements.joints.coordinates import (
     AXES,
     JointFrame,
     RelativeCoordinates,
+    RotationVectors,
     rotation_vector,
     translation,
     turn,
@@ -138,7 +139,9 @@ class RelativeJoint(Constraint):
     @classmethod
     def coordinate_batch(cls, joints: Sequence[RelativeJoint], name: str, number: Numbering) -> CoordinateBatch:
         """Lengths in m, angles in (-pi, pi] rad."""
-        return RelativeCoordinates(joints, joints[0]._measures()[name], number)
+        measured = joints[0]._measures()[name]
+        kind = RotationVectors if measured[0] is rotation_vector else RelativeCoordinates
+        return kind(joints, measured, number)
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
@@ -239,13 +242,13 @@ def check_perpendicular(first: Array, second: Array, label: str) -> None:
         )
 
 
-def turned_to(axes: Array, axis: Array, label: str, name: str = "axis") -> Array:
+def turned_to(axes: Array, axis: Array, label: str, names: tuple[str, str] = ("axis", "axis_b")) -> Array:
     """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
     v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
     if c < 0.0:
         raise ModelError(
-            f"{label}: {name}_b is more than a quarter turn from {name}, {np.degrees(np.arccos(max(c, -1.0))):.6g} "
-            f"degrees; give the opposite direction, {-axis}"
+            f"{label}: {names[1]} is more than a quarter turn from {names[0]}, "
+            f"{np.degrees(np.arccos(max(c, -1.0))):.6g} degrees; give the opposite direction, {-axis}"
         )
     cross = so3.skew(v)
     turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
