@@ -105,14 +105,18 @@ class ElementBatch:
        step; only those of history are taken.
     8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
        not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
-    9. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
-       iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated linearly, the
-       second the context of a stiffness with these stresses in place of its own.
+    9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
+       ``motion.multipliers`` that each depends on, from ``number.multipliers(joint)``; ``by_multipliers(context)``
+       returns the derivatives ``(n, b, r)`` of the contribution against them.
+    10. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
+        statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
+        linearly, the second the context of a stiffness with these stresses in place of its own.
     """
 
     nodes: IntArray
     owners: Sequence[Element]
     own: IntArray | None = None
+    reads: IntArray | None = None
     terms: int = 1
 
     def at(self, t: float) -> Any:
@@ -138,6 +142,10 @@ class ElementBatch:
     def mass(self, context: Any) -> Array | None:
         """Derivative against accelerations, ``(n, b, b)``."""
         return None
+
+    def by_multipliers(self, context: Any) -> Array:
+        """Derivative against the multipliers that it reads, ``(n, b, r)``."""
+        raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
     def tangent(self, context: Any, dV: Follow, dA: Follow) -> Array:
         """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""

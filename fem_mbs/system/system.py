@@ -114,6 +114,8 @@ class System:
         The constraint each constraint equation belongs to, and the name of the equation.
     origin : (3,)
         The point of the world from which positions count, other than zero where that is far away.
+    readers : list of int
+        Numbers of the batches of elements that depend on multipliers.
     source : Source
         What tells states of this model from those of others.
     length : float
@@ -140,9 +142,13 @@ class System:
         self.kinematics = make_kinematics([node.group for node in self.nodes])
         self._initial_values()
         self._number_components(model)
-        self._make_batches(model)
+        self.constraint_batches: list[ConstraintBatch] = [
+            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
+        ]
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
+        self.number.equations = {joint: np.arange(own.rows.start, own.rows.stop) for joint, own in numbers.rows.items()}
+        self._make_batches(model)
         self.source = Source(
             tuple(f"{node} on {node.group}" for node in self.nodes),
             tuple(f"'{unknown.name}' of {owner}" for owner, unknown in self.unknowns),
@@ -153,7 +159,8 @@ class System:
         self.velocity_level, self._of_length = numbers.velocity, numbers.length
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
         cells = [*self.components, *self.constraint_components]
-        self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
+        reading = [(self.components[k], rows) for k in self.readers if (rows := self.batches[k].reads) is not None]
+        self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self._blocks = self._number_blocks()
         self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
         self.redundant: Redundant | None = None
@@ -182,12 +189,10 @@ class System:
 
     def _make_batches(self, model: Model) -> None:
         self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
-        self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
-        ]
+        self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
         for batch in self.all_batches:
-            check_batch(batch, self.n, self.k)
+            check_batch(batch, self.n, self.k, self.m)
         self.components = [components(batch, self.n) for batch in self.batches]
         self.constraint_components = [components(batch, self.n) for batch in self.constraint_batches]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
@@ -211,13 +216,17 @@ class System:
     @cached_property
     def diagonal_mass(self) -> Array:
         """Diagonal of the mass matrix ``(N,)`` in body components, as built."""
-        V = np.zeros((self.n, 6))
-        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
+        motion = self._at_rest()
         result = np.zeros(self.N)
         for batch, data, rows in zip(self.batches, self.prescribe(0.0).elements, self.components, strict=True):
             if (mass := batch.mass(batch.force(motion, data)[1])) is not None:
                 result += sums(rows.ravel(), np.diagonal(mass, axis1=1, axis2=2).ravel(), self.N)
         return result
+
+    def _at_rest(self) -> Motion:
+        """The model as built, at rest."""
+        V, none = np.zeros((self.n, 6)), np.zeros(self.k)
+        return Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
 
     @cached_property
     def constraint_mass(self) -> Array:
@@ -227,8 +236,7 @@ class System:
         """
         mass = self.diagonal_mass
         mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, _LIGHT * mass.max(initial=_TINY)))
-        V = np.zeros((self.n, 6))
-        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
+        motion = self._at_rest()
         parts = [
             np.vecdot(joints.evaluate(motion, data)[1] ** 2, mobility[rows])
             for joints, data, rows in zip(
@@ -270,7 +278,7 @@ class System:
         """
         assert self._least_norm is not None
         gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in self.constraint_batches])
-        values = np.concatenate([np.zeros(self.pattern.force_entries), gradients, gradients])
+        values = self.pattern.of_gradients(gradients)
         stored = sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
         return self._least_norm.projection(stored, self.constraint_weight**-2)
 
@@ -300,7 +308,9 @@ class System:
     def motion(self, state: State) -> Motion:
         """What elements see of a state."""
         V, A = self.kinematics.motion(state.R, np.stack([state.v, state.vdot]))
-        return Motion(state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot)
+        return Motion(
+            state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot, state.multipliers
+        )
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
@@ -312,6 +322,8 @@ class System:
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual and constraints of a motion."""
+        if self.readers:
+            motion = replace(motion, multipliers=multipliers)
         parts, contexts = [], []
         for batch, data in zip(self.batches, prescribed.elements, strict=True):
             force, context = batch.force(motion, data)

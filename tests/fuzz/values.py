@@ -164,6 +164,11 @@ OBJECTS_OF: dict[type, Any] = {
 }
 SPECIAL: dict[str, Any] = {
     "inertia": lambda w: (1.0, 1.2, 1.5),
+    "coordinate": lambda w: None,
+    "Coupling.joint_1": lambda w: w.joints,
+    "Coupling.joint_2": lambda w: [1.0, -2.0],
+    "Coupling.ratio": lambda w: None,
+    "Coupling.coordinates": lambda w: [None, "rotation x"],
     "modal_mass": lambda w: [1.0, 2.0],
     "modal_stiffness": lambda w: [[10.0, 1.0], [1.0, 20.0]],
     "modal_damping": lambda w: [0.1, 0.1],
