@@ -63,8 +63,8 @@ class RollingDisc(Constraint):
     The plane touches the disc as built, and may move: it belongs to node a. The first multiplier is the normal force on
     the disc, reversed, and the others are those along two directions of the plane: the disc neither lifts off nor
     slips, whatever forces this takes. Reactions are given at the centre. Its coordinates are angles against the plane:
-    "heading", of the axis about the normal, "tilt", of the axis from the normal, and "roll", of the disc about its axis,
-    from its lowest point.
+    "heading", of the axis about the normal, "tilt", of the axis from the normal, and "roll", of the disc about its
+    axis, from its lowest point.
     """
 
     coordinates = (Coordinate("heading", True), Coordinate("tilt", True), Coordinate("roll", True))
@@ -94,8 +94,10 @@ class RollingDisc(Constraint):
         self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
         self.tilt = float(np.arctan2(sine, n @ m))
         """Angle of the axis from the normal as built, rad."""
-        self.height = float(n @ (place - a.position) - self.radius * sine)
-        """Height of the plane above node a."""
+        self.place = a.rotation.T @ (place - a.position)
+        """Centre as built, in the frame of node a."""
+        self.height = float(-self.radius * sine)
+        """Height of the plane above that place."""
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
@@ -172,6 +174,7 @@ class RollingBatch(FramesBatch):
         self.velocity = np.tile([False, True, True], n)
         self._directions = np.array([disc.directions.T for disc in discs])
         self._axis, self._center = (np.array([getattr(disc, name) for disc in discs]) for name in ("axis", "center"))
+        self.points_a = np.array([disc.place for disc in discs])
         self._radius, self._height = np.array([[disc.radius, disc.height] for disc in discs]).T
 
     def closed(self, frames: Frames, prescribed: None) -> tuple[Array, Array, Rim]:

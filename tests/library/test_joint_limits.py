@@ -23,6 +23,7 @@ from fem_mbs.elements import (
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
     ScrewJoint,
     SphericalJoint,
     UniversalJoint,
@@ -184,6 +185,32 @@ def test_the_multiplier_of_a_rod_is_its_pull(group: str) -> None:
     solution = mbs.simulate(model, 0.2, 0.1)
     np.testing.assert_allclose(solution.multipliers(rod), 3.0 * 9.81, rtol=1e-9)
     np.testing.assert_allclose(solution.reaction(rod)[0], np.tile([0, 0, 3.0 * 9.81], (3, 1)), atol=1e-8)
+
+
+FAR = {
+    "rod": lambda a, b, c: DistanceJoint(a, b, c),
+    "screw": lambda a, b, c: ScrewJoint(a, b, Z, 0.3, c),
+    "constant velocity": lambda a, b, c: ConstantVelocityJoint(a, b, X, X + Y, c),
+    "disc": lambda a, b, c: RollingDisc(a, b, Z, Y, 0.4, c + (0.1, 0.2, 0.9)),
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", FAR)
+def test_joints_on_the_ground_are_the_same_far_from_the_origin(name: str, group: str) -> None:
+    """Up to the rounding of positions; not even that is in the constraints."""
+    found = []
+    for far in (0.0, 1e6):
+        c = far * np.array([1.0, -0.3, 0.2])
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        body = model.add_node(c + (0.3, 0.1, 0.2), angular_velocity=(0.5, 0.2, 0.7))
+        model.add(RigidBody(body, 1.0, (0.1, 0.2, 0.3)))
+        model.add(FAR[name](model.ground, body, c))
+        mbs.project_velocities(model)
+        solution = mbs.simulate(model, 0.3, 0.02)
+        found.append(solution.position(body) - c)
+        assert solution.constraint_residual.position.max() < 1e-12
+    np.testing.assert_allclose(*found, rtol=0, atol=1e-8)
 
 
 def pair() -> tuple[mbs.Model, Node, Node]:
