@@ -118,16 +118,20 @@ def _shown(moved: Array) -> str:
     return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
 
 
-def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], label: str) -> None:
+def check_drives(
+    drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
+) -> None:
     """Refuse drives of motions that the joint closes, or that no drive can prescribe.
 
-    ``free`` are the coordinates of the joint that a drive may prescribe.
+    ``free`` are the coordinates of the joint that a drive may prescribe, ``several`` rotations that it may not.
     """
     for name, law in drives.items():
         if not callable(law):
             raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
         if name not in free:
             why = "the joint closes it" if name in closes else "no drive can prescribe it"
+            if name in several:
+                why = f"it is one of several rotations, which model.add(JointDrive(joint, law, '{name}')) can prescribe"
             raise ModelError(
                 f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe "
                 f"{', '.join(map(repr, free)) or 'nothing of this joint'}"

@@ -203,7 +203,7 @@ class RelativeJoint(Constraint):
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
-        check_drives(drives, self.closes, free, label)
+        check_drives(drives, self.closes, free, angles if len(angles) > 1 else [], label)
         moves = [] if displacement is None else [Move(self.nodes[0].rotation.T, displacement, 3)]
         for k, name in enumerate(TRANSLATIONS):
             if name in drives:

@@ -14,6 +14,7 @@ from fem_mbs.elements import (
     CylindricalJoint,
     DistanceJoint,
     GeneralJoint,
+    JointDrive,
     Moment,
     OrientationJoint,
     ParallelAxesJoint,
@@ -141,6 +142,20 @@ def test_a_screw_counts_several_turns_in_a_step(group: str) -> None:
 
 
 @pytest.mark.parametrize("group", GROUPS)
+def test_a_screw_driven_over_many_turns(group: str) -> None:
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    nut = model.add_node((0, 0, 0))
+    model.add(RigidBody(nut, 1.0, (1, 1, 1)))
+    screw = model.add(ScrewJoint(model.ground, nut, Z, 0.1))
+    drive = model.add(JointDrive(screw, lambda t: 60.0 * t**2))
+    solution = mbs.simulate(model, 1.0, 0.02)
+    np.testing.assert_allclose(solution.position(nut)[:, 2], 0.1 / (2 * np.pi) * 60.0 * solution.t**2, atol=1e-9)
+    p = 0.1 / (2 * np.pi)
+    torque = np.abs(solution.multipliers(drive)).reshape(-1)
+    np.testing.assert_allclose(torque[10:], 120.0 * (1.0 + p**2) + p * 9.81, rtol=1e-4)
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_shafts_that_fold_back_end_at_a_limit_that_is_named(group: str) -> None:
     model = mbs.Model(group)
     b = model.add_node((1, 0, 0), angular_velocity=(0, 0, 4.0), velocity=(0, 4.0, 0))
@@ -255,7 +270,7 @@ NAMED = "on node 'frame', node 'door'"
         ),
         (
             lambda a, b: PointOnPlaneJoint(a, b, Z, drives={"rotation z": np.sin}),
-            "a drive of 'rotation z' has nothing to move: no drive can prescribe it",
+            r"it is one of several rotations, which model.add\(JointDrive\(joint, law, 'rotation z'\)\) can prescribe",
         ),
         (lambda a, b: OrientationJoint(a, b, {"translation x": 2.0}), "drive of 'translation x' must be a function"),
         (lambda a, b: PointOnLineJoint(a, b, (0, 0, 0)), f"PointOnLineJoint {NAMED}: axis must have a length"),

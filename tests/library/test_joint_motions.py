@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from catalogue import JOINTS, build
 from chains import Chain, Pair, Solid, rotation
-from motions import fitted_order
+from motions import differences, fitted_order, random_step
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -36,6 +37,7 @@ from fem_mbs.elements import (
     UniversalJoint,
 )
 from fem_mbs.model import Constraint, Node
+from fem_mbs.system import tangent
 
 GROUPS = ("R3xSO3", "SE3")
 HINGE = np.array([1.0, 3.0, 0.5]) / np.sqrt(10.25)
@@ -269,16 +271,28 @@ def test_errors_fall_with_the_square_of_the_step(name: str, group: str) -> None:
     check(name, group, MANY, 0.35)
 
 
+def worst_tangent(name: str, group: str) -> float:
+    """Of a joint of the catalogue: Newton's matrix of a step against differences, relative in each column."""
+    method = mbs.GeneralizedAlpha(formulation="index3")
+    problem, unknown = random_step(mbs.System(build(JOINTS[name], group=group)[0]), 0, 0.5, method)
+    entries, *_ = problem.entries(unknown, problem.evaluate(unknown))
+    matrix = problem.system.solver.matrix(tangent.assemble(problem.system, entries)).toarray()
+    expected = differences(problem, unknown)
+    size = np.maximum(np.abs(expected).max(axis=0), 1e-3 * np.abs(expected).max())
+    return float((np.abs(matrix - expected) / size).max())
+
+
 def table() -> None:
-    """The rows of the table of docs/joints.md."""
+    """The rows of the tables of docs/joints.md."""
+    for name in JOINTS:
+        print(f"| {name} | {' | '.join(f'{worst_tangent(name, group):.0e}' for group in GROUPS)} |")
     for name in CASES:
         for group in GROUPS:
             rows = np.array([errors(name, group, step) for step in MANY])
-            orders = [fitted_order(np.array(MANY), column) if column[0] > SHARE else np.nan for column in rows.T]
-            parts = [
-                f"{error:.1e}" + ("" if order != order else f" ({order:.2f})")
-                for error, order in zip(rows[1], orders, strict=True)
-            ]
+            parts = []
+            for column in rows.T:
+                order = f" ({fitted_order(np.array(MANY), column):.2f})" if column[0] > SHARE else ""
+                parts.append(f"{column[1]:.1e}{order}")
             print(f"| {name} | {group} | {' | '.join(parts)} |")
 
 
