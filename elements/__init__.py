@@ -12,39 +12,72 @@ from fem_mbs.elements.joint_forces import JointForce, JointSpring
 from fem_mbs.elements.joint_friction import JointFriction
 from fem_mbs.elements.joint_stop import JointStop
 from fem_mbs.elements.joints import (
+    ConstantVelocityJoint,
     Coupling,
+    CylindricalJoint,
+    DistanceJoint,
     EndRelease,
     FixedJoint,
+    GeneralJoint,
     JointDrive,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
+    PrismaticJoint,
     RevoluteJoint,
     RollingDisc,
+    ScrewJoint,
     SphericalJoint,
+    UniversalJoint,
 )
-from fem_mbs.elements.laws import SpinUp
+from fem_mbs.elements.laws import (
+    Constant,
+    Harmonic,
+    PointToPoint,
+    Ramp,
+    SCurve,
+    SmoothStep,
+    SpinUp,
+    Table,
+    TimeLaw,
+    Vector,
+)
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
     "Actuator",
+    "Ball",
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Box",
     "Bushing",
+    "Constant",
+    "ConstantVelocityJoint",
     "Coupling",
     "CrossFlow",
+    "Cylinder",
+    "CylindricalJoint",
+    "DistanceJoint",
     "DistributedLoad",
     "Drag",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "GeneralJoint",
     "Gravity",
+    "Harmonic",
     "JointDrive",
     "JointForce",
     "JointFriction",
@@ -53,17 +86,33 @@ __all__ = [
     "Maxwell",
     "ModalBody",
     "Moment",
+    "OrientationJoint",
+    "ParallelAxesJoint",
+    "PlanarJoint",
     "PointMass",
+    "PointOnLineJoint",
+    "PointOnPlaneJoint",
+    "PointToPoint",
     "PositionMotor",
+    "PrismaticJoint",
+    "Ramp",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "SCurve",
+    "ScrewJoint",
     "SlipSpring",
+    "SmoothStep",
     "SpeedMotor",
     "SphericalJoint",
     "SpinUp",
     "SpringDamper",
+    "Surface",
+    "Table",
+    "TimeLaw",
     "TorqueMotor",
     "Truss",
+    "UniversalJoint",
+    "Vector",
     "beams_from_mesh",
 ]

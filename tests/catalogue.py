@@ -20,13 +20,17 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bushing,
+    ConstantVelocityJoint,
     Coupling,
     CrossFlow,
+    CylindricalJoint,
+    DistanceJoint,
     DistributedLoad,
     Drag,
     EndRelease,
     FixedJoint,
     Force,
+    GeneralJoint,
     Gravity,
     JointDrive,
     JointForce,
@@ -36,11 +40,18 @@ from fem_mbs.elements import (
     Maxwell,
     ModalBody,
     Moment,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
     PointMass,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
     PositionMotor,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    ScrewJoint,
     SlipSpring,
     SpeedMotor,
     SphericalJoint,
@@ -48,6 +59,7 @@ from fem_mbs.elements import (
     SpringDamper,
     TorqueMotor,
     Truss,
+    UniversalJoint,
 )
 from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -328,26 +340,26 @@ def _lift(velocity: Array, s: Array) -> Array:
     return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
 
 
-class Slider(RelativeJoint):
-    """Slides along an axis."""
-
-    closes = ("translation x", "translation y", "rotation x", "rotation y", "rotation z")
-
-
 class Turner(RelativeJoint):
-    """Turns about an axis."""
+    """Turns about an axis, from axes that are given."""
 
     closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
 
 
-def _slider(n: Stage, kind: type[RelativeJoint] = Slider) -> RelativeJoint:
+def _slider(n: Stage) -> PrismaticJoint:
     """A slider that is measured, but not added."""
-    return kind(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])))
+    return PrismaticJoint(n.line[0], n.line[1], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
 
 
 def _turner(n: Stage) -> RelativeJoint:
     """A hinge likewise."""
-    return _slider(n, Turner)
+    axes = n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8]))
+    return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
+
+
+def _axes(n: Stage) -> Array:
+    """Axes of a joint as columns."""
+    return np.stack([n.vector(axis) for axis in so3.exp(np.array([0.3, -0.8, 0.5])).T], axis=-1)
 
 
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
@@ -359,6 +371,52 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     ),
     "hinge driven by a function": lambda n: RevoluteJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.6 * t + 0.2 * np.sin(t)
+    ),
+    "prismatic": lambda n: PrismaticJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "prismatic, driven": lambda n: PrismaticJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "cylindrical": lambda n: CylindricalJoint(n.line[0], n.arc[2], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "cylindrical, both driven": lambda n: CylindricalJoint(
+        n.line[0],
+        n.arc[2],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
+    ),
+    "planar": lambda n: PlanarJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "planar, turn and one way driven": lambda n: PlanarJoint(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
+        x_axis=n.vector((2, -1, 0)),
+    ),
+    "universal": lambda n: UniversalJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, -1, 0)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity, bent": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, 1, -0.5)), n.point((0.4, 0.1, -0.2))
+    ),
+    "point on a line": lambda n: PointOnLineJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "point on a line, driven": lambda n: PointOnLineJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "point on a plane": lambda n: PointOnPlaneJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "parallel axes": lambda n: ParallelAxesJoint(n.line[1], n.arc[0], n.vector((1, 2, -1))),
+    "orientation": lambda n: OrientationJoint(n.line[1], n.arc[0]),
+    "distance": lambda n: DistanceJoint(n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), n.point((0.1, 0.9, 0.3))),
+    "distance, driven": lambda n: DistanceJoint(
+        n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.2 * np.sin(2 * t)
+    ),
+    "screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), 6.0, n.point((0.4, 0.1, -0.2))),
+    "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
+    "general, a slot": lambda n: GeneralJoint(
+        n.line[1], n.arc[0], (True, False, True), (False, True, False), n.point((0.4, 0.1, -0.2)), _axes(n)
     ),
     "end release, a pin": lambda n: EndRelease(n.arc[0], _beam("straight", PLAIN, "SE3", n), "start", "yz"),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),

@@ -216,6 +216,8 @@ class Context(NamedTuple):
 class CouplingBatch(ConstraintBatch):
     """Couplings and drives as arrays, each of the same number of nodes and unknowns."""
 
+    owners: Sequence[CoordinateConstraint]
+
     def __init__(self, constraints: Sequence[CoordinateConstraint], number: Numbering) -> None:
         self.owners, self.number = constraints, number
         self.nodes = node_rows(constraints, number)

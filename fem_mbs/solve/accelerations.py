@@ -16,6 +16,7 @@ from fem_mbs.model import Motion
 from fem_mbs.solve.place import Place, without_accelerations
 from fem_mbs.system import Evaluation, System, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
+from fem_mbs.system.redundancy import least_norm
 
 ITERATIONS = 20
 ACCURATE = 1e-12
@@ -53,7 +54,7 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     else:
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
-    multipliers = system.least_norm(evaluation._replace(multipliers=multipliers))
+    multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
     return _sorted(system, place, evaluation.motion, lead, multipliers)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
     for name, count in (("nodes", n), ("own", k), ("reads", m)):
-        rows = getattr(batch, name, None)
+        rows: Any = getattr(batch, name, None)
         if rows is None and name != "nodes":
             continue
         if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):

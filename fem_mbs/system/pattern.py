@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Node
+from fem_mbs.model import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
 
@@ -61,7 +61,7 @@ def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
     return free
 
 
-def components(batch: ElementBatch | ConstraintBatch, n: int) -> IntArray:
+def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
     """Components ``(cells, b)`` of each cell: six of each of its nodes, then own unknowns, which follow ``n`` nodes."""
     of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
     return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
