@@ -70,12 +70,12 @@ def partial_derivatives(
             return float(slope(lambda q: number(q, rate), lambda q: law(t, q, rate), value, step))
         return float(slope(lambda v: number(value, v), lambda v: law(t, value, v), rate, step))
 
-    size = abs(value) + (0.0 if kind is OF_LENGTH else 1.0)
+    here, size = number(value, rate), abs(value) + (0.0 if kind is OF_LENGTH else 1.0)
     steps = DIFFERENCE_SHARE * size, DIFFERENCE_SHARE * (abs(rate) + size)
     first, second = (
         derivative(name, k, step) for k, (name, step) in enumerate(zip(kind.attributes, steps, strict=True))
     )
-    return number(value, rate), first, second
+    return here, first, second
 
 
 def slope(law: Callable[[Any], Any], free: Callable[[Any], Any], x: Any, step: float, unit: Any = 1.0) -> Any:

@@ -89,13 +89,20 @@ def _first_order(system: System) -> IntArray:
     return system.equation[6 * system.n + own]
 
 
+def _determined(block: Array) -> bool:
+    """Whether every unknown of a block is in its equations."""
+    return bool(block.any(axis=0).all() and block.any(axis=1).all())
+
+
 def _dense(matrix: csc_array | Array) -> Array:
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
-    # states and algebraic unknowns follow from the others
+    # states and algebraic unknowns follow from the others, unless they are integrals, which wait for these
     own = _first_order(system)
+    if not definite and not _determined(_dense(matrix[own][:, own])):
+        own = own[:0]
     rest = np.setdiff1d(np.arange(system.n_free), own)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE
