@@ -30,7 +30,7 @@ from fem_mbs.elements import (
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.shapes import inertia_ellipsoid
 from fem_mbs.lie import so3
-from fem_mbs.model import Kind, Model, Shape
+from fem_mbs.model import Kind, Model, Numbering, Polyline, Shape
 
 TURN = so3.exp(np.array([0.3, -0.8, 0.5]))
 CENTER = np.array([0.1, 0.2, -0.3])
@@ -173,6 +173,24 @@ def test_a_rolling_disc_touches_its_plane(tmp_path: Path) -> None:
     middle = 0.5 * (mesh.points[:24] + mesh.points[24:])
     close(np.linalg.norm(middle - (0, 0, 0.5), axis=1), 0.4, atol=1e-12)
     close((middle - (0, 0, 0.5)) @ (0, 1, 0.2), 0.0, atol=1e-12)
+
+
+def test_a_joint_may_have_a_picture_of_its_own(tmp_path: Path) -> None:
+    class Rope(SphericalJoint):
+        def picture(self, number: Numbering, stations: int) -> Polyline:
+            rows = [number(node) for node in self.nodes]
+            return Polyline(lambda motion: motion.x[rows], 2, Kind.JOINT_SHAPE)
+
+        def shapes(self, size: float) -> tuple[()]:
+            return ()
+
+    model = mbs.Model()
+    a, b = (model.add_node((k, 0, 0)) for k in (1, 2))
+    model.add(SphericalJoint(model.ground, a))
+    model.add(Rope(a, b))
+    mesh = only(draw(still(model), tmp_path), Kind.JOINT_SHAPE)
+    rope = mesh.extract_cells(mesh["joint_id"] == 1)
+    close(rope.points, [(1, 0, 0), (2, 0, 0)])
 
 
 def line(kind: Callable[..., mbs.Element]) -> Model:
