@@ -12,7 +12,7 @@ from fem_mbs.model import Cells, Kind, Motion
 if TYPE_CHECKING:
     from fem_mbs.elements.line import LineElement
 
-TURNS = 8
+TURNS = 6
 WIDE, THIN = 0.06, 0.025
 """Radii of coils and cylinders, and of rods, against the length as built."""
 ENDS = 0.12

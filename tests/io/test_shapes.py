@@ -221,7 +221,7 @@ def test_a_spring_is_a_coil_whose_pitch_follows_its_length(tmp_path: Path) -> No
     coil = short[2:-2]
     close(np.linalg.norm(coil[:, 1:], axis=1), 0.06, atol=1e-13)
     turns = np.unwrap(np.arctan2(coil[:, 2], coil[:, 1])) / (2 * np.pi)
-    assert abs(turns[-1] - turns[0]) == pytest.approx(8.0, abs=1e-12)
+    assert abs(turns[-1] - turns[0]) == pytest.approx(6.0, abs=1e-12)
     close(stretched(spring, 2.0, tmp_path, stations=2), [[0, 0, 0], [2, 0, 0]], atol=1e-14)
 
 
