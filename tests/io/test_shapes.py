@@ -19,6 +19,7 @@ from fem_mbs.elements import (
     Ball,
     Box,
     Cylinder,
+    DistanceJoint,
     Maxwell,
     PointMass,
     RevoluteJoint,
@@ -30,7 +31,7 @@ from fem_mbs.elements import (
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.shapes import inertia_ellipsoid
 from fem_mbs.lie import so3
-from fem_mbs.model import Kind, Model, Numbering, Polyline, Shape
+from fem_mbs.model import Kind, Model, Shape
 
 TURN = so3.exp(np.array([0.3, -0.8, 0.5]))
 CENTER = np.array([0.1, 0.2, -0.3])
@@ -175,22 +176,18 @@ def test_a_rolling_disc_touches_its_plane(tmp_path: Path) -> None:
     close((middle - (0, 0, 0.5)) @ (0, 1, 0.2), 0.0, atol=1e-12)
 
 
-def test_a_joint_may_have_a_picture_of_its_own(tmp_path: Path) -> None:
-    class Rope(SphericalJoint):
-        def picture(self, number: Numbering, stations: int) -> Polyline:
-            rows = [number(node) for node in self.nodes]
-            return Polyline(lambda motion: motion.x[rows], 2, Kind.JOINT_SHAPE)
-
-        def shapes(self, size: float) -> tuple[()]:
-            return ()
-
+def test_a_rod_joins_its_points(tmp_path: Path) -> None:
     model = mbs.Model()
     a, b = (model.add_node((k, 0, 0)) for k in (1, 2))
+    for node in (a, b):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
     model.add(SphericalJoint(model.ground, a))
-    model.add(Rope(a, b))
-    mesh = only(draw(still(model), tmp_path), Kind.JOINT_SHAPE)
-    rope = mesh.extract_cells(mesh["joint_id"] == 1)
-    close(rope.points, [(1, 0, 0), (2, 0, 0)])
+    model.add(DistanceJoint(a, b, point_b=(2, 1, 0)))
+    solution = still(model, np.array([[0.0, 0, 0], [1, 0, 0], [2, 2, 0]]))
+    mesh = only(draw(solution, tmp_path), Kind.JOINT_SHAPE)
+    rod = mesh.extract_cells(mesh["joint_id"] == int(mesh["joint_id"].max()))
+    close(rod.points, [(1, 0, 0), (2, 3, 0)])
+    assert Kind.JOINT_SHAPE not in draw(solution, tmp_path, shapes=False)["part"]
 
 
 def line(kind: Callable[..., mbs.Element]) -> Model:
