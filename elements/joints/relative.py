@@ -25,6 +25,7 @@ from fem_mbs.elements.joints.coordinates import (
     turn,
 )
 from fem_mbs.elements.joints.drives import TOLERANCE, Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.glyphs import shapes_of
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -35,6 +36,7 @@ from fem_mbs.model import (
     CoordinateBatch,
     Node,
     Numbering,
+    Placed,
     RotationLike,
     Vector3,
     checked,
@@ -142,6 +144,10 @@ class RelativeJoint(Constraint):
         measured = joints[0]._measures()[name]
         kind = RotationVectors if measured[0] is rotation_vector else RelativeCoordinates
         return kind(joints, measured, number)
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What shows its free motions."""
+        return shapes_of(self, size)
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""

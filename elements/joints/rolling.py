@@ -20,6 +20,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, angle, cosine, cosine_of
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -31,6 +32,7 @@ from fem_mbs.model import (
     Measured,
     Node,
     Numbering,
+    Placed,
     Positive,
     Vector3,
     checked,
@@ -39,6 +41,8 @@ from fem_mbs.model import (
 
 FLAT = 1e-3
 """Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""
+THICKNESS = 0.04
+"""Of a disc as it is drawn, against its radius."""
 
 
 @checked
@@ -90,7 +94,7 @@ class RollingDisc(Constraint):
         steepest = (n - (n @ m) * m) / sine
         across = (m - (n @ m) * n) / sine
         axes = np.stack([across, np.cross(n, across), n], -1), np.stack([steepest, np.cross(m, steepest), m], -1)
-        self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, axes, strict=True))
+        self.axes = a.rotation.T @ axes[0], b.rotation.T @ axes[1]
         self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
         self.tilt = float(np.arctan2(sine, n @ m))
         """Angle of the axis from the normal as built, rad."""
@@ -98,6 +102,10 @@ class RollingDisc(Constraint):
         """Centre as built, in the frame of node a."""
         self.height = float(-self.radius * sine)
         """Height of the plane above that place."""
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """The disc."""
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, self.center)),)
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:

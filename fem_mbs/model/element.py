@@ -9,7 +9,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
-from fem_mbs.model.picture import Picture
+from fem_mbs.model.picture import Picture, Placed
 from fem_mbs.model.unknown import Unknown
 
 
@@ -36,7 +36,7 @@ class Element:
     4. ``batch_key()`` tells which elements may share a batch; by default all of one class.
     5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
        and bring energy.
-    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough.
+    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
 
     ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
@@ -70,6 +70,10 @@ class Element:
     def picture(self, number: Numbering, stations: int) -> Picture | None:
         """What is drawn of it, in at least ``stations`` points along each of its lines; None for nothing."""
         return None
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
+        return ()
 
     def __str__(self) -> str:
         kind = type(self).__name__

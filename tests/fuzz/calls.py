@@ -35,6 +35,7 @@ RECORDS = {
     mbs.Method,
     mbs.Assembly,
     fem_mbs.elements.BeamMesh,
+    fem_mbs.elements.TimeLaw,
 }
 """Classes whose objects are results, or made by others: their constructors are not for users."""
 RESULTS: dict[type, str] = {
