@@ -22,6 +22,8 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    Picture,
+    Polyline,
     Rates,
     Vector3,
     checked,
@@ -79,6 +81,11 @@ class DistanceJoint(Constraint):
             )
         if drive is not None:
             self.coordinates, self.driven = (Coordinate(LENGTH, False),), (LENGTH,)
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """The rod."""
+        rows, points = [number(node) for node in self.nodes], np.array(self.offsets)
+        return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], points), 2)
 
     @property
     def turned(self) -> tuple[Node, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.io.points import JointPicture, NodePicture
 from fem_mbs.io.shapes import Item, ShapePicture, symbol_size
-from fem_mbs.model import Cells, Constraint, Kind, Motion, Picture
+from fem_mbs.model import Cells, Constraint, Element, Kind, Motion, Picture
 from fem_mbs.system import State, System
 
 
@@ -28,9 +28,10 @@ class Scene:
     """
 
     def __init__(self, system: System, stations: int, shapes: bool) -> None:
-        made = ((element, element.picture(system.number, stations)) for element in system.elements)
-        drawn = [(element, picture) for element, picture in made if picture is not None]
         joints = [joint for batch in system.constraint_batches for joint in batch.owners]
+        parts: list[Element | Constraint] = [*system.elements, *joints]
+        made = ((part, part.picture(system.number, stations)) for part in parts)
+        drawn = [(part, picture) for part, picture in made if picture is not None]
         self.legend = [f"beam_id {k}: {element}" for k, (element, _) in enumerate(drawn)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
         self._elements, self._origin = len(drawn), system.origin

@@ -13,7 +13,7 @@ from fem_mbs.model.coordinate import Coordinate, CoordinateBatch
 from fem_mbs.model.motion import Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
-from fem_mbs.model.picture import Placed
+from fem_mbs.model.picture import Picture, Placed
 from fem_mbs.model.unknown import Unknown
 
 
@@ -67,6 +67,10 @@ class Constraint:
     def coordinate_batch(cls, joints: Sequence[Any], name: str, number: Numbering) -> CoordinateBatch:
         """Coordinates of one name of all ``joints``, which have equal keys."""
         raise ModelError(f"{joints[0]} has no coordinates")
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        """What is drawn between its nodes, as of an element; None for nothing."""
+        return None
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""

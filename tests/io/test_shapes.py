@@ -18,7 +18,9 @@ from fem_mbs.elements import (
     Actuator,
     Ball,
     Box,
+    ConstantVelocityJoint,
     Cylinder,
+    DistanceJoint,
     Maxwell,
     PointMass,
     RevoluteJoint,
@@ -173,6 +175,28 @@ def test_a_rolling_disc_touches_its_plane(tmp_path: Path) -> None:
     middle = 0.5 * (mesh.points[:24] + mesh.points[24:])
     close(np.linalg.norm(middle - (0, 0, 0.5), axis=1), 0.4, atol=1e-12)
     close((middle - (0, 0, 0.5)) @ (0, 1, 0.2), 0.0, atol=1e-12)
+
+
+def test_a_rod_is_a_line_between_its_points(tmp_path: Path) -> None:
+    model = mbs.Model()
+    bob = model.add_node((0, 0, -1), TURN)
+    model.add(PointMass(bob, 1.0))
+    model.add(DistanceJoint(model.ground, bob, (0.2, 0, 0), (0, 0.1, -1)))
+    rod = only(draw(still(model), tmp_path), Kind.LINE)
+    close(rod.points, [(0.2, 0, 0), (0, 0.1, -1)], atol=1e-12)
+
+
+def test_a_joint_of_constant_velocity_shows_both_shafts(tmp_path: Path) -> None:
+    model = mbs.Model()
+    a, b = model.add_node((-1, 0, 0)), model.add_node((1, 1, 0), TURN)
+    for node in (a, b):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(ConstantVelocityJoint(a, b, (1, 0, 0), (1, 1, 0), (0, 0, 0)))
+    mesh = only(draw(still(model), tmp_path), Kind.JOINT_SHAPE)
+    ahead, behind = mesh.points @ (1, 1, 0) / np.sqrt(2.0), mesh.points @ (-1, 0, 0)
+    across = np.linalg.norm(np.cross(mesh.points, (1, 1, 0)) / np.sqrt(2.0), axis=1)
+    assert 2.0 < ahead.max() / across[ahead > 0.9 * ahead.max()].max() < 10.0
+    assert abs(ahead.max() - behind.max()) < 1e-9
 
 
 def line(kind: Callable[..., mbs.Element]) -> Model:
