@@ -3,6 +3,25 @@
 from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
+from fem_mbs.elements.control import (
+    PID,
+    Block,
+    ForceActuator,
+    FunctionSensor,
+    Junction,
+    LeadLag,
+    LineActuator,
+    LineSensor,
+    LowPass,
+    MomentActuator,
+    NodeSensor,
+    SampledController,
+    SampledStateSpace,
+    Saturation,
+    Signal,
+    StateSpace,
+    TransferFunction,
+)
 from fem_mbs.elements.distributed_load import DistributedLoad
 from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
 from fem_mbs.elements.laws import SpinUp
@@ -15,24 +34,41 @@ from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
+    "PID",
     "Actuator",
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Block",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "ForceActuator",
+    "FunctionSensor",
+    "Junction",
+    "LeadLag",
+    "LineActuator",
+    "LineSensor",
+    "LowPass",
     "Maxwell",
     "ModalBody",
     "Moment",
+    "MomentActuator",
+    "NodeSensor",
     "PointMass",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "SampledController",
+    "SampledStateSpace",
+    "Saturation",
+    "Signal",
     "SlipSpring",
     "SphericalJoint",
     "SpinUp",
+    "StateSpace",
+    "TransferFunction",
     "Truss",
     "beams_from_mesh",
 ]

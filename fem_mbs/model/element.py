@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from fem_mbs.arrays import Array, IntArray
@@ -105,9 +106,13 @@ class ElementBatch:
        step; only those of history are taken.
     8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
        not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
-    9. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
-       iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated linearly, the
-       second the context of a stiffness with these stresses in place of its own.
+    9. ``next_jump(t, u)``, of a batch in which something jumps at known instants (a load that is switched on, a sampled
+       controller), returns the first one after ``t``; steps end there, and what follows starts anew. An instant up to
+       ``t`` is one that is due now. ``jump(context)`` returns the values ``(n, s)`` of ``own`` after a jump, of which
+       those of kind "history" are taken. ``at(t)`` is asked just before and just after.
+    10. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
+        statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
+        linearly, the second the context of a stiffness with these stresses in place of its own.
     """
 
     nodes: IntArray
@@ -150,6 +155,14 @@ class ElementBatch:
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
         raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """The next instant at which something jumps, with the own unknowns ``u`` (k,) of the model at ``t``."""
+        return inf
+
+    def jump(self, context: Any) -> Array | None:
+        """Values ``(n, s)`` of ``own`` after a jump, of which those of kind "history" are taken; None for none."""
+        return None
 
     def stress_ahead(self, context: Any, d: Array) -> Any:
         """Stresses after increments, extrapolated linearly."""

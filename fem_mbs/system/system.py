@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -185,6 +185,7 @@ class System:
         self.constraint_batches: list[ConstraintBatch] = [
             type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
         ]
+        self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
         for batch in self.all_batches:
             check_batch(batch, self.n, self.k)
@@ -413,13 +414,23 @@ class System:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
             self.refuse_gap(here)
             state = replace(state, multipliers=self.least_norm(here))
-        if not self.has_history:
-            return state
+        return self._with_history(state, lambda batch, context: batch.accept(context)) if self.has_history else state
+
+    def next_jump(self, state: State) -> float:
+        """The first instant after a state at which something jumps; up to its time, if something is due there."""
+        return min((batch.next_jump(state.t, state.u) for batch in self._jumping), default=math.inf)
+
+    def jump(self, state: State) -> State:
+        """A state with unknowns of kind "history" as they are after a jump."""
+        return self._with_history(state, lambda batch, context: batch.jump(context)) if self.has_history else state
+
+    def _with_history(self, state: State, after: Callable[[ElementBatch, Any], Array | None]) -> State:
         prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
         for batch, data in zip(self.batches, prescribed.elements, strict=True):
             if batch.own is not None and (kept := self.order[batch.own] < 0).any():
                 _, context = batch.force(motion, data)
-                u[batch.own[kept]] = batch.accept(context)[kept]
+                if (values := after(batch, context)) is not None:
+                    u[batch.own[kept]] = values[kept]
         return replace(state, u=u)
 
     def energy(self, motion: Motion) -> Energy:
