@@ -8,6 +8,8 @@ from fem_mbs.elements.control import (
     Block,
     ForceActuator,
     FunctionSensor,
+    JointActuator,
+    JointSensor,
     Junction,
     LeadLag,
     LineActuator,
@@ -23,7 +25,15 @@ from fem_mbs.elements.control import (
     TransferFunction,
 )
 from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
+from fem_mbs.elements.joints import (
+    Coupling,
+    EndRelease,
+    FixedJoint,
+    JointDrive,
+    RevoluteJoint,
+    RollingDisc,
+    SphericalJoint,
+)
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
@@ -40,12 +50,16 @@ __all__ = [
     "BeamMesh",
     "BeamSection",
     "Block",
+    "Coupling",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
     "ForceActuator",
     "FunctionSensor",
+    "JointActuator",
+    "JointDrive",
+    "JointSensor",
     "Junction",
     "LeadLag",
     "LineActuator",

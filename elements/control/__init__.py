@@ -1,10 +1,10 @@
 """Control: sensors, blocks with states, actuators, and controllers that take samples."""
 
 from fem_mbs.elements.control.block import Block
+from fem_mbs.elements.control.coordinate_actuators import JointActuator, LineActuator
+from fem_mbs.elements.control.coordinate_sensors import JointSensor, LineSensor
 from fem_mbs.elements.control.function_sensor import FunctionSensor
 from fem_mbs.elements.control.junction import Junction, Saturation
-from fem_mbs.elements.control.line_actuator import LineActuator
-from fem_mbs.elements.control.line_sensor import LineSensor
 from fem_mbs.elements.control.node_actuators import ForceActuator, MomentActuator
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.pid import PID
@@ -18,6 +18,8 @@ __all__ = [
     "Block",
     "ForceActuator",
     "FunctionSensor",
+    "JointActuator",
+    "JointSensor",
     "Junction",
     "LeadLag",
     "LineActuator",

@@ -7,32 +7,48 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.signal import ControlElement
 from fem_mbs.model import ElementBatch, Motion, Numbering, Unknown, node_rows, own_rows
 
-ONE = (Unknown("value", "algebraic"),)
+VALUE = Unknown("value", "algebraic")
 
 
 class Sensor(ControlElement):
     """Base of sensors; ``solution.signal(sensor)`` has what it measured."""
 
-    unknowns = ONE
+    unknowns = (VALUE,)
 
 
 class SensorBatch(ElementBatch):
-    """Sensors on ``p`` nodes each as arrays.
+    """Sensors as arrays, on ``b`` components each: those of nodes, and of unknowns of others.
 
     A subclass defines ``measure(motion, prescribed)``, which returns the values ``(n,)`` and a context, and the
-    gradients ``(n, 6p)`` of the values against increments, velocities and accelerations of the nodes.
+    gradients ``(n, b)`` of the values against increments, velocities and accelerations.
+
+    Parameters
+    ----------
+    nodes : (n, p), optional
+        Rows of the nodes, if they are not those of the sensors.
+    others : (n, s), optional
+        Rows of the unknowns of others that the values depend on.
     """
 
     terms = 2
 
-    def __init__(self, sensors: Sequence[Sensor], number: Numbering) -> None:
+    def __init__(
+        self,
+        sensors: Sequence[Sensor],
+        number: Numbering,
+        nodes: IntArray | None = None,
+        others: IntArray | None = None,
+    ) -> None:
         self.owners = sensors
-        self.nodes = node_rows(sensors, number)
-        self.own = own_rows(sensors, number)
+        self.nodes = node_rows(sensors, number) if nodes is None else nodes
+        self._own = own = own_rows(sensors, number)
+        self.own = own if others is None else np.concatenate([others, own], axis=-1)
+        self.b = 6 * self.nodes.shape[1] + self.own.shape[1] - own.shape[1]
+        self._size = self.b + own.shape[1]
 
     def measure(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """Values and context."""
@@ -53,17 +69,15 @@ class SensorBatch(ElementBatch):
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """``y`` and ``-s``."""
         value, context = self.measure(motion, prescribed)
-        b = 6 * self.nodes.shape[1]
-        terms = np.zeros((len(value), 2, b + self.own.shape[1]))  # type: ignore[union-attr]
-        terms[:, 0, b] = motion.u[self.own[:, 0]]  # type: ignore[index]
-        terms[:, 1, b] = -value
+        terms = np.zeros((len(value), 2, self._size))
+        terms[:, 0, self.b] = motion.u[self._own[:, 0]]
+        terms[:, 1, self.b] = -value
         return terms, context
 
     def stiffness(self, context: Any) -> Array:
         """``1`` and minus the gradient."""
         K = self._row(self.by_place(context))
-        b = 6 * self.nodes.shape[1]
-        K[:, b, b] += 1.0
+        K[:, self.b, self.b] += 1.0
         return K
 
     def damping(self, context: Any) -> Array | None:
@@ -78,8 +92,6 @@ class SensorBatch(ElementBatch):
 
     def _row(self, gradient: Array) -> Array:
         """Matrices with minus a gradient in the row of the sensor."""
-        b = 6 * self.nodes.shape[1]
-        size = b + self.own.shape[1]  # type: ignore[union-attr]
-        result = np.zeros((len(gradient), size, size))
-        result[:, b, : gradient.shape[1]] = -gradient
+        result = np.zeros((len(gradient), self._size, self._size))
+        result[:, self.b, : self.b] = -gradient
         return result

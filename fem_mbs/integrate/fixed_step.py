@@ -59,7 +59,7 @@ class FixedStep:
         """The rest of the nominal step, or a part of it."""
         begin, target, halvings, h = memory
         last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
-        if target > last:
+        if target > last or t >= t_end:
             return None
         end = t_end if target == last else begin + target * h
         part = (end - begin - (target - 1) * h) * 0.5**halvings

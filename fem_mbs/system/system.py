@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import (
     Constraint,
@@ -414,7 +414,13 @@ class System:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
             self.refuse_gap(here)
             state = replace(state, multipliers=self.least_norm(here))
-        return self._with_history(state, lambda batch, context: batch.accept(context)) if self.has_history else state
+        if not self.has_history:
+            return state
+        return replace(state, u=self.history(self.motion(state)))
+
+    def history(self, motion: Motion) -> Array:
+        """Own unknowns ``(k,)`` at the end of a step, those of kind "history" changed."""
+        return self._changed(motion, lambda batch, context: batch.accept(context))
 
     def next_jump(self, state: State) -> float:
         """The first instant after a state at which something jumps; up to its time, if something is due there."""
@@ -422,16 +428,36 @@ class System:
 
     def jump(self, state: State) -> State:
         """A state with unknowns of kind "history" as they are after a jump."""
-        return self._with_history(state, lambda batch, context: batch.jump(context)) if self.has_history else state
+        if not self.has_history:
+            return state
+        return replace(state, u=self._changed(self.motion(state), _jump))
 
-    def _with_history(self, state: State, after: Callable[[ElementBatch, Any], Array | None]) -> State:
-        prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
-        for batch, data in zip(self.batches, prescribed.elements, strict=True):
-            if batch.own is not None and (kept := self.order[batch.own] < 0).any():
-                _, context = batch.force(motion, data)
-                if (values := after(batch, context)) is not None:
-                    u[batch.own[kept]] = values[kept]
-        return replace(state, u=u)
+    def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
+        """Own unknowns with those of kind "history" as a batch says from its context."""
+        u, prescribed = motion.u.copy(), self.prescribe(motion.t)
+        for k, kept in self._histories.items():
+            batch = self.all_batches[k]
+            data = [*prescribed.elements, *prescribed.constraints][k]
+            if isinstance(batch, ElementBatch):
+                context = batch.force(motion, data)[1]
+            else:
+                context = batch.evaluate(motion, data)[2]
+            assert batch.own is not None
+            if (values := how(batch, context)) is not None:
+                u[batch.own[kept]] = values[kept]
+        return u
+
+    @cached_property
+    def _histories(self) -> dict[int, BoolArray]:
+        """Which of the ``own`` (n, s) of each batch are of kind "history" and belong to its owners, not to others."""
+        result = {}
+        for k, batch in enumerate(self.all_batches):
+            if batch.own is None or not (self.order[batch.own] < 0).any():
+                continue
+            pairs = zip(batch.own, batch.owners, strict=True)
+            owned = [[self.unknowns[row][0] is owner for row in rows] for rows, owner in pairs]
+            result[k] = (self.order[batch.own] < 0) & np.array(owned)
+        return {k: kept for k, kept in result.items() if kept.any()}
 
     def energy(self, motion: Motion) -> Energy:
         """Energies of all elements in J."""
@@ -444,6 +470,10 @@ class System:
             return self._constraint_rows[constraint]
         except KeyError:
             raise ModelError(f"{constraint} is not part of this model") from None
+
+
+def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:
+    return batch.jump(context) if isinstance(batch, ElementBatch) else None
 
 
 def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:
