@@ -34,6 +34,10 @@ class Combines:
         """The signal that it stands for."""
         raise NotImplementedError(f"{type(self).__name__} must define as_signal()")
 
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
+        """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
+        return self.as_signal().signal_values(t, u, number)
+
     def __add__(self, other: Any) -> Signal:
         own, more = self.as_signal(), signal(other, f"{self} + ...")
         terms = dict(own.terms)
@@ -99,7 +103,7 @@ class Signal(Combines):
             raise ModelError(f"Signal.of: {part} has no unknown of its own called {shown(unknown)}; {has}")
         return cls({(part, names.index(unknown)): 1.0})
 
-    def values(self, t: Array, u: Array, number: Numbering) -> Array:
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
         result = np.full(len(t), self.constant)
         for (part, index), factor in self.terms.items():
@@ -151,6 +155,11 @@ class Source(Combines):
 
     def __bool__(self) -> bool:
         return True
+
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
+        """Values ``(nt,)``, or ``(nt, p)`` of several outputs, over times and own unknowns ``(nt, k)`` of a run."""
+        values = u[:, number.own(self)[list(self.outputs)]]  # type: ignore[arg-type]
+        return values[:, 0] if len(self.outputs) == 1 else values
 
     def _of(self, k: int) -> Signal:
         return Signal({(self, self.outputs[k]): 1.0})  # type: ignore[dict-item]
