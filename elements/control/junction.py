@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_outputs
+from fem_mbs.elements.control.linear import LinearBlock, Matrices
 from fem_mbs.elements.control.matrices import Limits
 from fem_mbs.elements.control.signal import Input
 from fem_mbs.errors import ModelError
@@ -25,14 +25,14 @@ class Junction(LinearBlock):
 
     def __init__(self, input: Input | None = None) -> None:
         matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up(() if input is None else (input,), matrices, [], named_outputs(1))
+        self._set_up(() if input is None else (input,), matrices, [])
 
     @checked
     def connect(self, input: Input) -> None:
         """Say what it passes on."""
         if self.inputs:
             raise ModelError(f"{self}: it is connected already, to {self.inputs[0]}")
-        self.inputs = (input,)
+        self._set_up((input,), self.matrices, [])
 
 
 @checked
@@ -49,4 +49,4 @@ class Saturation(LinearBlock):
 
     def __init__(self, input: Input, limits: Limits) -> None:
         matrices = Matrices(*_NO_STATES, np.ones((1, 1)), np.zeros((0, 1)))
-        self._set_up((input,), matrices, [], named_outputs(1), limits)
+        self._set_up((input,), matrices, [], limits=limits)

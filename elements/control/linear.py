@@ -51,12 +51,13 @@ class LinearBlock(ControlElement):
         inputs: tuple[Signal, ...],
         matrices: Matrices,
         states: Sequence[Unknown],
-        outputs: Sequence[Unknown],
+        size: float = 1.0,
         limits: ArrayLike | None = None,
     ) -> None:
-        """Everything, once it is checked."""
+        """Everything, once it is checked; gains may make outputs larger than ``size``, and their rounding with them."""
         self.inputs, self.matrices = inputs, matrices
-        self.unknowns = (*states, *outputs)
+        through = np.abs(matrices.D) @ [own.size for own in inputs] if inputs else np.zeros(len(matrices.D))
+        self.unknowns = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
         self.outputs = tuple(range(len(states), len(self.unknowns)))
         self.limits = np.array([-np.inf, np.inf] if limits is None else limits)
 
@@ -145,8 +146,11 @@ def named_states(initial: Array, size: float, kind: str = "state") -> list[Unkno
     return [Unknown(f"state {k + 1}", kind, float(own), size=size) for k, own in enumerate(initial)]
 
 
-def named_outputs(p: int, kind: str = "algebraic", initial: Sequence[float] | Array | None = None) -> list[Unknown]:
+def named_outputs(
+    p: int, kind: str = "algebraic", initial: Array | None = None, sizes: Array | None = None
+) -> list[Unknown]:
     """Unknowns of outputs."""
     names = ["output"] if p == 1 else [f"output {k + 1}" for k in range(p)]
     start = np.zeros(p) if initial is None else initial
-    return [Unknown(name, kind, float(own)) for name, own in zip(names, start, strict=True)]
+    large = np.ones(p) if sizes is None else sizes
+    return [Unknown(*own) for own in zip(names, [kind] * p, start.tolist(), [0.0] * p, large.tolist(), strict=True)]

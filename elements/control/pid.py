@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_outputs
+from fem_mbs.elements.control.linear import LinearBlock, Matrices
 from fem_mbs.elements.control.matrices import Limits
 from fem_mbs.elements.control.signal import Input
 from fem_mbs.errors import ModelError
@@ -86,7 +86,7 @@ class PID(LinearBlock):
                 np.array([[P + D / T]]),
                 np.array([[track], [0.0]]),
             )
-        self._set_up(inputs, matrices, states, named_outputs(1), limits)
+        self._set_up(inputs, matrices, states, size, limits)
 
 
 def _tracking(P: float, I: float, anti_windup: float | None) -> float:  # noqa: E741, N803

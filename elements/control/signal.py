@@ -92,6 +92,12 @@ class Signal(Combines):
         """Itself."""
         return self
 
+    @property
+    def size(self) -> float:
+        """A value that counts as large, where it is one of what it is made of."""
+        parts = [abs(factor) * part.unknowns[k].size for (part, k), factor in self.terms.items()]
+        return max([*parts, *(abs(factor) for _, factor in self.laws), abs(self.constant)])
+
     @classmethod
     def of(cls, part: Part, unknown: str) -> Signal:
         """The signal that an own unknown of any element or joint is, by its name: a state, a force, a deflection."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_outputs, named_states
+from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_states
 from fem_mbs.elements.control.matrices import Limits, check_matrices, of_scipy
 from fem_mbs.elements.control.signal import Inputs
 from fem_mbs.model import Positive, array, checked
@@ -52,7 +52,7 @@ class StateSpace(LinearBlock):
         if B is None and C is None and D is None:
             (A, B, C, D), _ = of_scipy(A, label, sampled=False)  # noqa: N806
         a, b, c, d = check_matrices(A, B, C, D, len(inputs), label)
-        n, p = len(a), len(c)
+        n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
         states = named_states(x0, size)
-        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, p))), states, named_outputs(p), limits)
+        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, size, limits)

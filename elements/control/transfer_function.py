@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_outputs, named_states
+from fem_mbs.elements.control.linear import LinearBlock, Matrices, named_states
 from fem_mbs.elements.control.matrices import Limits, of_transfer_function
 from fem_mbs.elements.control.signal import Input
 from fem_mbs.model import Positive, checked
@@ -39,7 +39,7 @@ class TransferFunction(LinearBlock):
         A, B, C, D = of_transfer_function(num, den, type(self).__name__)
         n = len(A)
         matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
-        self._set_up((input,), matrices, named_states(np.zeros(n), size), named_outputs(1), limits)
+        self._set_up((input,), matrices, named_states(np.zeros(n), size), size, limits)
 
 
 @checked

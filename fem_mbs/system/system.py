@@ -251,6 +251,11 @@ class System:
         return bool(self.velocity_level.any())
 
     @cached_property
+    def algebraic(self) -> IntArray:
+        """Components that are algebraic unknowns."""
+        return 6 * self.n + np.flatnonzero(self.order == 0)
+
+    @cached_property
     def has_history(self) -> bool:
         """Whether any own unknown is of kind "history"."""
         return bool((self.order < 0).any())
