@@ -39,7 +39,8 @@ def check_matrices(a: Any, b: Any, c: Any, d: Any, m: int, label: str) -> Quadru
         raise ModelError(f"{label}: A must be square, received the shape {A.shape}")
     if b is None or c is None:
         raise ModelError(f"{label}: B and C go with A; or give a system of scipy.signal in place of A")
-    B = array(b, f"{label}: B", (n, m), *([(n,)] if m == 1 else []), *([()] if n == m == 1 else []))
+    flat = [*([(n,)] if m == 1 else []), *([(m,)] if n == 1 else []), *([()] if n == m == 1 else [])]
+    B = array(b, f"{label}: B", (n, m), *flat)
     C = array(c, f"{label}: C", (None, n), (n,), *([()] if n == 1 else [])).reshape(-1, n)
     p = len(C)
     shapes = [(p, m), *([(m,)] if p == 1 else []), *([(p,)] if m == 1 else []), *([()] if p == m == 1 else [])]

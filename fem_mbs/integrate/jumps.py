@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from fem_mbs.errors import ModelError
 from fem_mbs.solve import Place, accelerations, place_of
 from fem_mbs.system import State, System
 
@@ -19,6 +20,17 @@ SIDE = 4.0
 def side(t: float) -> float:
     """A time that is nothing beside ``t``, in s."""
     return SIDE * math.ulp(t)
+
+
+def next_jump(system: System, state: State, end: float) -> float:
+    """The next instant at which something jumps, after a state; the end of the run, if it is that but for rounding."""
+    instant = system.next_jump(state)
+    if not instant > state.t:
+        raise ModelError(
+            f"simulate: after a jump at t = {state.t:g} s an element says that the next one is at {instant:g} s; "
+            "next_jump of its batch must return a later instant"
+        )
+    return end if abs(instant - end) <= side(end) else instant
 
 
 def jumped(system: System, state: State) -> State:

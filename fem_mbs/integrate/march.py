@@ -11,7 +11,7 @@ import numpy as np
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
 from fem_mbs.integrate.global_error import GlobalError
-from fem_mbs.integrate.jumps import jumped, side
+from fem_mbs.integrate.jumps import jumped, next_jump, side
 from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.result import Accuracy
@@ -49,7 +49,7 @@ class March:
             if system.next_jump(self.state) <= self.state.t:
                 self.state = jumped(system, self.state)
             self.memory = method.init(system, self.state, first)
-        self._jump = system.next_jump(self.state)
+        self._jump = next_jump(system, self.state, t_end)
         if not isinstance(initial, Checkpoint) and self._jump < math.inf:
             self._begin_stretch()
         self._allowed = getattr(self.pace, "allowed", None)
@@ -100,7 +100,7 @@ class March:
     def _pass_jump(self) -> None:
         """From just before a jump to just after it."""
         self.state = jumped(self.system, self.state)
-        self._jump = self.system.next_jump(self.state)
+        self._jump = next_jump(self.system, self.state, self.t_end)
         self._begin_stretch()
 
     def _begin_stretch(self) -> None:
