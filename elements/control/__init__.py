@@ -5,6 +5,7 @@ from fem_mbs.elements.control.coordinate_actuators import JointActuator, LineAct
 from fem_mbs.elements.control.coordinate_sensors import JointSensor, LineSensor
 from fem_mbs.elements.control.function_sensor import FunctionSensor
 from fem_mbs.elements.control.junction import Junction, Saturation
+from fem_mbs.elements.control.multiplier_sensor import MultiplierSensor
 from fem_mbs.elements.control.node_actuators import ForceActuator, MomentActuator
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.pid import PID
@@ -26,6 +27,7 @@ __all__ = [
     "LineSensor",
     "LowPass",
     "MomentActuator",
+    "MultiplierSensor",
     "NodeSensor",
     "SampledController",
     "SampledStateSpace",

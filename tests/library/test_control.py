@@ -14,6 +14,7 @@ from fem_mbs.analysis import fitted_order
 from fem_mbs.elements import (
     PID,
     Block,
+    FixedJoint,
     ForceActuator,
     FunctionSensor,
     JointActuator,
@@ -25,6 +26,7 @@ from fem_mbs.elements import (
     LowPass,
     Moment,
     MomentActuator,
+    MultiplierSensor,
     NodeSensor,
     RigidBody,
     Saturation,
@@ -109,6 +111,40 @@ def test_feedback_of_an_acceleration_is_a_mass(group, gain):
         np.testing.assert_allclose(run.signal(felt), acceleration(run, node)[:, 0], atol=1e-9)
         assert run.signal(felt)[0] == pytest.approx(20.0 / mass, rel=1e-12)
     assert abs(order(errors, steps) - 2.0) < 0.05
+
+
+@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
+def test_feedback_of_a_reaction(formulation):
+    """A cart pushes a load; the force between them, fed back, is a mass: ``m_1 + m_2 - gain m_2``."""
+    gain, steps, errors = 2.0, (0.02, 0.01), []
+    for h in steps:
+        model, node, place, speed = cart("SE3")
+        load = model.add_node((0, 0, 0.5))
+        model.add(RigidBody(load, 0.3, (0.1, 0.1, 0.1)))
+        clamp = model.add(FixedJoint(node, load))
+        pushes = model.add(MultiplierSensor(clamp, "translation x"))
+        model.add(ForceActuator(node, 20.0 * (1.0 - place) - 1.5 * speed - gain * pushes, (1, 0, 0)))
+        run = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(formulation=formulation))
+        mass = 0.8 - gain * 0.3
+        exact = step_of_oscillator(run.t, np.sqrt(20.0 / mass), 0.75 / mass)
+        errors.append(np.abs(run.signal(place) - exact).max())
+        np.testing.assert_allclose(run.signal(pushes), -run.reaction(clamp)[0][:, 0], atol=1e-10)
+    assert abs(order(errors, steps) - 2.0) < 0.05
+
+
+def test_matrix_of_a_whole_loop_is_exact():
+    """Newton's method with the exact matrix needs two iterations where the loop is hardly nonlinear, and no more."""
+    model, node, hinge = rotor("SE3")
+    angle, felt = (
+        model.add(JointSensor(hinge)),
+        model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=(0.2, 0, 0))),
+    )
+    block = model.add(
+        Block([angle, felt], lambda t, x, u: [np.sin(u[0]) - x[0]], lambda t, x, u: x[0] - 0.1 * u[1], [0.1])
+    )
+    model.add(JointActuator(hinge, model.add(PID(0.4 - 3.0 * block, 5.0, 1.0, 0.3, filter=0.02))))
+    run = mbs.simulate(model, 0.5, 0.01)
+    assert run.stats.newton_iterations.max() <= 3
 
 
 def test_loop_of_blocks_is_solved():
