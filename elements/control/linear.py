@@ -10,12 +10,13 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.elements.control.signal import ControlElement, Signal, Wires, sources
 from fem_mbs.errors import ModelError
 from fem_mbs.model import ElementBatch, Motion, Numbering, Unknown
+
+NO_LIMITS = (-np.inf, np.inf)
 
 
 class Matrices(NamedTuple):
@@ -38,13 +39,13 @@ class LinearBlock(ControlElement):
         What goes in.
     matrices : Matrices
         Its equations.
-    limits : (2,)
-        Lower and upper limit of the outputs, infinite for none.
+    limits : (2,), optional
+        Lower and upper limit of the outputs.
     """
 
     inputs: tuple[Signal, ...]
     matrices: Matrices
-    limits: Array
+    limits: tuple[float, float] | None
 
     def _set_up(
         self,
@@ -52,14 +53,14 @@ class LinearBlock(ControlElement):
         matrices: Matrices,
         states: Sequence[Unknown],
         size: float = 1.0,
-        limits: ArrayLike | None = None,
+        limits: tuple[float, float] | None = None,
     ) -> None:
         """Everything, once it is checked; gains may make outputs larger than ``size``, and their rounding with them."""
         self.inputs, self.matrices = inputs, matrices
         through = np.abs(matrices.D) @ [own.size for own in inputs] if inputs else np.zeros(len(matrices.D))
         self.unknowns = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
         self.outputs = tuple(range(len(states), len(self.unknowns)))
-        self.limits = np.array([-np.inf, np.inf] if limits is None else limits)
+        self.limits = limits
 
     def batch_key(self) -> Hashable:
         """Blocks of one size share a batch."""
@@ -88,7 +89,7 @@ class LinearBatch(ElementBatch):
         n = own.shape[1] - p
         self._states, self._outputs = slice(0, n), slice(n, n + p)
         A, B, C, D, F = (np.array(part) for part in zip(*(block.matrices for block in blocks), strict=True))
-        self._lower, self._upper = np.array([block.limits for block in blocks]).T[..., None]
+        self._lower, self._upper = np.array([own.limits or NO_LIMITS for own in blocks]).T[..., None]
         self._limited = bool(np.isfinite([self._lower, self._upper]).any())
         # rows: minus the rates of states, then w, of which outputs are not a part
         self._K = np.zeros((count, s, s))

@@ -1,11 +1,10 @@
-"""Matrices of linear blocks: as given, of a system of ``scipy.signal``, or of a transfer function."""
+"""Matrices and limits of linear blocks: as given, of a system of ``scipy.signal``, or of a transfer function."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
@@ -15,20 +14,20 @@ Quadruple = tuple[Array, Array, Array, Array]
 
 
 def limit_pair(value: Any, label: object) -> Any:
-    """Lower and upper limit, ``(2,)``; infinite ones are none."""
+    """Lower and upper limit; infinite ones are none."""
     if isinstance(value, str | bytes) or not hasattr(value, "__len__") or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
     lower, upper = (own if _infinite(own) else number(own, label) for own in value)
     if not lower < upper:
         raise ModelError(f"{label}: the lower limit must be below the upper one, received ({lower:g}, {upper:g})")
-    return np.array([lower, upper], float)
+    return float(lower), float(upper)
 
 
 def _infinite(value: Any) -> bool:
     return isinstance(value, float) and value in (-np.inf, np.inf)
 
 
-Limits = Annotated[ArrayLike, limit_pair]
+Limits = Annotated[tuple[float, float], limit_pair]
 
 
 def check_matrices(a: Any, b: Any, c: Any, d: Any, m: int, label: str) -> Quadruple:

@@ -66,7 +66,7 @@ class PID(LinearBlock):
         if limits is not None and I:
             track = _tracking(P, I, anti_windup)
         if size is None:
-            finite = [] if limits is None else [abs(own) for own in np.asarray(limits).tolist() if np.isfinite(own)]
+            finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
             size = max(finite, default=0.0) or 1.0
         states = [Unknown("integral", "state", initial, size=size)]
         T = filter if D and filter is not None else None

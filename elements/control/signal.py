@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements.jumps import next_jump
 from fem_mbs.elements.laws import evaluate
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Constraint, Element, Numbering, real, shown
+from fem_mbs.model import Constraint, Element, Numbering, checked, real, shown
 
 Part = Element | Constraint
 Law = Callable[[float], Any]
@@ -99,15 +99,14 @@ class Signal(Combines):
         return max([*parts, *(abs(factor) for _, factor in self.laws), abs(self.constant)])
 
     @classmethod
-    def of(cls, part: Part, unknown: str) -> Signal:
+    @checked
+    def of(cls, part: Element | Constraint, unknown: str) -> Signal:
         """The signal that an own unknown of any element or joint is, by its name: a state, a force, a deflection."""
-        if not isinstance(part, Element | Constraint):
-            raise ModelError(f"Signal.of: part must be an element or a joint, received {shown(part)}")
         names = [own.name for own in part.unknowns]
         if unknown not in names:
             has = f"it has {', '.join(map(repr, names))}" if names else "it has none"
             raise ModelError(f"Signal.of: {part} has no unknown of its own called {shown(unknown)}; {has}")
-        return cls({(part, names.index(unknown)): 1.0})
+        return Signal({(part, names.index(unknown)): 1.0})
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""

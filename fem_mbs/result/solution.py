@@ -279,8 +279,8 @@ class Solution:
         """
         if not hasattr(source, "signal_values"):
             raise ModelError(
-                f"Solution.signal: expected a sensor, a block or a sum of signals, received {shown(source)}; unknowns "
-                "of other elements are solution.unknowns(element, name)"
+                f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
+                f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
             )
         return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
 

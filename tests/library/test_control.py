@@ -135,13 +135,10 @@ def test_feedback_of_a_reaction(formulation):
 def test_matrix_of_a_whole_loop_is_exact():
     """Newton's method with the exact matrix needs two iterations where the loop is hardly nonlinear, and no more."""
     model, node, hinge = rotor("SE3")
-    angle, felt = (
-        model.add(JointSensor(hinge)),
-        model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=(0.2, 0, 0))),
-    )
-    block = model.add(
-        Block([angle, felt], lambda t, x, u: [np.sin(u[0]) - x[0]], lambda t, x, u: x[0] - 0.1 * u[1], [0.1])
-    )
+    angle = model.add(JointSensor(hinge))
+    felt = model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=(0.2, 0, 0)))
+    inputs, f = [angle, felt], lambda t, x, u: [np.sin(u[0]) - x[0]]
+    block = model.add(Block(inputs, f, lambda t, x, u: x[0] + 0.1 * u[1], [0.1]))
     model.add(JointActuator(hinge, model.add(PID(0.4 - 3.0 * block, 5.0, 1.0, 0.3, filter=0.02))))
     run = mbs.simulate(model, 0.5, 0.01)
     assert run.stats.newton_iterations.max() <= 3
