@@ -216,10 +216,11 @@ def test_statics_finds_where_springs_and_motors_hold() -> None:
         model.add(RigidBody(node, 2.0, (1, 1, 1)))
     held, driven = (model.add(PrismaticJoint(model.ground, node, (0, 0, 1))) for node in nodes)
     model.add(JointSpring(held, 100.0))
-    model.add(PositionMotor(driven, 0.3, 50.0))
+    motor = model.add(PositionMotor(driven, 0.3, 50.0, 20.0))
     solution = mbs.statics(model, ramp=False)
     assert solution.coordinate(held)[-1] == pytest.approx(-0.1962, rel=1e-7)
-    assert solution.coordinate(driven)[-1] == pytest.approx(0.3 - 0.3924, rel=1e-7)
+    assert solution.coordinate(driven)[-1] == pytest.approx(0.3, rel=1e-7)
+    assert 20.0 * solution.unknowns(motor, "integral")[-1] == pytest.approx(2 * 9.81, rel=1e-7)
 
 
 @pytest.mark.parametrize("value", [np.ones(3), np.nan, 1j, None, "2"])
