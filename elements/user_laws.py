@@ -52,7 +52,7 @@ def ask(
 ) -> Array:
     """Values of laws and their derivatives against the second and third argument, ``(3, n)``; one law after another."""
     each = zip(laws, owners, kinds, value.tolist(), rate.tolist(), strict=True)
-    return np.array([partial_derivatives(law, t, *numbers, owner, kind) for law, owner, kind, *numbers in each]).T
+    return np.array([partial_derivatives(law, t, q, v, owner, kind) for law, owner, kind, q, v in each]).T
 
 
 def partial_derivatives(
