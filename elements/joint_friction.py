@@ -1,6 +1,6 @@
 """Dry friction in joints: regularised Coulomb friction with Stribeck effect, and the LuGre model with its bristles.
 
-With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``,
+With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``::
 
     regularised   N = L g(|v| - v_c) v/|v| + c v   for |v| > v_c, below it a polynomial of v/v_c in place of g v/|v|,
     LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - s',   s' = sigma |v| z/g(v),
