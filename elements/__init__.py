@@ -11,6 +11,7 @@ from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.sliding_joint import SlidingJoint
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.truss import Truss
 
@@ -30,6 +31,7 @@ __all__ = [
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "SlidingJoint",
     "SlipSpring",
     "SphericalJoint",
     "SpinUp",

@@ -30,11 +30,13 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SlidingJoint,
     SlipSpring,
     SphericalJoint,
     SpinUp,
     Truss,
 )
+from fem_mbs.elements.beam_track import BeamTracks
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -191,6 +193,16 @@ def _servo(t: float, length: float, speed: float) -> float:
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
 
 
+def sliding(beam: Beam, node: Node, share: float, rotation: bool = False, driven: bool = False) -> SlidingJoint:
+    """On a beam at a share of its length."""
+    x, R = (np.array([getattr(own, name) for own in beam.nodes]) for name in ("position", "rotation"))
+    tracks = BeamTracks([beam])
+    place = share * float(tracks.lengths[0])
+    point = tracks.sections(np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
+    drive = (lambda t: place + 0.2 * np.sin(t)) if driven else None
+    return SlidingJoint(beam, node, point, rotation, drive)
+
+
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "spherical": lambda n: SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2))),
     "revolute": lambda n: RevoluteJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
@@ -209,6 +221,13 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
         n.point((0.4, 0.1, -0.2)),
         lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
     ),
+    "sliding joint": lambda n: sliding(_beam("straight", PLAIN, "SE3", n), n.arc[1], 0.3),
+    "sleeve on a curved beam": lambda n: sliding(_beam("curved", PLAIN, "R3xSO3", n), n.line[1], 0.7, True),
+    "driven sleeve on a beam with offsets": lambda n: sliding(
+        _beam("twisted with offsets", PLAIN, "SE3", n), n.arc[1], 0.4, True, True
+    ),
+    "sliding joint on order 2": lambda n: sliding(_higher(2, "curved", PLAIN, n), n.line[0], 0.6, driven=True),
+    "sleeve on order 3": lambda n: sliding(_higher(3, "straight", PLAIN, n), n.arc[0], 0.4, True),
     "rolling disc": lambda n: RollingDisc(
         n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
     ),

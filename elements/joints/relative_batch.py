@@ -221,7 +221,7 @@ class RelativeBatch(ConstraintBatch):
                     change[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ moving
         return first, speed * B_across, second
 
-    def astray(self, R: Array, before: float, t: float) -> str:
+    def astray(self, R: Array, u: Array, before: float, t: float) -> str:
         """Axes half a turn off meet the equations, too, and so do drives that jump by whole turns."""
         pairs = R.take(self.nodes, 0)
         cosines = np.matvec(self._upright, (pairs[:, 0].mT @ pairs[:, 1]).reshape(-1, 9))

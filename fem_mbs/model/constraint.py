@@ -138,8 +138,8 @@ class ConstraintBatch:
         """``H = DB``, ``(m, b, b)``."""
         raise NotImplementedError(f"{type(self).__name__} must define second(context)")
 
-    def astray(self, R: Array, before: float, t: float) -> str:
-        """What is wrong with a step between two times, to rotations ``R`` of all nodes, though the equations hold."""
+    def astray(self, R: Array, u: Array, before: float, t: float) -> str:
+        """What is wrong with a step between two times, to rotations ``R`` and unknowns ``u``, though equations hold."""
         return ""
 
     def rates(self, context: Any) -> Rates | None:

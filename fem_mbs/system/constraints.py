@@ -100,8 +100,8 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
     )
 
 
-def check_step(system: System, R: Array, before: float, t: float) -> None:
+def check_step(system: System, R: Array, u: Array, before: float, t: float) -> None:
     """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
     for batch in system.constraint_batches:
-        if text := batch.astray(R, before, t):
+        if text := batch.astray(R, u, before, t):
             raise MotionError(text)
