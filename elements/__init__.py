@@ -4,7 +4,15 @@ from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.joints import EndRelease, FixedJoint, RevoluteJoint, RollingDisc, SphericalJoint
+from fem_mbs.elements.joints import (
+    Coupling,
+    EndRelease,
+    FixedJoint,
+    JointDrive,
+    RevoluteJoint,
+    RollingDisc,
+    SphericalJoint,
+)
 from fem_mbs.elements.laws import SpinUp
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
@@ -20,10 +28,12 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Coupling",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "JointDrive",
     "Maxwell",
     "ModalBody",
     "Moment",

@@ -12,8 +12,9 @@ from typing import Annotated
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.elements.coordinate_law import Law
 from fem_mbs.elements.laws import partial_derivatives
-from fem_mbs.elements.line import Law, LineBatch, LineElement
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.model import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked, function
 
 PullLaw = Annotated[Callable[[float, float, float], float], partial(function, of=" of t, length and speed")]

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.line import Law, LineBatch, LineElement
+from fem_mbs.elements.coordinate_law import Law
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Positive, Unknown, Vector3, checked
 
 
@@ -77,5 +78,5 @@ class MaxwellBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
-        elongation = self.line(motion).length - self.free - motion.u[self.own][:, 0]
+        elongation = self.length(motion) - self.free - motion.u[self.own][:, 0]
         return Energy(strain=float(0.5 * (self.k * elongation**2).sum()))

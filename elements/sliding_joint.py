@@ -8,7 +8,7 @@ section, whose multipliers obey ``epsilon . lambda = 0`` by the equation of ``si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,19 +17,19 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_track import BeamTracks, Sections, nearest
-from fem_mbs.elements.joints.drives import TOLERANCE, Drive
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, nodal
+from fem_mbs.elements.joints.own_coordinate import OwnCoordinate
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
-from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
     Motion,
     Node,
     Numbering,
-    Rates,
     Unknown,
     Vector3,
     checked,
@@ -61,24 +61,22 @@ class SlidingJoint(Constraint):
         The point that is on the beam at t = 0, world frame; by default the position of the node.
     rotation : bool
         Whether the node also keeps its orientation against the section where it is: a sleeve. Else it turns freely.
-    drive : function of t, optional
-        Prescribes the arc length of the place, m from the start of the beam; at t = 0 the one as built. Methods
-        ``velocity(t)`` and ``acceleration(t)`` are used where it has them, else differences.
 
     Notes
     -----
-    The arc length, m from the start of the beam as built, is an unknown of the joint:
-    ``solution.unknowns(joint, "arc length")``. The multipliers are the force on the beam along the axes of the section;
-    :meth:`Solution.reaction` has the force on the node. A run that leaves the beam ends with a :class:`MotionError`.
+    Its coordinate, "travel", is how far it has moved along the beam, by the arc length as built, which is an unknown of
+    the joint: ``solution.unknowns(joint, "arc length")`` counts from the start of the beam. A :class:`JointDrive`
+    prescribes it, other forces on coordinates drive, damp or stop it. A run in which the node leaves the beam ends with
+    a :class:`MotionError`. The multipliers are the force on the beam along the axes of the section.
     """
 
-    def __init__(
-        self, beam: Beam, node: Node, point: Vector3 | None = None, rotation: bool = False, drive: Drive | None = None
-    ) -> None:
+    coordinates = (Coordinate("travel", False),)
+
+    def __init__(self, beam: Beam, node: Node, point: Vector3 | None = None, rotation: bool = False) -> None:
         label = f"SlidingJoint on {beam}, {node}"
         if node in beam.nodes:
             raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")
-        self.beam, self.nodes, self.rotation, self.drive = beam, (*beam.nodes, node), rotation, drive
+        self.beam, self.nodes, self.rotation = beam, (*beam.nodes, node), rotation
         place = node.position if point is None else np.asarray(point)
         self.offset = node.rotation.T @ (place - node.position)
         self.tracks = BeamTracks([beam])
@@ -92,7 +90,7 @@ class SlidingJoint(Constraint):
             )
         self.axes = section.R[0].T @ node.rotation
         """Orientation of the node against the section as built."""
-        self.equations = (*TRANSLATIONS, *(ROTATIONS if rotation else ()), *(("arc length",) if drive else ()))
+        self.equations = (*TRANSLATIONS, *(ROTATIONS if rotation else ()))
 
     @property
     def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
@@ -108,12 +106,17 @@ class SlidingJoint(Constraint):
 
     def batch_key(self) -> Hashable:
         """Joints on beams alike, with the same equations, share a batch."""
-        return len(self.nodes), self.beam.order, self.equations
+        return len(self.nodes), self.beam.order, self.rotation
 
     @classmethod
     def batch(cls, constraints: Sequence[SlidingJoint], number: Numbering) -> ConstraintBatch:
         """All joints of one key."""
         return SlidingBatch(constraints, number)
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """How far they have moved."""
+        return OwnCoordinate(joints, "arc length", number)
 
     def _places(self) -> tuple[Array, Array]:
         """Positions and rotations of the nodes of the beam."""
@@ -140,26 +143,10 @@ class SlidingJoint(Constraint):
 
 
 @dataclass(frozen=True)
-class Prescribed:
-    """Driven arc lengths at a time."""
-
-    batch: SlidingBatch
-    t: float
-    value: Array
-
-    @cached_property
-    def rates(self) -> Array:
-        """First and second derivatives ``(2, n)``."""
-        end = self.batch.end
-        return np.array([derivatives(law, self.t, own, None, end) for own, law in self.batch.drives], float).T
-
-
-@dataclass(frozen=True)
 class Context:
     """What further derivatives need of an evaluation."""
 
     batch: SlidingBatch
-    prescribed: Prescribed
     x: Array
     R: Array
     sigma: Array
@@ -167,7 +154,7 @@ class Context:
     frames: Frames
     Ad: Array
     b: Array
-    """Gradients against the motion of the node relative to the section, ``(n, m, 6)``; zero of drives."""
+    """Gradients against the motion of the node relative to the section, ``(n, m, 6)``."""
 
     @cached_property
     def bent(self) -> tuple[Array, IntArray]:
@@ -179,50 +166,31 @@ class SlidingBatch(ConstraintBatch):
     """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
 
     def __init__(self, joints: Sequence[SlidingJoint], number: Numbering) -> None:
-        self.owners, self.end = joints, number.end
+        self.owners = joints
         self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)
         self.tracks = BeamTracks([joint.beam for joint in joints])
         self._m, n = len(joints[0].equations), len(joints)
         self.cell = np.repeat(np.arange(n), self._m)
         self.length = np.tile([name not in ROTATIONS for name in joints[0].equations], n)
-        self.drives: list[tuple[SlidingJoint, Callable[[float], float]]] = [
-            (joint, joint.drive) for joint in joints if joint.drive is not None
-        ]
         self._held = joints[0].rotation
         self._offset = np.array([joint.offset for joint in joints])
         # the axes of the node that are along those of the section as built, as rows
         self._axes = np.array([joint.axes for joint in joints])
 
-    def check_start(self, motion: Motion) -> None:
-        """Refuse drives that do not begin where the node is."""
-        for (joint, law), sigma in zip(self.drives, motion.u[self.own[:, 0]] if self.drives else (), strict=True):
-            if abs((begins := float(evaluate(law, 0.0, joint, None))) - sigma) > TOLERANCE * joint.beam.length.sum():
-                raise ModelError(
-                    f"{joint}: its drive must be {sigma:.9g} m at t = 0, where the node is on the beam, received "
-                    f"{begins:.9g} m"
-                )
-
-    def at(self, t: float) -> Prescribed:
-        """Driven arc lengths."""
-        return Prescribed(self, t, np.array([evaluate(law, t, joint, None) for joint, law in self.drives]))
-
-    def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, b)."""
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
-        self._check_ends(sigma, BEYOND, motion.t)
-        context = self._context(np.arange(len(self.nodes)), prescribed, x, R, sigma)
+        if text := self._off(sigma, BEYOND, motion.t):
+            raise MotionError(text)
+        context = self._context(np.arange(len(self.nodes)), x, R, sigma)
         S, r = context.frames
         phi = [r + np.matvec(S, self._offset)]
         if self._held:
             phi.append(np.stack([np.vecdot(S[:, i], self._axes[:, j]) for i, j in COSINES], axis=-1))
-        if self.drives:
-            phi.append((sigma - prescribed.value)[:, None])
         B = np.zeros((*context.b.shape[:2], 6 * self.nodes.shape[1] + 1))
         columns = np.broadcast_to(self._columns(context)[:, None], (*B.shape[:2], self._columns(context).shape[1]))
         along = -(context.b @ context.Ad) @ context.sections.gradient
         np.put_along_axis(B, columns, np.concatenate([along[..., :-1], context.b, along[..., -1:]], axis=-1), -1)
-        if self.drives:
-            B[:, -1, -1] = 1.0
         return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
 
     def second(self, context: Context) -> Array:
@@ -244,40 +212,26 @@ class SlidingBatch(ConstraintBatch):
         np.put_along_axis(result, columns, np.vecmat(moving, compact), -1)
         return result
 
-    def rates(self, context: Context) -> Rates | None:
-        """Those of drives."""
-        if not self.drives:
-            return None
-        n = len(self.nodes)
-        phi = np.zeros((2, n, self._m))
-        phi[:, :, -1] = -context.prescribed.rates
-        first, second = phi.reshape(2, -1)
-        return Rates(first, np.zeros((len(first), 6 * self.nodes.shape[1] + 1)), second)
-
     def astray(self, R: Array, u: Array, before: float, t: float) -> str:
         """A node that has left the beam."""
-        try:
-            self._check_ends(u[self.own[:, 0]], 0.0, t)
-        except MotionError as error:
-            return str(error)
-        return ""
+        return self._off(u[self.own[:, 0]], 0.0, t)
 
-    def _check_ends(self, sigma: Array, share: float, t: float) -> None:
-        """Refuse arc lengths further beyond the ends of beams than a share of the elements there."""
+    def _off(self, sigma: Array, share: float, t: float) -> str:
+        """Which node is further off its beam than a share of the element at the end; empty if none is."""
         borders = self.tracks.borders
         first = -share * (borders[:, 1] - borders[:, 0]) - ON_BEAM * borders[:, -1]
         last = borders[:, -1] + share * (borders[:, -1] - borders[:, -2]) + ON_BEAM * borders[:, -1]
         off = ((sigma < first) | (sigma > last)) & ~self.tracks.closed
-        if off.any():
-            k = int(np.argmax(off))
-            joint, end = self.owners[k], "start" if sigma[k] < first[k] else "end"
-            raise MotionError(
-                f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length "
-                f"{sigma[k]:.6g} m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by "
-                "a force"
-            )
+        if not off.any():
+            return ""
+        k = int(np.argmax(off))
+        joint, end = self.owners[k], "start" if sigma[k] < first[k] else "end"
+        return (
+            f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length {sigma[k]:.6g} "
+            f"m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a force"
+        )
 
-    def _context(self, rows: IntArray, prescribed: Prescribed, x: Array, R: Array, sigma: Array) -> Context:
+    def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:
         """Of the joints ``rows`` (r,), with their nodes and arc lengths."""
         sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
@@ -287,7 +241,7 @@ class SlidingBatch(ConstraintBatch):
         if self._held:
             for k, (i, j) in enumerate(COSINES):
                 b[:, 3 + k, 3:] = so3.cross(self._axes[rows, j], S[:, i])
-        return Context(self, prescribed, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
+        return Context(self, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
 
     def _bend(self, S: Array, rows: IntArray) -> Array:
         """Derivatives ``(r, m, 6, 6)`` of ``b`` against the relative motion."""
@@ -309,7 +263,7 @@ class SlidingBatch(ConstraintBatch):
     def bent(self, context: Context) -> tuple[Array, IntArray]:
         """See :class:`Context`: the sections of all joints once more for each of their equations."""
         rows = self.cell
-        every = self._context(rows, context.prescribed, context.x[rows], context.R[rows], context.sigma[rows])
+        every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
         of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
         b, bend = every.b[of], self._bend(every.frames.S, rows)[of]
         return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.line import Law, Line, LineBatch, LineElement
+from fem_mbs.elements.coordinate_law import Acting, Law
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Positive, Unknown, Vector3, checked
 
 
@@ -74,13 +75,12 @@ class SlipBatch(LineBatch):
         value[:, 0], by_length[:, 0] = np.clip(tried, -self.limit, self.limit), np.where(holds, self.k, 0.0)
         return Law(value, by_length, none, none[..., None])
 
-    def accept(self, context: tuple[Line, Law]) -> Array:
+    def accept(self, context: Acting) -> Array:
         """The length without force that leaves the force as it is."""
-        line, law = context
-        free: Array = line.length - law.value[:, 0] / self.k
+        free: Array = context.q - context.law.value[:, 0] / self.k
         return free[:, None]
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
-        _, (_, law) = self.force(motion, None)
+        law = self.acting(motion, None).law
         return Energy(strain=float(0.5 * (law.value[:, 0] ** 2 / self.k).sum()))

@@ -9,12 +9,13 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import CONSISTENT_MASS
+from fem_mbs.elements.coordinate_law import Acting, Law
 from fem_mbs.elements.inertia import Inertia, InertiaContext
-from fem_mbs.elements.line import Law, Line, LineBatch, LineElement
+from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Vector3, checked
 
-Context = tuple[tuple[Line, Law], InertiaContext]
+Context = tuple[Acting, InertiaContext]
 
 
 @checked
@@ -117,6 +118,6 @@ class TrussBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
-        stretch = self.line(motion).length - self.built
+        stretch = self.length(motion) - self.built
         stored = 0.5 * float((self.EA / self.built * stretch**2).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

@@ -19,10 +19,12 @@ from fem_mbs.elements import (
     Actuator,
     Beam,
     BeamSection,
+    Coupling,
     DistributedLoad,
     EndRelease,
     FixedJoint,
     Force,
+    JointDrive,
     Maxwell,
     ModalBody,
     Moment,
@@ -118,15 +120,15 @@ class RatioBatch(LineBatch):
         self.k, self.built = np.array([[e.stiffness, e.built] for e in elements]).T
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, tuple]:  # type: ignore[type-arg]
-        line = self.line(motion)
+        length, G, line = self.coordinates.evaluate(motion)
         s = motion.u[self.own]
-        equation = s + s**3 - (line.length / self.built - 1.0)[:, None]
-        return np.concatenate([(self.k[:, None] * s) * line.G, equation], axis=-1), (line, s)
+        equation = s + s**3 - (length / self.built - 1.0)[:, None]
+        return np.concatenate([(self.k[:, None] * s) * G, equation], axis=-1), (line, s)
 
     def stiffness(self, context: tuple) -> Array:  # type: ignore[type-arg]
         line, s = context
         K = np.zeros((len(s), 13, 13))
-        K[:, :12, :12] = (self.k * s[:, 0])[:, None, None] * self.second(line)
+        K[:, :12, :12] = (self.k * s[:, 0])[:, None, None] * self.coordinates.second(line)
         K[:, :12, 12] = self.k[:, None] * line.G
         K[:, 12, :12] = -line.G / self.built[:, None]
         K[:, 12, 12] = 1.0 + 3.0 * s[:, 0] ** 2
@@ -193,14 +195,18 @@ def _servo(t: float, length: float, speed: float) -> float:
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
 
 
-def sliding(beam: Beam, node: Node, share: float, rotation: bool = False, driven: bool = False) -> SlidingJoint:
+def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> SlidingJoint:
     """On a beam at a share of its length."""
     x, R = (np.array([getattr(own, name) for own in beam.nodes]) for name in ("position", "rotation"))
     tracks = BeamTracks([beam])
     place = share * float(tracks.lengths[0])
     point = tracks.sections(np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
-    drive = (lambda t: place + 0.2 * np.sin(t)) if driven else None
-    return SlidingJoint(beam, node, point, rotation, drive)
+    return SlidingJoint(beam, node, point, rotation)
+
+
+def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
+    """A hinge that is measured, but not added."""
+    return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
 
 
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
@@ -223,11 +229,16 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     ),
     "sliding joint": lambda n: sliding(_beam("straight", PLAIN, "SE3", n), n.arc[1], 0.3),
     "sleeve on a curved beam": lambda n: sliding(_beam("curved", PLAIN, "R3xSO3", n), n.line[1], 0.7, True),
-    "driven sleeve on a beam with offsets": lambda n: sliding(
-        _beam("twisted with offsets", PLAIN, "SE3", n), n.arc[1], 0.4, True, True
+    "sleeve on a beam with offsets": lambda n: sliding(
+        _beam("twisted with offsets", PLAIN, "SE3", n), n.arc[1], 0.4, True
     ),
-    "sliding joint on order 2": lambda n: sliding(_higher(2, "curved", PLAIN, n), n.line[0], 0.6, driven=True),
+    "sliding joint on order 2": lambda n: sliding(_higher(2, "curved", PLAIN, n), n.line[0], 0.6),
     "sleeve on order 3": lambda n: sliding(_higher(3, "straight", PLAIN, n), n.arc[0], 0.4, True),
+    "gears": lambda n: Coupling(_hinge(n, 0, 1), _hinge(n, 1, 2), -0.7),
+    "differential": lambda n: Coupling([_hinge(n, 0, 1), _hinge(n, 1, 2), _hinge(n, 2, 0)], [1.0, 0.5, -2.0]),
+    "ball driven about x": lambda n: JointDrive(
+        SphericalJoint(n.line[0], n.line[1]), lambda t: 0.3 * np.sin(2 * t), "rotation x"
+    ),
     "rolling disc": lambda n: RollingDisc(
         n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
     ),

@@ -6,14 +6,19 @@ relative motion ``xi`` of frame b in its own components, see ``frames.py`` (docs
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.frames import Frames
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative
 from fem_mbs.lie import so3
 from fem_mbs.lie.coefficients import INVERSE_TANGENT
+from fem_mbs.model import CoordinateBatch, Measured, Numbering, node_rows
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.joints.relative import RelativeJoint
 
 AXES = "xyz"
 
@@ -33,6 +38,27 @@ class JointFrame(NamedTuple):
     axes_b: Array
     point_a: Array
     point_b: Array
+
+
+class RelativeCoordinates(CoordinateBatch):
+    """One coordinate each of joints, all measured by one of the functions below with its arguments."""
+
+    def __init__(self, joints: Sequence[RelativeJoint], measured: tuple[Any, ...], number: Numbering) -> None:
+        self.nodes = node_rows(joints, number)
+        self._function, *self._arguments = measured
+        self._joint = JointFrame(*(np.array(own) for own in zip(*(joint.frame for joint in joints), strict=True)))
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Of the relative motion of the nodes."""
+        frames = relative(x, R)
+        own: Measure = self._function(frames, self._joint, *self._arguments)
+        Ad = adjoint_inverse(frames)
+        return Measured(own.value, gradients(own.gradient, Ad), (Ad, own))
+
+    def second(self, context: tuple[Array, Measure]) -> Array:
+        """``(n, 12, 12)``."""
+        Ad, own = context
+        return nodal(Ad, own.bend, own.gradient)
 
 
 def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:

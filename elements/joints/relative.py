@@ -8,14 +8,20 @@ stay regular however far a hinge turns. What it leaves free are its coordinates,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import AXES, JointFrame, Measure, rotation_vector, translation, turn
+from fem_mbs.elements.joints.coordinates import (
+    AXES,
+    JointFrame,
+    RelativeCoordinates,
+    rotation_vector,
+    translation,
+    turn,
+)
 from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, check_drives
-from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, relative
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -23,6 +29,7 @@ from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
     Coordinate,
+    CoordinateBatch,
     Node,
     Numbering,
     RotationLike,
@@ -110,22 +117,14 @@ class RelativeJoint(Constraint):
         """The motions that the joint leaves free, driven ones included."""
         return tuple(Coordinate(name, name in ROTATIONS) for name in self._measures())
 
-    def coordinate_values(self, x: Array, R: Array) -> Array:
-        """Coordinates ``(..., c)``: lengths in m, angles in (-pi, pi] rad."""
-        measures = self.measure(relative(x, R))
-        return np.stack([m.value for m in measures], axis=-1) if measures else super().coordinate_values(x, R)
+    def coordinate_key(self, name: str) -> Hashable:
+        """Coordinates that are measured in the same way share a batch."""
+        return RelativeJoint, self._measures()[name]
 
-    def coordinate_gradients(self, x: Array, R: Array) -> Array:
-        """Gradients ``(..., c, 12)`` against body increments."""
-        frames = relative(x, R)
-        measures = self.measure(frames)
-        if not measures:
-            return super().coordinate_gradients(x, R)
-        return gradients(np.stack([m.gradient for m in measures], axis=-2), adjoint_inverse(frames)[..., None, :, :])
-
-    def measure(self, frames: Frames) -> list[Measure]:
-        """The coordinates with their derivatives against the relative motion."""
-        return [function(frames, self.frame, *arguments) for function, *arguments in self._measures().values()]
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[RelativeJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """Lengths in m, angles in (-pi, pi] rad."""
+        return RelativeCoordinates(joints, joints[0]._measures()[name], number)
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""

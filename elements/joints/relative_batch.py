@@ -68,7 +68,7 @@ class RelativeBatch(ConstraintBatch):
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
-        self.owners, self._end = joints, number.end
+        self.owners, self._number, self._end = joints, number, number.end
         self.nodes = node_rows(joints, number)
         axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
         points_a, points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
@@ -102,8 +102,8 @@ class RelativeBatch(ConstraintBatch):
             points = x + np.matvec(R, np.array(joint.offsets))
             angle = 0.0
             if joint.drives.angle is not None:
-                values = dict(zip((c.name for c in joint.coordinates), joint.coordinate_values(x, R), strict=True))
-                angle = next(float(values[name]) for name in joint.driven if name.startswith("rotation"))
+                name = next(name for name in joint.driven if name.startswith("rotation"))
+                angle = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
             joint.drives.check_start(angle, R[0].T @ (points[1] - points[0]))
 
     def _prepare_drives(self, axis: Array) -> None:

@@ -16,7 +16,8 @@ from fem_mbs.model.arguments import (
     shaped,
 )
 from fem_mbs.model.checked import checked
-from fem_mbs.model.constraint import Constraint, ConstraintBatch, Coordinate, Rates
+from fem_mbs.model.constraint import Constraint, ConstraintBatch, Rates
+from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.model.element import Element, ElementBatch, Energy
 from fem_mbs.model.model import Model, extent, idle_rotations
 from fem_mbs.model.motion import Follow, Motion
@@ -49,6 +50,7 @@ __all__ = [
     "Constraint",
     "ConstraintBatch",
     "Coordinate",
+    "CoordinateBatch",
     "Count",
     "Direction",
     "Element",
@@ -58,6 +60,7 @@ __all__ = [
     "Index",
     "Kind",
     "LARGEST",
+    "Measured",
     "Model",
     "Motion",
     "Name",
@@ -79,6 +82,7 @@ __all__ = [
     "check_node",
     "checked",
     "choice",
+    "continued",
     "consecutive",
     "direction",
     "extent",

@@ -9,17 +9,11 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
+from fem_mbs.model.coordinate import Coordinate, CoordinateBatch
 from fem_mbs.model.motion import Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
 from fem_mbs.model.unknown import Unknown
-
-
-class Coordinate(NamedTuple):
-    """A motion that a joint leaves free: its name, and whether it is an angle in rad or a length in m."""
-
-    name: str
-    angle: bool
 
 
 class Constraint:
@@ -29,9 +23,9 @@ class Constraint:
 
     1. ``equations`` names the ``m`` rows of the constraint as a reader of an error message would call them.
     2. ``offset`` is the joint's point in the frame of the last node, where reactions are given.
-    3. ``coordinates`` lists the ``c`` motions that it leaves free, if these are of interest, and
-       ``coordinate_values(x, R)`` and ``coordinate_gradients(x, R)`` measure them; ``driven`` names those that are
-       prescribed.
+    3. ``coordinates`` lists the ``c`` motions that it leaves free, if these are of interest;
+       ``coordinate_batch(joints, name, number)`` measures one of them for all joints with equal
+       ``coordinate_key(name)``. ``driven`` names those that are prescribed.
 
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
@@ -63,16 +57,14 @@ class Constraint:
         """One batch of all ``constraints``, which have equal keys."""
         raise NotImplementedError(f"{cls.__name__} must define batch(constraints, number)")
 
-    def coordinate_values(self, x: Array, R: Array) -> Array:
-        """Coordinates ``(..., c)`` of nodes at ``x`` (..., p, 3), ``R`` (..., p, 3, 3), zero as built.
+    def coordinate_key(self, name: str) -> Hashable:
+        """Joints with equal keys may share a batch of coordinates."""
+        return type(self), name
 
-        Angles are in (-pi, pi]; whoever follows a motion counts turns.
-        """
-        raise ModelError(f"{self} has no coordinates")
-
-    def coordinate_gradients(self, x: Array, R: Array) -> Array:
-        """Gradients ``(..., c, 6p)`` of the coordinates; times the body velocities of the nodes they are rates."""
-        raise ModelError(f"{self} has no coordinates")
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[Any], name: str, number: Numbering) -> CoordinateBatch:
+        """Coordinates of one name of all ``joints``, which have equal keys."""
+        raise ModelError(f"{joints[0]} has no coordinates")
 
     def __str__(self) -> str:
         kind = type(self).__name__
@@ -111,6 +103,8 @@ class ConstraintBatch:
        increment ``k``.
     6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
     7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
+    8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
+       step; only those of history are taken.
 
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
     functions below; where a closed form is cheaper, write it.
@@ -145,6 +139,10 @@ class ConstraintBatch:
     def rates(self, context: Any) -> Rates | None:
         """Partial derivatives against time."""
         return None
+
+    def accept(self, context: Any) -> Array:
+        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
+        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``."""

@@ -42,6 +42,8 @@ class Numbering:
 
     Attributes
     ----------
+    parts : list of Part
+        All elements and constraints.
     unknowns : list of (Part, Unknown)
         All own unknowns, in the order of ``motion.u``.
     """
@@ -49,7 +51,7 @@ class Numbering:
     def __init__(
         self, nodes: Sequence[Node], parts: Sequence[Part], origin: Array = ORIGIN, end: float = math.inf
     ) -> None:
-        self.origin, self.end = origin, end
+        self.origin, self.end, self.parts = origin, end, list(parts)
         self._rows = {node: row for row, node in enumerate(nodes)}
         self._own: dict[Part, IntArray] = {}
         self.unknowns: list[tuple[Part, Unknown]] = []

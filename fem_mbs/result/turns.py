@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.model import Constraint, Motion
+from fem_mbs.model import Constraint, CoordinateBatch, Motion
 from fem_mbs.system import State, System
 
 Turns: TypeAlias = dict[Constraint, Array]
@@ -23,10 +23,19 @@ MANY = 256
 
 def principal(system: System, joint: Constraint, motions: Sequence[Motion]) -> tuple[Array, Array]:
     """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
-    rows = [system.number(node) for node in joint.nodes]
-    x, R = np.array([motion.x[rows] for motion in motions]), np.array([motion.R[rows] for motion in motions])
-    V = np.array([motion.V[rows].ravel() for motion in motions])
-    return joint.coordinate_values(x, R), np.matvec(joint.coordinate_gradients(x, R), V)
+    batches = [joint.coordinate_batch([joint], own.name, system.number) for own in joint.coordinates]
+    pairs = [_over_time(batch, motions) for batch in batches]
+    values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))
+    return values, rates
+
+
+def _over_time(batch: CoordinateBatch, motions: Sequence[Motion]) -> tuple[Array, Array]:
+    """Values and rates ``(nt,)`` of the coordinate of one joint."""
+    x, R = (np.array([getattr(motion, name)[batch.nodes[0]] for motion in motions]) for name in "xR")
+    u = np.array([batch.of_own(motion.u)[0] for motion in motions])
+    V = np.array([batch.velocities(motion)[0] for motion in motions])
+    value, gradient, _ = batch.measure(x, R, u)
+    return value, np.vecdot(gradient, V)
 
 
 def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:

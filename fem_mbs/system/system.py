@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import (
     Constraint,
@@ -415,12 +415,33 @@ class System:
             state = replace(state, multipliers=self.least_norm(here))
         if not self.has_history:
             return state
-        prescribed, u, motion = self.prescribe(state.t), state.u.copy(), self.motion(state)
-        for batch, data in zip(self.batches, prescribed.elements, strict=True):
-            if batch.own is not None and (kept := self.order[batch.own] < 0).any():
-                _, context = batch.force(motion, data)
-                u[batch.own[kept]] = batch.accept(context)[kept]
-        return replace(state, u=u)
+        return replace(state, u=self.history(self.motion(state)))
+
+    def history(self, motion: Motion) -> Array:
+        """Own unknowns ``(k,)`` at the end of a step, those of kind "history" changed."""
+        u, prescribed = motion.u.copy(), self.prescribe(motion.t)
+        for k, kept in self._histories.items():
+            batch = self.all_batches[k]
+            data = [*prescribed.elements, *prescribed.constraints][k]
+            if isinstance(batch, ElementBatch):
+                context = batch.force(motion, data)[1]
+            else:
+                context = batch.evaluate(motion, data)[2]
+            assert batch.own is not None
+            u[batch.own[kept]] = batch.accept(context)[kept]
+        return u
+
+    @cached_property
+    def _histories(self) -> dict[int, BoolArray]:
+        """Which of the ``own`` (n, s) of each batch are of kind "history" and belong to its owners, not to others."""
+        result = {}
+        for k, batch in enumerate(self.all_batches):
+            if batch.own is None or not (self.order[batch.own] < 0).any():
+                continue
+            pairs = zip(batch.own, batch.owners, strict=True)
+            owned = [[self.unknowns[row][0] is owner for row in rows] for rows, owner in pairs]
+            result[k] = (self.order[batch.own] < 0) & np.array(owned)
+        return {k: kept for k, kept in result.items() if kept.any()}
 
     def energy(self, motion: Motion) -> Energy:
         """Energies of all elements in J."""

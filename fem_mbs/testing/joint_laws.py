@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import MotionError
-from fem_mbs.model import ConstraintBatch, Motion
+from fem_mbs.model import ConstraintBatch, CoordinateBatch, Measured, Motion
 from fem_mbs.system import System, constraints
+from fem_mbs.system.pattern import components
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
 from fem_mbs.testing.stage import AWAY, HOME, Make, build, moved, neighbour, random_motion
 from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
@@ -31,7 +32,7 @@ def it_is_closed_as_built(trial: JointTrial) -> None:
         position = np.where(own.system.velocity_level, 0.0, own.evaluate(built)[0])
         near(f"{trial.name}: Phi as built", position, 0.0, 1e-12 * max(1.0, own.system.length))
         if own.joint.coordinates:
-            values = own.joint.coordinate_values(*_nodes(own, built))
+            values = _coordinates(own, built)
             near(f"{trial.name}: coordinates as built", values, 0.0, 1e-12 * max(1.0, own.system.length))
 
 
@@ -132,7 +133,7 @@ def moving_everything_changes_no_equation(trial: JointTrial) -> None:
     for what, a, b in zip(("Phi", "B"), trial.evaluate(there), trial.evaluate(), strict=False):
         near(f"{trial.name}: {what} with everything moved rigidly", a, b, 1e-11 * (1.0 + np.abs(b).max()), hint)
     if trial.joint.coordinates:
-        values = [trial.joint.coordinate_values(*_nodes(trial, motion)) for motion in (there, trial.motion)]
+        values = [_coordinates(trial, motion) for motion in (there, trial.motion)]
         near(f"{trial.name}: coordinates with everything moved rigidly", values[0], values[1], 1e-11, hint)
 
 
@@ -169,7 +170,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
         near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
         rows = [B[:, columns]]
         if trial.joint.coordinates and batch.own is None:
-            gradients = trial.joint.coordinate_gradients(*_nodes(trial, motion))[:, columns]
+            gradients = np.concatenate([own.evaluate(motion).gradient for own in _batches(trial)])[:, columns]
             free = [c.name not in trial.joint.driven for c in trial.joint.coordinates]
             rows.append(gradients[free])
         singular = np.linalg.svd(stacked := np.concatenate(rows), compute_uv=False)
@@ -188,10 +189,19 @@ def coordinates_measure_what_is_free(trial: JointTrial) -> None:
         raise ContractError(f"{trial.name}: coordinates {names} must have names of their own")
     if not names:
         return
-    columns = slice(0, 6 * len(joint.nodes))
-    actual = joint.coordinate_gradients(*_nodes(trial, trial.motion))
-    expected = _differences(trial, lambda motion: joint.coordinate_values(*_nodes(trial, motion)))[:, columns]
-    agree(f"{trial.name}: coordinate_gradients", actual, expected, names, trial.own_names()[columns])
+    for name, batch in zip(names, _batches(trial), strict=True):
+        places = components(batch, trial.system.n)[0]
+        columns = [list(trial.rows).index(place) for place in places]
+        own = [trial.names()[place] for place in places]
+
+        def at(motion: Motion, batch: CoordinateBatch = batch) -> Measured:
+            return batch.evaluate(motion)
+
+        value = at(trial.motion)
+        expected = _differences(trial, lambda motion, at=at: at(motion).value)[:, columns]
+        agree(f"{trial.name}: gradient of its coordinate", value.gradient, expected, [name], own)
+        turned = _differences(trial, lambda motion, at=at: at(motion).gradient[0])[:, columns]
+        agree(f"{trial.name}: second of '{name}'", batch.second(value.context)[0], turned, own, own)
 
 
 def equations_have_names(trial: JointTrial) -> None:
@@ -278,9 +288,14 @@ def _as_built(system: System) -> Motion:
     return Motion(0.0, system.x0, system.R0, zero, zero, system.gravity, system.u0, *np.zeros((2, system.k)))
 
 
-def _nodes(trial: JointTrial, motion: Motion) -> tuple[Array, Array]:
-    rows = trial.batch.nodes[0]
-    return motion.x[rows], motion.R[rows]
+def _batches(trial: JointTrial) -> list[CoordinateBatch]:
+    """Its coordinates, one batch each."""
+    joint, number = trial.joint, trial.system.number
+    return [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
+
+
+def _coordinates(trial: JointTrial, motion: Motion) -> Array:
+    return np.concatenate([batch.evaluate(motion).value for batch in _batches(trial)])
 
 
 def _equations(trial: JointTrial) -> NDArray[np.str_]:
@@ -297,7 +312,7 @@ def _stride(
 ) -> tuple[Motion, Array]:
     """One step along what the gradients leave free, and back onto the joint."""
     motion = replace(motion, t=motion.t + STRIDE)
-    for iteration in range(6):
+    for iteration in range(12):
         phi, B, _ = trial.evaluate(motion)
         B = B[:, columns]
         d = np.zeros(trial.system.N)
@@ -309,4 +324,4 @@ def _stride(
                 d[own] = STRIDE * direction
         d[own] -= np.linalg.pinv(B[position]) @ phi[position]
         motion = neighbour(motion, d)
-    return motion, direction
+    return replace(motion, u=trial.system.history(motion)), direction

@@ -1,0 +1,333 @@
+"""Couplings and drives of joint coordinates: ``sum f_k q_k = law(t)``.
+
+With the coordinates' gradients ``G`` and second derivatives ``H``, the gradient is ``sum f G`` and its derivative
+``sum f H`` (docs/theory.md, "Couplings").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property, partial
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import null_space
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.coordinate_law import Joint, chosen, is_angle
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.errors import ModelError
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    CoordinateBatch,
+    Measured,
+    Motion,
+    Numbering,
+    Rates,
+    Unknown,
+    checked,
+    continued,
+    function,
+    node_rows,
+    number,
+    shown,
+)
+
+Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+BEGIN = 1e-8
+"""Largest distance of a drive from where its joint stands as built."""
+LOCKED = 1e-9
+
+
+class Term(NamedTuple):
+    """A coordinate of a joint and its factor."""
+
+    joint: Constraint
+    coordinate: str
+    factor: float
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return is_angle(self.joint, self.coordinate)
+
+
+class CoordinateConstraint(Constraint):
+    """Base of what says ``sum f_k q_k = law(t)`` of coordinates of joints."""
+
+    terms: tuple[Term, ...]
+    law: Drive | None = None
+
+    def _close(self, terms: Sequence[Term]) -> None:
+        self.terms = tuple(terms)
+        self.nodes = tuple(dict.fromkeys(node for term in terms for node in term.joint.nodes))
+        angles = (k for k, term in enumerate(terms) if term.is_angle)
+        self.unknowns = tuple(Unknown(f"angle {k + 1}", "history", unit="rad") for k in angles)
+
+    def batch_key(self) -> Hashable:
+        """Those on as many nodes and unknowns share a batch."""
+        own = sum(len(term.joint.unknowns) for term in self.terms)
+        return len(self.nodes), len(self.unknowns), own
+
+    @classmethod
+    def batch(cls, constraints: Sequence[CoordinateConstraint], number: Numbering) -> ConstraintBatch:
+        """All of them on as many nodes and unknowns."""
+        return CouplingBatch(constraints, number)
+
+    def __str__(self) -> str:
+        kind, joints = type(self).__name__, ", ".join(str(term.joint) for term in self.terms)
+        return f"{kind} '{self.name}'" if self.name else f"{kind} of {joints}"
+
+    __repr__ = __str__
+
+
+def _listed(first: Any, second: Any, ratio: Any) -> tuple[list[Any], list[Any]]:
+    """Joints and factors, however they are given."""
+    if isinstance(first, Constraint):
+        return [first, second], [1.0, ratio]
+    if not isinstance(first, list | tuple) or not isinstance(second, list | tuple) or ratio is not None:
+        raise ModelError(
+            "Coupling takes two joints and a ratio, or a list of joints and a list of as many factors; received "
+            f"{shown(first)}, {shown(second)}, {shown(ratio)}"
+        )
+    if len(first) != len(second) or len(first) < 2:
+        raise ModelError(f"Coupling: {len(first)} joints and {len(second)} factors; give as many, and two at least")
+    return list(first), list(second)
+
+
+class Coupling(CoordinateConstraint):
+    """Couple coordinates of joints: gears, racks, differentials. It acts back on all of them.
+
+    ``Coupling(joint_1, joint_2, ratio)`` says that coordinate 1 + ratio times coordinate 2 is zero;
+    ``Coupling([joint_1, joint_2, ...], [factor_1, factor_2, ...])`` that the sum of factors times coordinates is zero.
+
+    Parameters
+    ----------
+    joint_1, joint_2 : Constraint
+        Joints with coordinates, which are zero as built; or lists of joints and of factors.
+    ratio : float
+        Not zero. Two gears with ``z_1`` and ``z_2`` teeth outside each other, on hinges with parallel axes and one
+        carrier as node a: ``z_2/z_1``. A rack (first) and a pinion of radius r: -r or r.
+    coordinates : list of str, optional
+        Which coordinate of each joint, where one has several; None for those with one.
+
+    Notes
+    -----
+    Angles count turns. The multiplier is the force or moment along the first coordinate over its factor.
+    """
+
+    equations = ("coupling",)
+
+    def __init__(
+        self,
+        joint_1: Any,
+        joint_2: Any,
+        ratio: float | None = None,
+        coordinates: Sequence[str | None] | None = None,
+    ) -> None:
+        joints, factors = _listed(joint_1, joint_2, ratio)
+        names = [None] * len(joints) if coordinates is None else coordinates
+        if not isinstance(names, list | tuple) or len(names) != len(joints):
+            raise ModelError(f"Coupling: coordinates must name one of each of the {len(joints)} joints")
+        terms = [_term(*given) for given in zip(joints, names, factors, strict=True)]
+        for k, term in enumerate(terms):
+            if term[:2] in [other[:2] for other in terms[:k]]:
+                raise ModelError(f"Coupling: '{term.coordinate}' of {term.joint} is given twice; add up its factors")
+        self._close(terms)
+
+
+def _term(joint: Any, coordinate: str | None, factor: Any) -> Term:
+    from fem_mbs.elements.coordinate_law import check_joint
+
+    joint = check_joint(joint, "Coupling: joint")
+    name = chosen(joint, coordinate, "Coupling")
+    value = number(factor, f"Coupling: factor of '{name}' of {joint}")
+    if value == 0.0:
+        raise ModelError(f"Coupling: the factor, or ratio, of '{name}' of {joint} is 0, which couples nothing to it")
+    return Term(joint, name, value)
+
+
+@checked
+class JointDrive(CoordinateConstraint):
+    """Prescribe a coordinate of a joint over time, as the argument ``drive`` of some joints does: here of any.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    law : function of t
+        The coordinate in m or rad, 0 at the start. Methods ``velocity(t)`` and ``acceleration(t)`` are used where it
+        has them, else differences.
+    coordinate : str, optional
+        Which coordinate, where the joint has several.
+
+    Notes
+    -----
+    The multiplier is minus the force or moment of the drive along the coordinate, on b against a.
+    """
+
+    equations = ("drive",)
+
+    def __init__(self, joint: Joint, law: Drive, coordinate: str | None = None) -> None:
+        self.law = law
+        self._close([Term(joint, chosen(joint, coordinate, "JointDrive"), 1.0)])
+
+
+class Prescribed:
+    """What laws say at a time; their derivatives, if they are asked for."""
+
+    def __init__(self, batch: CouplingBatch, t: float) -> None:
+        self.batch, self.t = batch, t
+        self.value = np.array([0.0 if own.law is None else evaluate(own.law, t, own, None) for own in batch.owners])
+
+    @cached_property
+    def rates(self) -> tuple[Array, Array]:
+        """First and second time derivatives ``(n,)``."""
+        none = np.zeros(()), np.zeros(())
+        end = self.batch.number.end
+        both = [none if own.law is None else derivatives(own.law, self.t, own, None, end) for own in self.batch.owners]
+        first, second = (np.array(part) for part in zip(*both, strict=True))
+        return first, second
+
+
+class Group(NamedTuple):
+    """Terms whose coordinates are measured in one way."""
+
+    coordinates: CoordinateBatch
+    cells: IntArray
+    """The constraint of each."""
+    factors: Array
+    columns: IntArray
+    """Where their gradients stand among the columns of the constraint, ``(k, b)``."""
+    angle: IntArray | None
+    """Column of ``own`` that has the last angle of each."""
+
+
+class Context(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    prescribed: Prescribed
+    measured: list[Measured]
+    angles: list[Array]
+
+
+class CouplingBatch(ConstraintBatch):
+    """Couplings and drives as arrays, each of the same number of nodes and unknowns."""
+
+    def __init__(self, constraints: Sequence[CoordinateConstraint], number: Numbering) -> None:
+        self.owners, self.number = constraints, number
+        self.nodes = node_rows(constraints, number)
+        n = len(constraints)
+        self.cell = np.arange(n)
+        self.length = np.array([not own.terms[0].is_angle for own in constraints])
+        rows = [_own_rows(own, number) for own in constraints]
+        self.own = np.array(rows, np.intp) if rows[0] else None
+        self._width = 6 * self.nodes.shape[1] + len(rows[0])
+        self._driven = any(own.law is not None for own in constraints)
+        keys: dict[Hashable, list[tuple[int, Term]]] = {}
+        for cell, own in enumerate(constraints):
+            for term in own.terms:
+                keys.setdefault(term.joint.coordinate_key(term.coordinate), []).append((cell, term))
+        self.groups = [self._group(members) for members in keys.values()]
+
+    def _group(self, members: list[tuple[int, Term]]) -> Group:
+        joints = [term.joint for _, term in members]
+        coordinates = type(joints[0]).coordinate_batch(joints, members[0][1].coordinate, self.number)
+        cells = np.array([cell for cell, _ in members])
+        columns, angles = [], []
+        for k, (cell, term) in enumerate(members):
+            nodes = list(self.nodes[cell])
+            places = [nodes.index(row) for row in coordinates.nodes[k]]
+            of_nodes = [6 * place + i for place in places for i in range(6)]
+            own = [] if self.own is None else list(self.own[cell])
+            of_own = [] if coordinates.own is None else [own.index(row) for row in coordinates.own[k]]
+            columns.append([*of_nodes, *(6 * len(nodes) + place for place in of_own)])
+            if term.is_angle:
+                angles.append(self._angle_place(cell, term))
+        factors = np.array([term.factor for _, term in members])
+        return Group(coordinates, cells, factors, np.array(columns), np.array(angles) if angles else None)
+
+    def _angle_place(self, cell: int, term: Term) -> int:
+        """Column of ``own`` with the last angle of a term: those of the constraint itself come first."""
+        return [other for other in self.owners[cell].terms if other.is_angle].index(term)
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
+        for own, begins in zip(self.owners, Prescribed(self, 0.0).value, strict=True):
+            if abs(begins) > BEGIN:
+                raise ModelError(
+                    f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
+                    f"{begins:.6g}; subtract what is too much"
+                )
+        _check_locked([part for part in self.number.parts if isinstance(part, Coupling)])
+
+    def at(self, t: float) -> Prescribed:
+        """What drives prescribe."""
+        return Prescribed(self, t)
+
+    def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
+        """``sum f q - law`` and ``sum f G``."""
+        phi, B = -prescribed.value, np.zeros((len(self.nodes), self._width))
+        context = Context(prescribed, [], [])
+        for group in self.groups:
+            measured = group.coordinates.evaluate(motion)
+            value = measured.value
+            if group.angle is not None:
+                assert self.own is not None
+                value = continued(value, motion.u[self.own[group.cells, group.angle]])
+            np.add.at(phi, group.cells, group.factors * value)
+            np.add.at(B, (group.cells[:, None], group.columns), group.factors[:, None] * measured.gradient)
+            context.measured.append(measured)
+            context.angles.append(value)
+        return phi, B, context
+
+    def second(self, context: Context) -> Array:
+        """``sum f H``."""
+        result = np.zeros((len(self.nodes), self._width, self._width))
+        for group, measured in zip(self.groups, context.measured, strict=True):
+            H = group.factors[:, None, None] * group.coordinates.second(measured.context)
+            np.add.at(result, (group.cells[:, None, None], group.columns[:, :, None], group.columns[:, None]), H)
+        return result
+
+    def rates(self, context: Context) -> Rates | None:
+        """Those of the laws."""
+        if not self._driven:
+            return None
+        first, second = context.prescribed.rates
+        return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
+
+    def accept(self, context: Context) -> Array:
+        """Angles with their turns."""
+        assert self.own is not None
+        result = np.zeros(self.own.shape)
+        for group, angles in zip(self.groups, context.angles, strict=True):
+            if group.angle is not None:
+                result[group.cells, group.angle] = angles
+        return result
+
+
+def _own_rows(own: CoordinateConstraint, number: Numbering) -> list[int]:
+    """Rows of its angles, then of the unknowns of its joints."""
+    joints = dict.fromkeys(term.joint for term in own.terms)
+    return [int(row) for part in (own, *joints) if part.unknowns for row in number.own(part)]
+
+
+def _check_locked(couplings: list[Coupling]) -> None:
+    """Refuse couplings that together leave a coordinate no motion at all."""
+    keys = list(dict.fromkeys((term.joint, term.coordinate) for own in couplings for term in own.terms))
+    A = np.zeros((len(couplings), len(keys)))
+    for row, own in zip(A, couplings, strict=True):
+        for term in own.terms:
+            row[keys.index(term[:2])] = term.factor
+    if not len(A):
+        return
+    motions = null_space(A / np.linalg.norm(A, axis=1, keepdims=True), rcond=LOCKED)
+    locked = np.flatnonzero(np.abs(motions).max(axis=1, initial=0.0) < LOCKED)
+    if len(locked):
+        joint, coordinate = keys[locked[0]]
+        involved = [own for own, row in zip(couplings, A, strict=True) if row[locked].any()]
+        raise ModelError(
+            f"the couplings {', '.join(map(str, involved))} contradict each other: together they leave '{coordinate}' "
+            f"of {joint} no motion but rest; leave one out, or give it the ratio that follows from the others"
+        )
