@@ -5,7 +5,9 @@ from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
 from fem_mbs.elements.distributed_load import DistributedLoad
 from fem_mbs.elements.joints import (
+    CamJoint,
     Coupling,
+    CurveJoint,
     EndRelease,
     FixedJoint,
     JointDrive,
@@ -28,7 +30,9 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "CamJoint",
     "Coupling",
+    "CurveJoint",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",

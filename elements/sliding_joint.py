@@ -18,7 +18,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_track import BeamTracks, Sections, nearest
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, nodal
-from fem_mbs.elements.joints.own_coordinate import OwnCoordinate
+from fem_mbs.elements.joints.own_coordinate import OwnCoordinate, consistent_rates
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -30,6 +30,7 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    StepEnd,
     Unknown,
     Vector3,
     checked,
@@ -96,8 +97,8 @@ class SlidingJoint(Constraint):
     def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
         """The arc length, where the node is now."""
         sigma = self._sigma()
-        size = float(self.tracks.lengths[0]) / len(self.tracks.cells)
-        return (Unknown("arc length", "coordinate", sigma, self._speed(sigma), size=size, unit="m"),)
+        (rate,) = consistent_rates(self, np.array([sigma]))
+        return (Unknown("arc length", "coordinate", sigma, rate, size=float(self.tracks.lengths[0]), unit="m"),)
 
     @property
     def turned(self) -> tuple[Node, ...]:
@@ -116,7 +117,7 @@ class SlidingJoint(Constraint):
     @classmethod
     def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
         """How far they have moved."""
-        return OwnCoordinate(joints, "arc length", number)
+        return OwnCoordinate(joints, 0, number)
 
     def _places(self) -> tuple[Array, Array]:
         """Positions and rotations of the nodes of the beam."""
@@ -130,16 +131,6 @@ class SlidingJoint(Constraint):
     def _section(self, sigma: float) -> Sections:
         x, R = self._places()
         return self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma]))
-
-    def _speed(self, sigma: float) -> float:
-        """Rate of the arc length that initial velocities make."""
-        section, node = self._section(sigma), self.nodes[-1]
-        own = [self.beam.nodes[k] for k in self.tracks.cells[section.element[0]]]
-        V = np.array([[*(n.rotation.T @ n.velocity), *n.angular_velocity] for n in own])
-        velocity = node.velocity + node.rotation @ np.cross(node.angular_velocity, self.offset)
-        gradient = section.gradient[0, :3]
-        passing, along = section.R[0].T @ velocity - gradient[:, :-1] @ V.ravel(), gradient[:, -1]
-        return float(along @ passing / (along @ along))
 
 
 @dataclass(frozen=True)
@@ -212,9 +203,9 @@ class SlidingBatch(ConstraintBatch):
         np.put_along_axis(result, columns, np.vecmat(moving, compact), -1)
         return result
 
-    def astray(self, R: Array, u: Array, before: float, t: float) -> str:
+    def astray(self, end: StepEnd) -> str:
         """A node that has left the beam."""
-        return self._off(u[self.own[:, 0]], 0.0, t)
+        return self._off(end.u[self.own[:, 0]], 0.0, end.t)
 
     def _off(self, sigma: Array, share: float, t: float) -> str:
         """Which node is further off its beam than a share of the element at the end; empty if none is."""
@@ -227,8 +218,9 @@ class SlidingBatch(ConstraintBatch):
         k = int(np.argmax(off))
         joint, end = self.owners[k], "start" if sigma[k] < first[k] else "end"
         return (
-            f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length {sigma[k]:.6g} "
-            f"m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a force"
+            f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length "
+            f"{sigma[k]:.6g} m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a "
+            "force"
         )
 
     def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:

@@ -19,7 +19,9 @@ from fem_mbs.elements import (
     Actuator,
     Beam,
     BeamSection,
+    CamJoint,
     Coupling,
+    CurveJoint,
     DistributedLoad,
     EndRelease,
     FixedJoint,
@@ -204,6 +206,25 @@ def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> Sli
     return SlidingJoint(beam, node, point, rotation)
 
 
+def _wire(n: Stage, closed: bool) -> CurveJoint:
+    points = [n.point(p) for p in ((0.4, 0.1, -0.2), (1.0, 0.5, 0.3), (1.2, 1.0, 0.1), (0.5, 1.1, 0.4), (0, 0.7, -0.5))]
+    return CurveJoint(n.line[0], n.arc[1], [*points, points[0]] if closed else points, points[2])
+
+
+def outline(center: Array, radii: tuple[float, float], turned: float = 0.0, points: int = 24) -> Array:
+    """An ellipse in the plane of x and y."""
+    angle = np.linspace(0, 2 * np.pi, points + 1)
+    across = np.stack([radii[0] * np.cos(angle), radii[1] * np.sin(angle), 0 * angle], axis=1)
+    return center + across @ so3.exp(np.array([0, 0, -turned]))
+
+
+def _cam(n: Stage, flat: bool) -> CamJoint:
+    """An ellipse on which a line lies, or a disc rolls."""
+    cam = [n.point(p) for p in outline(np.zeros(3), (0.5, 0.3))]
+    shapes = [(-1.0, 0.3, 0.0), (1.0, 0.3, 0.0)] if flat else outline(np.array([0, 0.4, 0]), (0.1, 0.1), points=12)
+    return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
+
+
 def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
     """A hinge that is measured, but not added."""
     return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
@@ -239,6 +260,10 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "ball driven about x": lambda n: JointDrive(
         SphericalJoint(n.line[0], n.line[1]), lambda t: 0.3 * np.sin(2 * t), "rotation x"
     ),
+    "wire": lambda n: _wire(n, False),
+    "closed wire": lambda n: _wire(n, True),
+    "cam with a flat follower": lambda n: _cam(n, True),
+    "cam with a roller": lambda n: _cam(n, False),
     "rolling disc": lambda n: RollingDisc(
         n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
     ),

@@ -73,6 +73,27 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     assert np.abs(moment).max() < 1e-6
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
+    """``r = r_0 cosh(omega t)``, pressed against the bar by ``2 m omega r'``."""
+    rate, start, errors, of_force = 3.0, 0.3, [], []
+    for h in (0.02, 0.01):
+        model = mbs.Model(group)
+        bar = Beam.line(model, (0, 0, 0), (2, 0, 0), STIFF, elements=3)
+        for node in bar.nodes:
+            node.velocity, node.angular_velocity = (0, rate * node.position[0], 0), (0, 0, rate)
+        model.add(RevoluteJoint(model.ground, bar.nodes[0], (0, 0, 1), drive=lambda t: rate * t))
+        node = bead(model, (start, 0, 0), (0, rate * start, 0), 0.5)
+        joint = model.add(SlidingJoint(bar, node))
+        solution = mbs.simulate(model, 0.8, h)
+        t = solution.t
+        errors.append(np.abs(solution.unknowns(joint, "arc length") - start * np.cosh(rate * t)).max())
+        exact = rate * start * rate * np.sinh(rate * t)
+        of_force.append(np.abs(np.linalg.norm(solution.reaction(joint)[0], axis=1) - exact).max() / exact.max())
+    assert errors[1] < 1e-3 and of_force[1] < 2e-2
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
 class Roller(RelativeJoint):
     """Free along x and to turn about y."""
 
