@@ -15,40 +15,65 @@ from fem_mbs.elements.joints import (
     RollingDisc,
     SphericalJoint,
 )
-from fem_mbs.elements.laws import SpinUp
+from fem_mbs.elements.laws import (
+    Constant,
+    Harmonic,
+    PointToPoint,
+    Ramp,
+    SCurve,
+    SmoothStep,
+    SpinUp,
+    Table,
+    TimeLaw,
+    Vector,
+)
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 from fem_mbs.elements.sliding_joint import SlidingJoint
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
     "Actuator",
+    "Ball",
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Box",
     "CamJoint",
+    "Constant",
     "Coupling",
     "CurveJoint",
+    "Cylinder",
     "DistributedLoad",
     "EndRelease",
     "FixedJoint",
     "Force",
+    "Harmonic",
     "JointDrive",
     "Maxwell",
     "ModalBody",
     "Moment",
     "PointMass",
+    "PointToPoint",
+    "Ramp",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "SCurve",
     "SlidingJoint",
     "SlipSpring",
+    "SmoothStep",
     "SphericalJoint",
     "SpinUp",
+    "Surface",
+    "Table",
+    "TimeLaw",
     "Truss",
+    "Vector",
     "beams_from_mesh",
 ]

@@ -41,6 +41,7 @@ from fem_mbs.elements import (
     Truss,
 )
 from fem_mbs.elements.beam_track import BeamTracks
+from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -151,6 +152,55 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
     )
 
 
+def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
+    """A hinge about an axis."""
+    return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+
+
+class Brake(CoordinateElement):
+    """A moment against a coordinate, as large as the reactions of its joint."""
+
+    active = True
+
+    @classmethod
+    def batch(cls, elements: Sequence[Brake], number: Numbering) -> ElementBatch:
+        return BrakeBatch(elements, number)
+
+
+class BrakeBatch(CoordinateLawBatch):
+    """``0.3 |lambda| tanh(q')``, with a rounded norm."""
+
+    def __init__(self, elements: Sequence[Brake], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.reads = np.array([number.multipliers(element.joint) for element in elements])
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, tuple[Acting, Array]]:  # type: ignore[override]
+        force, acting = super().force(motion, motion.multipliers[self.reads])
+        return force, (acting, motion.multipliers[self.reads])
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
+        normal, slip = np.sqrt(1.0 + np.vecdot(prescribed, prescribed)), np.tanh(rate)
+        value, by_rate = 0.3 * normal * slip, 0.3 * normal * (1 - slip**2)
+        none = np.zeros((len(q), 1))
+        return Law(value[:, None], none, by_rate[:, None], np.zeros((len(q), 1, 0)))
+
+    def stiffness(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().stiffness(context[0])
+
+    def damping(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().damping(context[0])
+
+    def accept(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().accept(context[0])
+
+    def by_multipliers(self, context: tuple[Acting, Array]) -> Array:
+        acting, load = context
+        share = acting.law.value / (1.0 + np.vecdot(load, load))[:, None]
+        result = np.zeros((len(load), 13, load.shape[1]))
+        result[:, :12] = acting.measured.gradient[:, :, None] * (share * load)[:, None]
+        return result
+
+
 ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "rigid body": lambda n: RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)),
     "centred rigid body": lambda n: RigidBody(n.line[2], 2.0, np.diag([1.0, 2.0, 2.5]) + 0.1),
@@ -170,6 +220,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
     "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
+    "brake of a ball joint": lambda n: Brake(
+        n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"
+    ),
     "world force": lambda n: Force(n.line[1], lambda t: n.vector((2.0 * t, 1.0, -3.0)), point=(0.1, 0.3, -0.2)),
     "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=(0.1, 0.3, -0.2)),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
@@ -223,11 +276,6 @@ def _cam(n: Stage, flat: bool) -> CamJoint:
     cam = [n.point(p) for p in outline(np.zeros(3), (0.5, 0.3))]
     shapes = [(-1.0, 0.3, 0.0), (1.0, 0.3, 0.0)] if flat else outline(np.array([0, 0.4, 0]), (0.1, 0.1), points=12)
     return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
-
-
-def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
-    """A hinge that is measured, but not added."""
-    return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
 
 
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {

@@ -22,6 +22,7 @@ from fem_mbs.elements.joints.coordinates import (
     turn,
 )
 from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.glyphs import shapes_of
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -32,6 +33,7 @@ from fem_mbs.model import (
     CoordinateBatch,
     Node,
     Numbering,
+    Placed,
     RotationLike,
     Vector3,
     checked,
@@ -125,6 +127,10 @@ class RelativeJoint(Constraint):
     def coordinate_batch(cls, joints: Sequence[RelativeJoint], name: str, number: Numbering) -> CoordinateBatch:
         """Lengths in m, angles in (-pi, pi] rad."""
         return RelativeCoordinates(joints, joints[0]._measures()[name], number)
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What shows its free motions."""
+        return shapes_of(self, size)
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""

@@ -19,6 +19,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -27,6 +28,7 @@ from fem_mbs.model import (
     Direction,
     Node,
     Numbering,
+    Placed,
     Positive,
     Vector3,
     checked,
@@ -35,6 +37,8 @@ from fem_mbs.model import (
 
 FLAT = 1e-3
 """Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""
+THICKNESS = 0.04
+"""Of a disc as it is drawn, against its radius."""
 
 
 @checked
@@ -80,6 +84,10 @@ class RollingDisc(Constraint):
             raise ModelError(f"{label}: the disc lies flat on the plane: axis {m} is along normal {n}")
         self.height = float(n @ (place - a.position) - self.radius * sine)
         """Height of the plane above node a."""
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """The disc."""
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, self.center)),)
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
