@@ -20,25 +20,37 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     CamJoint,
+    ConstantVelocityJoint,
     Coupling,
     CurveJoint,
+    CylindricalJoint,
+    DistanceJoint,
     DistributedLoad,
     EndRelease,
     FixedJoint,
     Force,
+    GeneralJoint,
     JointDrive,
     Maxwell,
     ModalBody,
     Moment,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
     PointMass,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    ScrewJoint,
     SlidingJoint,
     SlipSpring,
     SphericalJoint,
     SpinUp,
     Truss,
+    UniversalJoint,
 )
 from fem_mbs.elements.beam_track import BeamTracks
 from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
@@ -278,6 +290,11 @@ def _cam(n: Stage, flat: bool) -> CamJoint:
     return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
 
 
+def _axes(n: Stage) -> Array:
+    """Axes of a joint as columns."""
+    return np.stack([n.vector(axis) for axis in so3.exp(np.array([0.3, -0.8, 0.5])).T], axis=-1)
+
+
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "spherical": lambda n: SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2))),
     "revolute": lambda n: RevoluteJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
@@ -287,6 +304,52 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     ),
     "hinge driven by a function": lambda n: RevoluteJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.6 * t + 0.2 * np.sin(t)
+    ),
+    "prismatic": lambda n: PrismaticJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "prismatic, driven": lambda n: PrismaticJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "cylindrical": lambda n: CylindricalJoint(n.line[0], n.arc[2], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "cylindrical, both driven": lambda n: CylindricalJoint(
+        n.line[0],
+        n.arc[2],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
+    ),
+    "planar": lambda n: PlanarJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "planar, turn and one way driven": lambda n: PlanarJoint(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
+        x_axis=n.vector((2, -1, 0)),
+    ),
+    "universal": lambda n: UniversalJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, -1, 0)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity, bent": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, 1, -0.5)), n.point((0.4, 0.1, -0.2))
+    ),
+    "point on a line": lambda n: PointOnLineJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "point on a line, driven": lambda n: PointOnLineJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "point on a plane": lambda n: PointOnPlaneJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "parallel axes": lambda n: ParallelAxesJoint(n.line[1], n.arc[0], n.vector((1, 2, -1))),
+    "orientation": lambda n: OrientationJoint(n.line[1], n.arc[0]),
+    "distance": lambda n: DistanceJoint(n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), n.point((0.1, 0.9, 0.3))),
+    "distance, driven": lambda n: DistanceJoint(
+        n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.2 * np.sin(2 * t)
+    ),
+    "screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), 6.0, n.point((0.4, 0.1, -0.2))),
+    "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
+    "general, a slot": lambda n: GeneralJoint(
+        n.line[1], n.arc[0], (True, False, True), (False, True, False), n.point((0.4, 0.1, -0.2)), _axes(n)
     ),
     "end release, a pin": lambda n: EndRelease(n.arc[0], _beam("straight", PLAIN, "SE3", n), "start", "yz"),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
