@@ -25,6 +25,8 @@ from fem_mbs.lie import se3
 SAMPLES = 8
 """Places in each element from which the nearest one is sought."""
 ITERATIONS, ROUNDING = 30, 1e-15
+SIDE = 1e-9
+"""Distance before a border, against the length, from which on the next element is taken."""
 
 
 class BeamTracks:
@@ -60,7 +62,8 @@ class BeamTracks:
         """Elements at arc lengths, and places in these; beyond an end, of the element at the end."""
         borders = self.borders[which]
         around = np.where(self.closed[which], np.mod(sigma, borders[:, -1]), sigma)
-        element = (around[:, None] >= borders[:, 1:-1]).sum(axis=1)
+        # a place that a drive puts on a border must not change sides by rounding
+        element = (around[:, None] >= borders[:, 1:-1] - SIDE * borders[:, -1:]).sum(axis=1)
         rows = np.arange(len(which))
         first, last = borders[rows, element], borders[rows, element + 1]
         return element, (around - first) / (last - first)
@@ -164,7 +167,8 @@ def _swap(blocks: Array) -> Array:
 def nearest(tracks: BeamTracks, x: Array, R: Array, point: Array) -> float:
     """Arc length of the place of a single track, with nodes ``x`` (q, 3), ``R`` (q, 3, 3), that is next to a point."""
     length = float(tracks.lengths[0])
-    sigma = np.interp(np.arange(SAMPLES * len(tracks.cells) + 1) / SAMPLES, *_ends(tracks))
+    k = len(tracks.cells)
+    sigma = np.interp(np.arange(SAMPLES * k + 1) / SAMPLES, np.arange(k + 1), tracks.borders[0])
     sections = _several(tracks, x, R, sigma)
     best = float(sigma[np.argmin(np.linalg.norm(sections.x - point, axis=1))])
     for _ in range(ITERATIONS):
@@ -175,10 +179,6 @@ def nearest(tracks: BeamTracks, x: Array, R: Array, point: Array) -> float:
         if abs(step) <= ROUNDING * length:
             break
     return best
-
-
-def _ends(tracks: BeamTracks) -> tuple[Array, Array]:
-    return np.arange(len(tracks.cells) + 1), tracks.borders[0]
 
 
 def _several(tracks: BeamTracks, x: Array, R: Array, sigma: Array) -> Sections:

@@ -156,6 +156,9 @@ class Context:
 class SlidingBatch(ConstraintBatch):
     """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
 
+    own: IntArray
+    owners: Sequence[SlidingJoint]
+
     def __init__(self, joints: Sequence[SlidingJoint], number: Numbering) -> None:
         self.owners = joints
         self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)

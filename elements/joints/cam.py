@@ -131,6 +131,8 @@ class CamJoint(Constraint):
 class CamBatch(PlacesBatch):
     """Cams as arrays, with three equations and two places each."""
 
+    owners: Sequence[CamJoint]
+
     def __init__(self, cams: Sequence[CamJoint], number: Numbering) -> None:
         self.owners = cams
         self.nodes, self.own = node_rows(cams, number), own_rows(cams, number)

@@ -109,6 +109,8 @@ class CurveJoint(Constraint):
 class CurveBatch(PlacesBatch):
     """Joints as arrays, with three equations each."""
 
+    owners: Sequence[CurveJoint]
+
     def __init__(self, joints: Sequence[CurveJoint], number: Numbering) -> None:
         self.owners = joints
         self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)
