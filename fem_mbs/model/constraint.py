@@ -27,7 +27,7 @@ class Constraint:
     3. ``coordinates`` lists the ``c`` motions that it leaves free, if these are of interest;
        ``coordinate_batch(joints, name, number)`` measures one of them for all joints with equal
        ``coordinate_key(name)``. ``driven`` names those that are prescribed.
-    4. ``shapes(size)`` says what it looks like, if a point and axes are not enough.
+    4. ``shapes(size)`` says what it looks like, fixed to its nodes; ``picture(number, stations)`` draws what is not.
 
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
@@ -69,7 +69,7 @@ class Constraint:
         raise ModelError(f"{joints[0]} has no coordinates")
 
     def picture(self, number: Numbering, stations: int) -> Picture | None:
-        """What is drawn between its nodes, as of an element; None for nothing."""
+        """What is drawn of it beside its shapes and its point; None for nothing."""
         return None
 
     def shapes(self, size: float) -> Sequence[Placed]:
