@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.linear import named_outputs, named_states
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
@@ -90,6 +90,7 @@ class Point(NamedTuple):
 class BlockBatch(ElementBatch):
     """Blocks are asked one after the other."""
 
+    own: IntArray
     terms = 2
 
     def __init__(self, blocks: Sequence[Block], number: Numbering) -> None:
