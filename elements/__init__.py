@@ -3,6 +3,7 @@
 from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
+from fem_mbs.elements.bushing import Bushing
 from fem_mbs.elements.control import (
     PID,
     Block,
@@ -25,7 +26,13 @@ from fem_mbs.elements.control import (
     StateSpace,
     TransferFunction,
 )
+from fem_mbs.elements.cross_flow import CrossFlow
 from fem_mbs.elements.distributed_load import DistributedLoad
+from fem_mbs.elements.drag import Drag
+from fem_mbs.elements.gravity import Gravity
+from fem_mbs.elements.joint_forces import JointForce, JointSpring
+from fem_mbs.elements.joint_friction import JointFriction
+from fem_mbs.elements.joint_stop import JointStop
 from fem_mbs.elements.joints import (
     ConstantVelocityJoint,
     Coupling,
@@ -62,14 +69,15 @@ from fem_mbs.elements.laws import (
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
+from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 from fem_mbs.elements.slip_spring import SlipSpring
+from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
-    "PID",
     "Actuator",
     "Ball",
     "Beam",
@@ -77,23 +85,31 @@ __all__ = [
     "BeamSection",
     "Block",
     "Box",
+    "Bushing",
     "Constant",
     "ConstantVelocityJoint",
     "Coupling",
+    "CrossFlow",
     "Cylinder",
     "CylindricalJoint",
     "DistanceJoint",
     "DistributedLoad",
+    "Drag",
     "EndRelease",
     "FixedJoint",
     "Force",
     "ForceActuator",
     "FunctionSensor",
     "GeneralJoint",
+    "Gravity",
     "Harmonic",
     "JointActuator",
     "JointDrive",
+    "JointForce",
+    "JointFriction",
     "JointSensor",
+    "JointSpring",
+    "JointStop",
     "Junction",
     "LeadLag",
     "LineActuator",
@@ -106,12 +122,14 @@ __all__ = [
     "MultiplierSensor",
     "NodeSensor",
     "OrientationJoint",
+    "PID",
     "ParallelAxesJoint",
     "PlanarJoint",
     "PointMass",
     "PointOnLineJoint",
     "PointOnPlaneJoint",
     "PointToPoint",
+    "PositionMotor",
     "PrismaticJoint",
     "Ramp",
     "RevoluteJoint",
@@ -125,12 +143,15 @@ __all__ = [
     "Signal",
     "SlipSpring",
     "SmoothStep",
+    "SpeedMotor",
     "SphericalJoint",
     "SpinUp",
+    "SpringDamper",
     "StateSpace",
     "Surface",
     "Table",
     "TimeLaw",
+    "TorqueMotor",
     "TransferFunction",
     "Truss",
     "UniversalJoint",

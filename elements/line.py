@@ -21,7 +21,6 @@ from fem_mbs.model import (
     CoordinateBatch,
     Element,
     Measured,
-    Motion,
     Node,
     Numbering,
     Picture,
@@ -145,7 +144,3 @@ class LineBatch(CoordinateLawBatch):
         lengths = lengths_of(elements, number)
         self.points = lengths.points
         super().__init__(elements, number, lengths)
-
-    def length(self, motion: Motion) -> Array:
-        """Lengths ``(n,)`` in a motion."""
-        return self.coordinates.evaluate(motion).value
