@@ -179,8 +179,8 @@ class CoordinateLawBatch(ElementBatch):
     def accept(self, context: Acting) -> Array:
         """Angles with their turns."""
         assert self.own is not None
-        result = np.zeros(self.own.shape)
-        result[:, result.shape[1] - self._own.shape[1]] = context.q
+        result, own = np.zeros(self.own.shape), self._own.shape[1]
+        result[:, -own] = context.q
         return result
 
     def _rows(self, G: Array, by_nodes: Array, by_state: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.coordinate_law import CoordinateLawBatch
+from fem_mbs.elements.line_picture import LinePicture
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -24,7 +25,6 @@ from fem_mbs.model import (
     Node,
     Numbering,
     Picture,
-    Polyline,
     Vector3,
     checked,
     node_rows,
@@ -63,9 +63,8 @@ class LineElement(Element):
             )
 
     def picture(self, number: Numbering, stations: int) -> Picture:
-        """The line."""
-        rows, points = [number(node) for node in self.nodes], np.array(self.points)
-        return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], points), 2)
+        """A coil, or a cylinder if it is active; a line with ``stations = 2``."""
+        return LinePicture(self, np.array([number(node) for node in self.nodes]), stations)
 
 
 class Line(NamedTuple):

@@ -49,12 +49,12 @@ class LineMesh(NamedTuple):
         return LineMesh(self.points, *(part[kept] for part in self[1:]))
 
 
-def read_mesh(source: Any) -> Any:
+def read_mesh(source: Any, label: object = LABEL) -> Any:
     """A mesh as it is given, or that of a file."""
     if hasattr(source, "points") and hasattr(source, "cells"):
         return source
     if not isinstance(source, str | Path):
-        raise ModelError(f"{LABEL}: mesh must be a meshio.Mesh or the path of a file, received {shown(source)}")
+        raise ModelError(f"{label}: mesh must be a meshio.Mesh or the path of a file, received {shown(source)}")
     import meshio  # takes long
 
     said = io.StringIO()
@@ -64,7 +64,7 @@ def read_mesh(source: Any) -> Any:
             return meshio.read(source)
     except (SystemExit, Exception) as error:
         reason = " ".join(said.getvalue().split()) or error
-        raise ModelError(f"{LABEL}: meshio cannot read '{source}': {reason}") from error
+        raise ModelError(f"{label}: meshio cannot read '{source}': {reason}") from error
 
 
 def lines_of(mesh: Any) -> LineMesh:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.elements.shapes import inertia_ellipsoid
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -20,7 +21,9 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    Placed,
     Positive,
+    Shape,
     Vector3,
     array,
     checked,
@@ -65,6 +68,9 @@ class RigidBody(Element):
         Rotational inertia about the mass centre in the node frame: principal values or a symmetric matrix.
     center_of_mass : (3,)
         Mass centre in the node frame.
+    shape : Box, Cylinder, Ball or Surface, optional
+        What it looks like in pictures, fixed in the node frame; by default the ellipsoid of uniform density that has
+        its mass and inertia.
 
     Raises
     ------
@@ -77,9 +83,22 @@ class RigidBody(Element):
     (Bruels, Cardona, Arnold 2012, eqs. 83-84, for a node at the mass centre).
     """
 
-    def __init__(self, node: Node, mass: Positive, inertia: Inertia, center_of_mass: Vector3 = (0.0, 0.0, 0.0)) -> None:
+    def __init__(
+        self,
+        node: Node,
+        mass: Positive,
+        inertia: Inertia,
+        center_of_mass: Vector3 = (0.0, 0.0, 0.0),
+        shape: Shape | None = None,
+    ) -> None:
         self.nodes = (node,)
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
+        self.shape = shape
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """Its shape, or the ellipsoid of its inertia."""
+        shape = self.shape or inertia_ellipsoid(self.mass, self.inertia, self.center_of_mass)
+        return (Placed(self.nodes[0], shape),)
 
     @classmethod
     def batch(cls, elements: Sequence[RigidBody], number: Numbering) -> ElementBatch:

@@ -13,7 +13,7 @@ from fem_mbs.elements.coordinate_law import Acting, Law
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.section import BeamSection
-from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Vector3, checked
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Picture, Polyline, Vector3, checked
 
 Context = tuple[Acting, InertiaContext]
 
@@ -60,6 +60,11 @@ class Truss(LineElement):
     def pinned(self) -> tuple[Node, ...]:
         """Nodes that its points are at."""
         return tuple(node for node in self.nodes if node not in self.turned)
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """A line."""
+        rows, points = [number(node) for node in self.nodes], np.array(self.points)
+        return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], points), 2)
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces ``(..., 1, 6)`` of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3): axial force, then zeros.

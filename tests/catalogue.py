@@ -19,24 +19,37 @@ from fem_mbs.elements import (
     Actuator,
     Beam,
     BeamSection,
+    ConstantVelocityJoint,
     Coupling,
+    CylindricalJoint,
+    DistanceJoint,
     DistributedLoad,
     EndRelease,
     FixedJoint,
     Force,
+    GeneralJoint,
     JointDrive,
     Maxwell,
     ModalBody,
     Moment,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PlanarJoint,
     PointMass,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    ScrewJoint,
     SlipSpring,
     SphericalJoint,
     SpinUp,
     Truss,
+    UniversalJoint,
 )
+from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -147,6 +160,55 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
     )
 
 
+def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
+    """A hinge about an axis."""
+    return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+
+
+class Brake(CoordinateElement):
+    """A moment against a coordinate, as large as the reactions of its joint."""
+
+    active = True
+
+    @classmethod
+    def batch(cls, elements: Sequence[Brake], number: Numbering) -> ElementBatch:
+        return BrakeBatch(elements, number)
+
+
+class BrakeBatch(CoordinateLawBatch):
+    """``0.3 |lambda| tanh(q')``, with a rounded norm."""
+
+    def __init__(self, elements: Sequence[Brake], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.reads = np.array([number.multipliers(element.joint) for element in elements])
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, tuple[Acting, Array]]:  # type: ignore[override]
+        force, acting = super().force(motion, motion.multipliers[self.reads])
+        return force, (acting, motion.multipliers[self.reads])
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
+        normal, slip = np.sqrt(1.0 + np.vecdot(prescribed, prescribed)), np.tanh(rate)
+        value, by_rate = 0.3 * normal * slip, 0.3 * normal * (1 - slip**2)
+        none = np.zeros((len(q), 1))
+        return Law(value[:, None], none, by_rate[:, None], np.zeros((len(q), 1, 0)))
+
+    def stiffness(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().stiffness(context[0])
+
+    def damping(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().damping(context[0])
+
+    def accept(self, context: tuple[Acting, Array]) -> Array:  # type: ignore[override]
+        return super().accept(context[0])
+
+    def by_multipliers(self, context: tuple[Acting, Array]) -> Array:
+        acting, load = context
+        share = acting.law.value / (1.0 + np.vecdot(load, load))[:, None]
+        result = np.zeros((len(load), 13, load.shape[1]))
+        result[:, :12] = acting.measured.gradient[:, :, None] * (share * load)[:, None]
+        return result
+
+
 ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "rigid body": lambda n: RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)),
     "centred rigid body": lambda n: RigidBody(n.line[2], 2.0, np.diag([1.0, 2.0, 2.5]) + 0.1),
@@ -166,6 +228,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
     "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
+    "brake of a ball joint": lambda n: Brake(
+        n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"
+    ),
     "world force": lambda n: Force(n.line[1], lambda t: n.vector((2.0 * t, 1.0, -3.0)), point=(0.1, 0.3, -0.2)),
     "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=(0.1, 0.3, -0.2)),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
@@ -193,9 +258,9 @@ def _servo(t: float, length: float, speed: float) -> float:
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
 
 
-def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
-    """A hinge that is measured, but not added."""
-    return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+def _axes(n: Stage) -> Array:
+    """Axes of a joint as columns."""
+    return np.stack([n.vector(axis) for axis in so3.exp(np.array([0.3, -0.8, 0.5])).T], axis=-1)
 
 
 JOINTS: dict[str, Callable[[Stage], Constraint]] = {
@@ -207,6 +272,52 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     ),
     "hinge driven by a function": lambda n: RevoluteJoint(
         n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.6 * t + 0.2 * np.sin(t)
+    ),
+    "prismatic": lambda n: PrismaticJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "prismatic, driven": lambda n: PrismaticJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "cylindrical": lambda n: CylindricalJoint(n.line[0], n.arc[2], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "cylindrical, both driven": lambda n: CylindricalJoint(
+        n.line[0],
+        n.arc[2],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
+    ),
+    "planar": lambda n: PlanarJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "planar, turn and one way driven": lambda n: PlanarJoint(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        drives={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
+        x_axis=n.vector((2, -1, 0)),
+    ),
+    "universal": lambda n: UniversalJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, -1, 0)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "constant velocity, bent": lambda n: ConstantVelocityJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.vector((2, 1, -0.5)), n.point((0.4, 0.1, -0.2))
+    ),
+    "point on a line": lambda n: PointOnLineJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
+    "point on a line, driven": lambda n: PointOnLineJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), drive=lambda t: 0.3 * np.sin(2 * t)
+    ),
+    "point on a plane": lambda n: PointOnPlaneJoint(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))
+    ),
+    "parallel axes": lambda n: ParallelAxesJoint(n.line[1], n.arc[0], n.vector((1, 2, -1))),
+    "orientation": lambda n: OrientationJoint(n.line[1], n.arc[0]),
+    "distance": lambda n: DistanceJoint(n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), n.point((0.1, 0.9, 0.3))),
+    "distance, driven": lambda n: DistanceJoint(
+        n.line[1], n.arc[0], n.point((0.4, 0.1, -0.2)), drive=lambda t: 0.2 * np.sin(2 * t)
+    ),
+    "screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), 6.0, n.point((0.4, 0.1, -0.2))),
+    "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
+    "general, a slot": lambda n: GeneralJoint(
+        n.line[1], n.arc[0], (True, False, True), (False, True, False), n.point((0.4, 0.1, -0.2)), _axes(n)
     ),
     "end release, a pin": lambda n: EndRelease(n.arc[0], _beam("straight", PLAIN, "SE3", n), "start", "yz"),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),

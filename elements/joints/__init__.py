@@ -1,34 +1,68 @@
 """Joints.
 
-================== ================================= =================
-joint              closed relative motions           equations
-================== ================================= =================
-SphericalJoint     translation                       3
-RevoluteJoint      all but the rotation about axis   5, 6 with a drive
-FixedJoint         all                               6
-EndRelease         all but some rotations of a       3 to 5
-                   beam's end
-Coupling           a sum of coordinates of joints    1
-JointDrive         a coordinate of a joint, over     1
-                   time
-RollingDisc        height, slip on a plane           1, and 2 of
-                                                     velocities
-================== ================================= =================
+====================== ================================= =======================
+joint                  closed relative motions           equations
+====================== ================================= =======================
+SphericalJoint         translation                       3
+RevoluteJoint          all but the rotation about axis   5, 6 with a drive
+FixedJoint             all                               6
+PrismaticJoint         all but one translation           5, 6 with a drive
+CylindricalJoint       all but translation and rotation  4, and 1 a drive
+                       along an axis
+PlanarJoint            height and tilt on a plane        3, and 1 a drive
+UniversalJoint         all but two rotations             4
+ConstantVelocityJoint  all but two rotations, shafts at  4
+                       equal speed
+PointOnLineJoint       translation across an axis        2, 3 with a drive
+PointOnPlaneJoint      height above a plane              1, and 1 a drive
+ParallelAxesJoint      tilt of an axis                   2, and 1 a drive
+OrientationJoint       rotation                          3, and 1 a drive
+GeneralJoint           any of the six                    1 to 6
+DistanceJoint          distance of two points            1
+ScrewJoint             all but a turn with a travel      5
+Coupling               a sum of coordinates of joints    1
+JointDrive             a coordinate of a joint, in time  1
+EndRelease             all but some rotations of a       3 to 5
+                       beam's end
+RollingDisc            height, slip on a plane           1, and 2 of velocities
+====================== ================================= =======================
 """
 
+from fem_mbs.elements.joints.constant_velocity import ConstantVelocityJoint
 from fem_mbs.elements.joints.coupling import Coupling, JointDrive
+from fem_mbs.elements.joints.cylindrical import CylindricalJoint
+from fem_mbs.elements.joints.distance import DistanceJoint
 from fem_mbs.elements.joints.fixed import FixedJoint
+from fem_mbs.elements.joints.general import GeneralJoint
+from fem_mbs.elements.joints.orientation import OrientationJoint, ParallelAxesJoint
+from fem_mbs.elements.joints.planar import PlanarJoint
+from fem_mbs.elements.joints.point_on import PointOnLineJoint, PointOnPlaneJoint
+from fem_mbs.elements.joints.prismatic import PrismaticJoint
 from fem_mbs.elements.joints.release import EndRelease
 from fem_mbs.elements.joints.revolute import RevoluteJoint
 from fem_mbs.elements.joints.rolling import RollingDisc
+from fem_mbs.elements.joints.screw import ScrewJoint
 from fem_mbs.elements.joints.spherical import SphericalJoint
+from fem_mbs.elements.joints.universal import UniversalJoint
 
 __all__ = [
+    "ConstantVelocityJoint",
     "Coupling",
+    "CylindricalJoint",
+    "DistanceJoint",
     "EndRelease",
     "FixedJoint",
+    "GeneralJoint",
     "JointDrive",
+    "OrientationJoint",
+    "ParallelAxesJoint",
+    "PlanarJoint",
+    "PointOnLineJoint",
+    "PointOnPlaneJoint",
+    "PrismaticJoint",
     "RevoluteJoint",
     "RollingDisc",
+    "ScrewJoint",
     "SphericalJoint",
+    "UniversalJoint",
 ]

@@ -7,20 +7,24 @@ relative motion ``xi`` of frame b in its own components, see ``frames.py`` (docs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative
+from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
 from fem_mbs.lie.coefficients import INVERSE_TANGENT
-from fem_mbs.model import CoordinateBatch, Measured, Numbering, node_rows
+from fem_mbs.model import CoordinateBatch, Measured, Motion, Numbering, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
+    from fem_mbs.elements.joints.rolling import RollingDisc
 
 AXES = "xyz"
+LARGEST = 0.95 * np.pi
+"""Largest rotation on whose rotation vector something may act: at pi it jumps, from one step to the next."""
 
 
 class Measure(NamedTuple):
@@ -40,10 +44,16 @@ class JointFrame(NamedTuple):
     point_b: Array
 
 
+Triple: TypeAlias = tuple[Array, Array, Array]
+"""A cosine of two axes with its gradient (..., 3) and the derivative (..., 3, 3) of that against the rotation."""
+
+
 class RelativeCoordinates(CoordinateBatch):
     """One coordinate each of joints, all measured by one of the functions below with its arguments."""
 
-    def __init__(self, joints: Sequence[RelativeJoint], measured: tuple[Any, ...], number: Numbering) -> None:
+    def __init__(
+        self, joints: Sequence[RelativeJoint | RollingDisc], measured: tuple[Any, ...], number: Numbering
+    ) -> None:
         self.nodes = node_rows(joints, number)
         self._function, *self._arguments = measured
         self._joint = JointFrame(*(np.array(own) for own in zip(*(joint.frame for joint in joints), strict=True)))
@@ -59,6 +69,30 @@ class RelativeCoordinates(CoordinateBatch):
         """``(n, 12, 12)``."""
         Ad, own = context
         return nodal(Ad, own.bend, own.gradient)
+
+
+class RotationVectors(RelativeCoordinates):
+    """Components of rotation vectors, which jump at half a turn: what acts on them ends before."""
+
+    counts_turns = False
+
+    def __init__(self, joints: Sequence[RelativeJoint], measured: tuple[Any, ...], number: Numbering) -> None:
+        super().__init__(joints, measured, number)
+        self._owners = joints
+        self._trace = np.array([joint.axes[0] @ joint.axes[1].T for joint in joints]).reshape(-1, 9)
+
+    def evaluate(self, motion: Motion) -> Measured:
+        """Values and gradients in a motion, of rotations below :data:`LARGEST`."""
+        R = motion.R.take(self.nodes, 0)
+        trace = np.vecdot(self._trace, (R[:, 0].mT @ R[:, 1]).reshape(-1, 9))
+        if trace.min() < 1.0 + 2.0 * np.cos(LARGEST):
+            joint = self._owners[int(trace.argmin())]
+            raise MotionError(
+                f"{joint}: node b has turned by more than {np.degrees(LARGEST):.0f} degrees against node a, where the "
+                "components of a rotation vector are no coordinates to act on; act on a joint with axes, such as a "
+                "UniversalJoint"
+            )
+        return super().evaluate(motion)
 
 
 def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
@@ -78,8 +112,14 @@ def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -
     other = 3 - about - seen
     sign = 1.0 if (seen - about) % 3 == 1 else -1.0
     pairs = ((seen, seen), (other, seen)) if of_a else ((seen, seen), (seen, other))
-    (c, dc, hc), (s, ds, hs) = (_cosine(frames, joint.axes_a[..., i], joint.axes_b[..., j]) for i, j in pairs)
+    (c, dc, hc), (s, ds, hs) = (cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j]) for i, j in pairs)
     s, ds, hs = (sign * (1.0 if of_a else -1.0) * part for part in (s, ds, hs))
+    return angle((c, dc, hc), (s, ds, hs))
+
+
+def angle(cosine: Triple, sine: Triple) -> Measure:
+    """``atan2`` of a sine and a cosine, up to a common factor."""
+    (c, dc, hc), (s, ds, hs) = cosine, sine
     size = c**2 + s**2
     # theta = atan2(s, c): c ds - s dc over s^2 + c^2
     change = c[..., None] * ds - s[..., None] * dc
@@ -91,6 +131,14 @@ def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -
         ..., None, None
     ] - _outer(gradient[..., 3:], d_size / size[..., None])
     return Measure(np.arctan2(s, c), gradient, bend)
+
+
+def cosine(frames: Frames, joint: JointFrame, i: int, j: int) -> Measure:
+    """Cosine of the angle between the axis ``i`` of a and the axis ``j`` of b."""
+    value, by_rotation, bend_by_rotation = cosine_of(frames, joint.axes_a[..., i], joint.axes_b[..., j])
+    gradient, bend = np.zeros((*value.shape, 6)), np.zeros((*value.shape, 6, 6))
+    gradient[..., 3:], bend[..., 3:, 3:] = by_rotation, bend_by_rotation
+    return Measure(value, gradient, bend)
 
 
 def rotation_vector(frames: Frames, joint: JointFrame, k: int) -> Measure:
@@ -116,7 +164,7 @@ def _d_row(w: Array, k: int) -> Array:
     return result
 
 
-def _cosine(frames: Frames, a: Array, b: Array) -> tuple[Array, Array, Array]:
+def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
     seen = np.vecmat(a, frames.S)
     return np.vecdot(seen, b), np.cross(b, seen), so3.skew(b) @ so3.skew(seen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
@@ -30,7 +30,6 @@ from fem_mbs.model import (
     continued,
     function,
     node_rows,
-    number,
     shown,
 )
 
@@ -82,20 +81,26 @@ class CoordinateConstraint(Constraint):
     __repr__ = __str__
 
 
-def _listed(first: Any, second: Any, ratio: Any) -> tuple[list[Any], list[Any]]:
+def _listed(
+    first: Constraint | Sequence[Constraint], second: Constraint | Sequence[float], ratio: float | None
+) -> tuple[list[Constraint], list[float]]:
     """Joints and factors, however they are given."""
-    if isinstance(first, Constraint):
+    if isinstance(first, Constraint) and isinstance(second, Constraint) and ratio is not None:
         return [first, second], [1.0, ratio]
-    if not isinstance(first, list | tuple) or not isinstance(second, list | tuple) or ratio is not None:
+    if isinstance(first, Constraint) or isinstance(second, Constraint) or ratio is not None:
         raise ModelError(
             "Coupling takes two joints and a ratio, or a list of joints and a list of as many factors; received "
-            f"{shown(first)}, {shown(second)}, {shown(ratio)}"
+            f"joint_1 = {shown(first)}, joint_2 = {shown(second)}, ratio = {shown(ratio)}"
         )
     if len(first) != len(second) or len(first) < 2:
-        raise ModelError(f"Coupling: {len(first)} joints and {len(second)} factors; give as many, and two at least")
+        raise ModelError(
+            f"Coupling: joint_1 has {len(first)} joints and joint_2 {len(second)} factors; give as many, and at least "
+            "two"
+        )
     return list(first), list(second)
 
 
+@checked
 class Coupling(CoordinateConstraint):
     """Couple coordinates of joints: gears, racks, differentials. It acts back on all of them.
 
@@ -121,14 +126,14 @@ class Coupling(CoordinateConstraint):
 
     def __init__(
         self,
-        joint_1: Any,
-        joint_2: Any,
+        joint_1: Joint | Sequence[Joint],
+        joint_2: Joint | Sequence[float],
         ratio: float | None = None,
         coordinates: Sequence[str | None] | None = None,
     ) -> None:
         joints, factors = _listed(joint_1, joint_2, ratio)
-        names = [None] * len(joints) if coordinates is None else coordinates
-        if not isinstance(names, list | tuple) or len(names) != len(joints):
+        names = [None] * len(joints) if coordinates is None else list(coordinates)
+        if len(names) != len(joints):
             raise ModelError(f"Coupling: coordinates must name one of each of the {len(joints)} joints")
         terms = [_term(*given) for given in zip(joints, names, factors, strict=True)]
         for k, term in enumerate(terms):
@@ -137,15 +142,11 @@ class Coupling(CoordinateConstraint):
         self._close(terms)
 
 
-def _term(joint: Any, coordinate: str | None, factor: Any) -> Term:
-    from fem_mbs.elements.coordinate_law import check_joint
-
-    joint = check_joint(joint, "Coupling: joint")
+def _term(joint: Constraint, coordinate: str | None, factor: float) -> Term:
     name = chosen(joint, coordinate, "Coupling")
-    value = number(factor, f"Coupling: factor of '{name}' of {joint}")
-    if value == 0.0:
+    if factor == 0.0:
         raise ModelError(f"Coupling: the factor, or ratio, of '{name}' of {joint} is 0, which couples nothing to it")
-    return Term(joint, name, value)
+    return Term(joint, name, factor)
 
 
 @checked
@@ -214,6 +215,8 @@ class Context(NamedTuple):
 
 class CouplingBatch(ConstraintBatch):
     """Couplings and drives as arrays, each of the same number of nodes and unknowns."""
+
+    owners: Sequence[CoordinateConstraint]
 
     def __init__(self, constraints: Sequence[CoordinateConstraint], number: Numbering) -> None:
         self.owners, self.number = constraints, number

@@ -98,7 +98,7 @@ class Drives:
         end = "subtract what is too much, or let model.assemble() bring the joint to where its drive begins"
         if self.angle is not None and abs((begins := self.turned(0.0)) - angle) > TOLERANCE:
             raise ModelError(
-                f"{self.joint}: its drive must be {_rounded(angle):g} at t = 0, where the joint stands as it was "
+                f"{self.joint}: its drive must be {rounded(angle):g} at t = 0, where the joint stands as it was "
                 f"built, received {begins:.6g} rad; {end}"
             )
         along = self.joint.axes[0][:, list(self.joint.positions)]
@@ -109,7 +109,8 @@ class Drives:
             )
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """A value without what is rounding."""
     return value if abs(value) > TOLERANCE else 0.0
 
 
@@ -117,16 +118,20 @@ def _shown(moved: Array) -> str:
     return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
 
 
-def check_drives(drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], label: str) -> None:
+def check_drives(
+    drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
+) -> None:
     """Refuse drives of motions that the joint closes, or that no drive can prescribe.
 
-    ``free`` are the coordinates of the joint that a drive may prescribe.
+    ``free`` are the coordinates of the joint that a drive may prescribe, ``several`` rotations that it may not.
     """
     for name, law in drives.items():
         if not callable(law):
             raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
         if name not in free:
             why = "the joint closes it" if name in closes else "no drive can prescribe it"
+            if name in several:
+                why = f"it is one of several rotations, which model.add(JointDrive(joint, law, '{name}')) can prescribe"
             raise ModelError(
                 f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe "
                 f"{', '.join(map(repr, free)) or 'nothing of this joint'}"

@@ -58,11 +58,14 @@ class Context(NamedTuple):
 class FramesBatch(ConstraintBatch):
     """Constraints between two nodes each that say something of their relative motion.
 
-    A subclass sets ``nodes``, ``owners``, ``cell``, ``length`` and defines
+    A subclass sets ``nodes``, ``owners``, ``cell``, ``length``; it may set ``points_a`` (n, 3), points of nodes a from
+    which the placements that it sees count, exact where node a is far away; and it defines
 
     1. ``closed(frames, prescribed)``, which returns ``phi`` (m,), ``b`` (m, 6) and whatever it needs again;
     2. ``bend(context)``, which returns the derivatives ``h`` (m, 6, 6) of ``b``.
     """
+
+    points_a: Array | None = None
 
     def closed(self, frames: Frames, prescribed: Any) -> tuple[Array, Array, Any]:
         """``phi`` and its gradients against the relative motion."""
@@ -74,8 +77,11 @@ class FramesBatch(ConstraintBatch):
 
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, 12)."""
-        frames = relative(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
-        phi, b, own = self.closed(frames, prescribed)
+        x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
+        frames = seen = relative(x, R)
+        if self.points_a is not None:
+            seen = Frames(frames.S, np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self.points_a)), R[:, 0]))
+        phi, b, own = self.closed(seen, prescribed)
         return phi, gradients(b, adjoint_inverse(frames)[self.cell]), Context(frames, b, own)
 
     def second(self, context: Context) -> Array:

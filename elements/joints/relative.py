@@ -9,19 +9,23 @@ stay regular however far a hinge turns. What it leaves free are its coordinates,
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import (
     AXES,
     JointFrame,
     RelativeCoordinates,
+    RotationVectors,
     rotation_vector,
     translation,
     turn,
 )
-from fem_mbs.elements.joints.drives import Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.drives import TOLERANCE, Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.glyphs import shapes_of
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -32,6 +36,7 @@ from fem_mbs.model import (
     CoordinateBatch,
     Node,
     Numbering,
+    Placed,
     RotationLike,
     Vector3,
     checked,
@@ -40,6 +45,15 @@ from fem_mbs.model import (
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
+
+
+class Limit(NamedTuple):
+    """Where a joint ends: ``weights . S >= least`` of the relative rotation, and what to say beyond."""
+
+    weights: Array
+    """``(9,)``."""
+    least: float
+    text: str
 
 
 @checked
@@ -72,9 +86,12 @@ class RelativeJoint(Constraint):
         Axes of node a along which the points are held together, or at the distance of a drive.
     cosines : tuple of (int, int)
         Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one.
+    limit : Limit, optional
+        Where its equations cease to be independent.
     """
 
     closes: tuple[str, ...] = ()
+    limit: Limit | None = None
 
     def __init__(
         self,
@@ -124,7 +141,13 @@ class RelativeJoint(Constraint):
     @classmethod
     def coordinate_batch(cls, joints: Sequence[RelativeJoint], name: str, number: Numbering) -> CoordinateBatch:
         """Lengths in m, angles in (-pi, pi] rad."""
-        return RelativeCoordinates(joints, joints[0]._measures()[name], number)
+        measured = joints[0]._measures()[name]
+        kind = RotationVectors if measured[0] is rotation_vector else RelativeCoordinates
+        return kind(joints, measured, number)
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What shows its free motions."""
+        return shapes_of(self, size)
 
     def axis(self, R_a: Array) -> Array:
         """Axis ``(..., 3)`` about which the joint turns, in the world frame."""
@@ -146,6 +169,15 @@ class RelativeJoint(Constraint):
             ((i, j),) = self.cosines
             return found | {ROTATIONS[i]: (turn, i, j, True), ROTATIONS[j]: (turn, j, i, False)}
         return found | {ROTATIONS[k]: (turn, k, (k + 1) % 3, True) for k in free}
+
+    def rotation_weights(self) -> list[Array]:
+        """Weights ``(3, 3)`` of the relative rotation in the equations that close rotations."""
+        return [np.outer(self.axes[0][:, i], self.axes[1][:, j]) for i, j in self.cosines]
+
+    def across(self) -> Array:
+        """Weights ``(3, 3)`` of the relative rotation in the cosine of the driven angle; zero without one."""
+        k = (self.free_axis + 1) % 3
+        return (self.drives.angle is not None) * np.outer(self.axes[0][:, k], self.axes[1][:, k])
 
     def upright(self) -> Array:
         """Weights ``(3, 9)`` of the relative rotation in the cosines of axes that stay together; zero of others."""
@@ -177,12 +209,17 @@ class RelativeJoint(Constraint):
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
-        check_drives(drives, self.closes, free, label)
+        check_drives(drives, self.closes, free, angles if len(angles) > 1 else [], label)
         moves = [] if displacement is None else [Move(self.nodes[0].rotation.T, displacement, 3)]
         for k, name in enumerate(TRANSLATIONS):
             if name in drives:
                 moves.append(Move(self.axes[0][:, k, None], drives[name], None))
         return Drives(self, next((drives[name] for name in angles if name in drives), None), moves)
+
+
+def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...]:
+    """Nodes that a point is not at, so that it moves where they turn."""
+    return tuple(node for node, offset in zip(nodes, offsets, strict=True) if offset.any())
 
 
 def axes_about(axis: Array) -> Array:
@@ -193,11 +230,32 @@ def axes_about(axis: Array) -> Array:
     return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 
 
-def turned_to(axes: Array, axis: Array, label: str) -> Array:
+def axes_in(normal: Array, x_axis: ArrayLike | None, label: str) -> Array:
+    """Axes ``(3, 3)`` as columns, the third along a unit vector, the first along ``x_axis`` if there is one."""
+    if x_axis is None:
+        return axes_about(normal)
+    x = np.asarray(x_axis)
+    check_perpendicular(normal, x, f"{label}: normal and x_axis")
+    return np.stack([x, np.cross(normal, x), normal], axis=-1)
+
+
+def check_perpendicular(first: Array, second: Array, label: str) -> None:
+    """Refuse two unit vectors that are not perpendicular."""
+    if abs(cosine := float(first @ second)) > TOLERANCE:
+        raise ModelError(
+            f"{label} must be perpendicular, they are at {np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.6g} "
+            f"degrees: {first} and {second}"
+        )
+
+
+def turned_to(axes: Array, axis: Array, label: str, names: tuple[str, str] = ("axis", "axis_b")) -> Array:
     """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
     v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
     if c < 0.0:
-        raise ModelError(f"{label}: axis_b is more than a quarter turn from axis; give the opposite direction, {-axis}")
+        raise ModelError(
+            f"{label}: {names[1]} is more than a quarter turn from {names[0]}, "
+            f"{np.degrees(np.arccos(max(c, -1.0))):.6g} degrees; give the opposite direction, {-axis}"
+        )
     cross = so3.skew(v)
     turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
     return turned

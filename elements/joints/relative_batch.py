@@ -61,38 +61,39 @@ class Context(NamedTuple):
 class RelativeBatch(ConstraintBatch):
     """Joints with ``m`` rows each: some for positions, some for direction cosines.
 
-    With directions ``D`` of a and arms of b, positions are ``D . (r + S arm) - offset``, whose arm is the point of b,
-    and cosines ``D . S arm``, whose arm is an axis: ``w = (D arm^T, D)`` and ``w = (D arm^T, 0)``. Joints that close
-    fewer motions than others carry zero directions, whose equations are left out by ``_rows``. Those that drives change
-    are few, and ``_driven``.
+    With directions ``D`` of a and the point ``c`` of b, positions are ``D . (r + S c) - offset``, and what closes
+    rotations is ``W : S``: ``w = (D c^T, D)`` and ``w = (W, 0)``. Joints that close fewer motions than others carry
+    zero rows, whose equations are left out by ``_rows``. Those that drives change are few, and ``_driven``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         self.owners, self._number, self._end = joints, number, number.end
         self.nodes = node_rows(joints, number)
-        axes_a, axes_b = (np.array([joint.axes[end] for joint in joints]).swapaxes(1, 2) for end in (0, 1))
-        points_a, points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
+        points_a, self._points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
         p, q = (max(len(getattr(joint, name)) for joint in joints) for name in ("positions", "cosines"))
         self._p, self._m = p, p + q
-        positions = _pick(axes_a, [joint.positions for joint in joints], p)
-        cosines = _pick(axes_a, [[i for i, _ in joint.cosines] for joint in joints], q)
-        of_b = _pick(axes_b, [[j for _, j in joint.cosines] for joint in joints], q)
-        self._D = np.concatenate([positions, cosines], axis=1)
-        self._arm = np.concatenate([np.repeat(points_b[:, None], p, axis=1), of_b], axis=1)
+        self._D, self._W = np.zeros((len(joints), p, 3)), np.zeros((len(joints), q, 3, 3))
+        for joint, D, W in zip(joints, self._D, self._W, strict=True):
+            D[: len(joint.positions)] = joint.axes[0].T[list(joint.positions)]
+            W[: len(joint.cosines)] = np.reshape(joint.rotation_weights(), (-1, 3, 3))
         # where the world's origin is far away, so is the ground from its points: then positions count from these
         self._far = points_a if number.origin.any() else None
-        self._offset = np.matvec(positions, points_a if self._far is None else 0.0 * points_a)
+        self._offset = np.matvec(self._D, points_a if self._far is None else 0.0 * points_a)
         closed = [[k < len(some) for k in range(n)] for j in joints for some, n in ((j.positions, p), (j.cosines, q))]
         rows = np.flatnonzero(np.concatenate(closed))
         self.cell, within = np.divmod(rows, self._m)
         self.length = within < p
         self._rows = None if len(rows) == self._m * len(joints) else rows
-        self._built = self._equations(slice(None), self._D, self._offset)
+        self._built = self._equations(slice(None), self._D, self._W, self._offset)
         self._driven = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
         self._drives = [joints[k].drives for k in self._driven]
         if self._drives:
-            self._prepare_drives(np.array([joints[k].axes[0][:, joints[k].free_axis] for k in self._driven]))
+            self._prepare_drives()
         self._upright = np.array([joint.upright() for joint in joints])
+        self._limited = np.array([k for k, joint in enumerate(joints) if joint.limit is not None], np.intp)
+        self._limits = [limit for joint in joints if (limit := joint.limit) is not None]
+        self._regular = np.array([limit.weights for limit in self._limits]).reshape(-1, 9)
+        self._least = np.array([limit.least for limit in self._limits])
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
@@ -106,34 +107,27 @@ class RelativeBatch(ConstraintBatch):
                 angle = float(joint.coordinate_batch([joint], name, self._number).evaluate(motion).value[0])
             joint.drives.check_start(angle, R[0].T @ (points[1] - points[0]))
 
-    def _prepare_drives(self, axis: Array) -> None:
+    def _prepare_drives(self) -> None:
         """Equations of driven joints: what stays, and what goes with the cosine and the sine of the angles.
 
-        Cosine directions of a are across the axis and turn about it: ``cos D + sin (axis x D)``.
+        Directions of a that close rotations are across the axis and turn about it: ``cos W + sin axis~ W``.
         """
-        which, p, q = self._driven, self._p, self._m - self._p
-        D, none = self._D[which], np.zeros((len(which), p))
-        fixed, turned, across = D.copy(), D.copy(), np.zeros_like(D)
-        fixed[:, p:] = turned[:, :p] = 0.0
-        across[:, p:] = so3.cross(axis[:, None], D[:, p:])
-        self._fixed = self._equations(which, fixed, self._offset[which])
-        self._cosine, self._sine = self._equations(which, turned, none), self._equations(which, across, none)
-        # the first direction of a against the last arm of b, its partner
-        hinge = np.array([drives.angle is not None for drives in self._drives])[:, None, None]
-        partner = hinge * self._arm[which, -1][:, None]
-        self._ahead = [(part[:, p : p + 1].mT * partner).reshape(-1, 9) for part in (turned, across)] if q else []
+        which, joints = self._driven, [self.owners[k] for k in self._driven]
+        D, W, none = self._D[which], self._W[which], np.zeros((len(which), self._p))
+        axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in joints]))
+        self._fixed = self._equations(which, D, 0.0 * W, self._offset[which])
+        self._cosine = self._equations(which, 0.0 * D, W, none)
+        self._sine = self._equations(which, 0.0 * D, axis[:, None] @ W, none)
+        ahead = np.array([joint.across() for joint in joints])
+        self._ahead = ahead.reshape(-1, 9), (axis @ ahead).reshape(-1, 9)
 
-    def _weights(self, which: slice | IntArray, D: Array) -> Array:
-        """``w`` (k, m, 12) of directions ``(k, m, 3)`` of some of the joints."""
-        w = np.zeros((*D.shape[:2], 12))
-        w[..., :9] = (D[..., None] * self._arm[which][:, :, None]).reshape(*D.shape[:2], 9)
-        w[:, : self._p, 9:] = D[:, : self._p]
-        return w
-
-    def _equations(self, which: slice | IntArray, D: Array, offset: Array) -> Rows:
-        w = self._weights(which, D)
-        phi = np.zeros((*w.shape[:2], placement.SIZE))
-        phi[..., :12], phi[:, : self._p, 12] = w, -offset
+    def _equations(self, which: slice | IntArray, D: Array, W: Array, offset: Array) -> Rows:
+        """Equations of some of the joints, of directions ``D`` (k, p, 3) and weights ``W`` (k, q, 3, 3)."""
+        p, phi = self._p, np.zeros((len(D), self._m, placement.SIZE))
+        phi[:, :p, :9] = (D[..., None] * self._points_b[which][:, None, None]).reshape(len(D), p, 9)
+        phi[:, :p, 9:12], phi[:, :p, 12] = D, -offset
+        phi[:, p:, :9] = W.reshape(len(W), -1, 9)
+        w = phi[..., :12].copy()
         return Rows(w, phi, placement.gradients(w).reshape(len(w), -1, placement.SIZE))
 
     def at(self, t: float) -> Prescribed:
@@ -145,9 +139,9 @@ class RelativeBatch(ConstraintBatch):
         driven = Rows(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
         for k, drives in enumerate(self._drives):
             if drives.moves:
-                driven.phi[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ drives.moved(t)
-        ahead = [angle[:, 0] * part for angle, part in zip((c, s), self._ahead, strict=False)]
-        return Prescribed(self, t, driven, sum(ahead) if ahead else None)
+                driven.phi[k, : self._p, 12] -= self._D[self._driven[k]] @ drives.moved(t)
+        along, across = self._ahead
+        return Prescribed(self, t, driven, c[:, 0] * along + s[:, 0] * across)
 
     @staticmethod
     def _turn(angles: list[float]) -> tuple[Array, Array]:
@@ -162,6 +156,7 @@ class RelativeBatch(ConstraintBatch):
         if self._far is not None:
             at = p.copy()
             at[:, 9:12] = np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self._far)), R[:, 0])
+        self._check_limits(p)
         phi, B = np.matvec(self._built.phi, at), np.matvec(self._built.B, p)
         if prescribed.driven is not None:
             here = p[self._driven]
@@ -218,7 +213,7 @@ class RelativeBatch(ConstraintBatch):
         for k, drives in enumerate(self._drives):
             if drives.moves:
                 for change, moving in zip((first, second), drives.moving(t, self._end), strict=True):
-                    change[k, : self._p, 12] -= self._D[self._driven[k], : self._p] @ moving
+                    change[k, : self._p, 12] -= self._D[self._driven[k]] @ moving
         return first, speed * B_across, second
 
     def astray(self, R: Array, before: float, t: float) -> str:
@@ -239,6 +234,15 @@ class RelativeBatch(ConstraintBatch):
         w = self._built.w.copy()
         w[self._driven] = context.prescribed.driven.w
         return w
+
+    def _check_limits(self, p: Array) -> None:
+        """Refuse joints where their equations would not be independent."""
+        if not self._limits:
+            return
+        beyond = np.vecdot(self._regular, p[self._limited, :9]) - self._least
+        if beyond.min() < 0.0:
+            k = int(beyond.argmin())
+            raise MotionError(f"{self.owners[self._limited[k]]}: {self._limits[k].text}")
 
     def _check_drives(self, prescribed: Prescribed, p: Array) -> None:
         """Refuse a hinge that lags behind its drive by more than a quarter turn: half a turn off is a solution, too."""
@@ -264,11 +268,3 @@ class RelativeBatch(ConstraintBatch):
         every = np.zeros((len(self.nodes), self._m))
         every.ravel()[self._rows] = values
         return every
-
-
-def _pick(axes: Array, choice: Sequence[Sequence[int]], count: int) -> Array:
-    """The chosen rows of the axes ``(n, 3, 3)``, filled up with zeros to ``(n, count, 3)``."""
-    result = np.zeros((len(axes), count, 3))
-    for picked, own, rows in zip(result, axes, choice, strict=True):
-        picked[: len(rows)] = own[list(rows)]
-    return result

@@ -11,22 +11,28 @@ Dynamics 10, 1996).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, angle, cosine, cosine_of
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
     Direction,
+    Measured,
     Node,
     Numbering,
+    Placed,
     Positive,
     Vector3,
     checked,
@@ -35,6 +41,8 @@ from fem_mbs.model import (
 
 FLAT = 1e-3
 """Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""
+THICKNESS = 0.04
+"""Of a disc as it is drawn, against its radius."""
 
 
 @checked
@@ -56,9 +64,14 @@ class RollingDisc(Constraint):
 
     Notes
     -----
-    The plane touches the disc as built. The first multiplier is the normal force on the disc, reversed, and the others
-    are those along two directions of the plane: the disc neither lifts off nor slips, whatever forces this takes.
+    The plane touches the disc as built, and may move: it belongs to node a. The first multiplier is the normal force on
+    the disc, reversed, and the others are those along two directions of the plane: the disc neither lifts off nor
+    slips, whatever forces this takes. Reactions are given at the centre. Its coordinates are angles against the plane:
+    "heading", of the axis about the normal, "tilt", of the axis from the normal, and "roll", of the disc about its
+    axis, from its lowest point.
     """
+
+    coordinates = (Coordinate("heading", True), Coordinate("tilt", True), Coordinate("roll", True))
 
     equations = ("height", "rolling x", "rolling y")
 
@@ -78,13 +91,70 @@ class RollingDisc(Constraint):
         sine = np.linalg.norm(np.cross(n, m))
         if sine < FLAT:
             raise ModelError(f"{label}: the disc lies flat on the plane: axis {m} is along normal {n}")
-        self.height = float(n @ (place - a.position) - self.radius * sine)
-        """Height of the plane above node a."""
+        steepest = (n - (n @ m) * m) / sine
+        across = (m - (n @ m) * n) / sine
+        axes = np.stack([across, np.cross(n, across), n], -1), np.stack([steepest, np.cross(m, steepest), m], -1)
+        self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, axes, strict=True))
+        self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
+        self.tilt = float(np.arctan2(sine, n @ m))
+        """Angle of the axis from the normal as built, rad."""
+        self.place = a.rotation.T @ (place - a.position)
+        """Centre as built, in the frame of node a."""
+        self.height = float(-self.radius * sine)
+        """Height of the plane above that place."""
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """The disc."""
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, self.center)),)
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
         """All discs of a model."""
         return RollingBatch(constraints, number)
+
+    def coordinate_key(self, name: str) -> Hashable:
+        """Those of all discs share a batch."""
+        return RollingDisc, name
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[RollingDisc], name: str, number: Numbering) -> CoordinateBatch:
+        """Angles in rad, zero as built."""
+        return RollingAngles(joints, name, number)
+
+
+class RollingAngles(RelativeCoordinates):
+    """One of the angles of discs against their planes, zero as built."""
+
+    def __init__(self, discs: Sequence[RollingDisc], name: str, number: Numbering) -> None:
+        super().__init__(discs, ({"heading": heading, "tilt": tilt, "roll": roll}[name],), number)
+        self._built = np.array([disc.tilt if name == "tilt" else 0.0 for disc in discs])
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Of the relative motion of the nodes."""
+        measured = super().measure(x, R, u)
+        return measured._replace(value=measured.value - self._built)
+
+
+def heading(frames: Frames, disc: JointFrame) -> Measure:
+    """Angle about the normal by which the disc's axis has turned."""
+    m = disc.axes_b[..., 2]
+    x, y = (cosine_of(frames, disc.axes_a[..., k], m) for k in (0, 1))
+    return angle(x, y)
+
+
+def tilt(frames: Frames, disc: JointFrame) -> Measure:
+    """Angle of the disc's axis from the normal, in (0, pi)."""
+    kappa, gradient, bend = cosine(frames, disc, 2, 2)
+    sine = np.sqrt(1.0 - kappa**2)[..., None]
+    turned = gradient[..., :, None] * gradient[..., None, :] * (kappa[..., None] / sine**3)[..., None]
+    return Measure(np.arccos(kappa), -gradient / sine, -bend / sine[..., None] - turned)
+
+
+def roll(frames: Frames, disc: JointFrame) -> Measure:
+    """Angle about the disc's axis by which the disc has turned from its steepest direction."""
+    n = disc.axes_a[..., 2]
+    along, across = (cosine_of(frames, n, disc.axes_b[..., k]) for k in (0, 1))
+    return angle(along, (-across[0], -across[1], -across[2]))
 
 
 class Rim(NamedTuple):
@@ -112,6 +182,7 @@ class RollingBatch(FramesBatch):
         self.velocity = np.tile([False, True, True], n)
         self._directions = np.array([disc.directions.T for disc in discs])
         self._axis, self._center = (np.array([getattr(disc, name) for disc in discs]) for name in ("axis", "center"))
+        self.points_a = np.array([disc.place for disc in discs])
         self._radius, self._height = np.array([[disc.radius, disc.height] for disc in discs]).T
 
     def closed(self, frames: Frames, prescribed: None) -> tuple[Array, Array, Rim]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fem_mbs.elements.joints.drives import Displacement
-from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint
+from fem_mbs.elements.joints.relative import TRANSLATIONS, RelativeJoint, levers
 from fem_mbs.model import Node, Vector3, checked
 
 
@@ -46,4 +46,4 @@ class SphericalJoint(RelativeJoint):
         """Nodes that its point is not at; both if the point moves along axes of node a."""
         if self.drives.acts:
             return self.nodes
-        return tuple(node for node, offset in zip(self.nodes, self.offsets, strict=True) if offset.any())
+        return levers(self.nodes, self.offsets)

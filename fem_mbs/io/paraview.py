@@ -22,7 +22,9 @@ LOG = logging.getLogger("fem_mbs")
 
 
 @checked
-def write_paraview(solution: Solution, path: Path, *, stations: Stations = 5, every: Count = 1) -> FilePath:
+def write_paraview(
+    solution: Solution, path: Path, *, stations: Stations = 5, every: Count = 1, shapes: bool = True
+) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``.
 
     Parameters
@@ -33,9 +35,11 @@ def write_paraview(solution: Solution, path: Path, *, stations: Stations = 5, ev
         The files to write, with or without ``.pvd``; missing folders are made. Frames of an earlier run that was
         written there are removed.
     stations : int
-        Points along each beam element, both ends included, at least 2.
+        Points along each beam element, both ends included, at least 2; with 2, springs and actuators are lines.
     every : int
         Write every so many steps; the first and the last step are always written.
+    shapes : bool
+        Draw bodies and joints as solids, and not only as points with axes.
 
     Returns
     -------
@@ -49,8 +53,9 @@ def write_paraview(solution: Solution, path: Path, *, stations: Stations = 5, ev
 
     Notes
     -----
-    The cell data ``part`` tells beam lines (0), beam surfaces (1), nodes (2), bodies (3) and joints (4) apart. Point
-    data, all in the world frame but for the section forces:
+    The cell data ``part`` tells lines of beams and trusses (0), beam surfaces (1), nodes (2), bodies (3), joints (4),
+    springs and actuators (5), and the shapes of joints (6) and of bodies (7) apart. Point data, all in the world frame
+    but for the section forces:
 
     ``displacement``, ``velocity``, ``angular_velocity``
         Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
@@ -68,7 +73,7 @@ def write_paraview(solution: Solution, path: Path, *, stations: Stations = 5, ev
     try:
         collection, folder = _places(FilePath(path))
         files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(steps))]
-        scene = Scene(solution.system, stations)
+        scene = Scene(solution.system, stations, shapes)
         folder.mkdir(parents=True, exist_ok=True)
         collection.unlink(missing_ok=True)  # it never lists frames of two runs, whatever happens meanwhile
         for file, k in zip(files, steps, strict=True):

@@ -8,7 +8,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.io.points import JointPicture, NodePicture
-from fem_mbs.model import Cells, Kind, Motion, Picture
+from fem_mbs.io.shapes import Item, ShapePicture, symbol_size
+from fem_mbs.model import Cells, Constraint, Kind, Motion, Picture
 from fem_mbs.system import State, System
 
 
@@ -26,17 +27,21 @@ class Scene:
         Which elements and joints the numbers stand for.
     """
 
-    def __init__(self, system: System, stations: int) -> None:
+    def __init__(self, system: System, stations: int, shapes: bool) -> None:
         made = ((element, element.picture(system.number, stations)) for element in system.elements)
         drawn = [(element, picture) for element, picture in made if picture is not None]
         joints = [joint for batch in system.constraint_batches for joint in batch.owners]
         self.legend = [f"beam_id {k}: {element}" for k, (element, _) in enumerate(drawn)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
-        self._parts: list[Picture] = [*(own for _, own in drawn), _node_picture(system), *_joint_pictures(system)]
         self._elements, self._origin = len(drawn), system.origin
         still, none = np.zeros((system.n, 6)), np.zeros(system.k)
         built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
-        first = self._draw(system.motion(built), built.multipliers)
+        motion = system.motion(built)
+        points: list[Picture] = [*(own for _, own in drawn), _node_picture(system), *_joint_pictures(system)]
+        self._parts = points
+        if shapes:
+            self._parts += _shape_pictures(system, joints, _symbol_size(points, motion, built.multipliers))
+        first = self._draw(motion, built.multipliers)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))
         self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in first)])
@@ -96,3 +101,29 @@ def _joint_pictures(system: System) -> list[Picture]:
         pictures.append(JointPicture(batch, slice(start.start, stop.stop), first))
         first += len(batch.owners)
     return pictures
+
+
+def _symbol_size(pictures: list[Picture], motion: Motion, multipliers: Array) -> float:
+    """How large joints are drawn."""
+    drawn = [(picture, picture.draw(motion, multipliers)["points"]) for picture in pictures]
+    joints = [points for picture, points in drawn if isinstance(picture, JointPicture)]
+    if not joints:
+        return 0.0
+    return symbol_size(np.concatenate([points for _, points in drawn]), np.concatenate(joints))
+
+
+def _shape_pictures(system: System, joints: list[Constraint], size: float) -> list[Picture]:
+    """What bodies and joints look like."""
+    rows = system.number
+    bodies = [
+        Item(placed.shape, int(rows(placed.node)), int(rows(placed.node)))
+        for element in system.elements
+        for placed in element.shapes(size)
+    ]
+    symbols = [
+        Item(placed.shape, int(rows(placed.node)), number)
+        for number, joint in enumerate(joints)
+        for placed in joint.shapes(size)
+    ]
+    kinds = (bodies, Kind.BODY_SHAPE, "node_id"), (symbols, Kind.JOINT_SHAPE, "joint_id")
+    return [ShapePicture(items, kind, numbered) for items, kind, numbered in kinds if items]

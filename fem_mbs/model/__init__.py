@@ -23,7 +23,7 @@ from fem_mbs.model.model import Model, extent, idle_rotations
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node, check_node, make_node
 from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
-from fem_mbs.model.picture import Cells, Kind, Picture, Polyline
+from fem_mbs.model.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import (
     LARGEST,
@@ -69,6 +69,9 @@ __all__ = [
     "Numbering",
     "Path",
     "Picture",
+    "Shape",
+    "Placed",
+    "Faces",
     "Polyline",
     "Positive",
     "Rates",

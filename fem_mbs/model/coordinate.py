@@ -39,6 +39,8 @@ class CoordinateBatch:
 
     nodes: IntArray
     own: IntArray | None = None
+    counts_turns: bool = True
+    """Whether angles are the same after whole turns; components of rotation vectors are not."""
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
         """Values and gradients."""

@@ -9,7 +9,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
-from fem_mbs.model.picture import Picture
+from fem_mbs.model.picture import Picture, Placed
 from fem_mbs.model.unknown import Unknown
 
 
@@ -36,7 +36,7 @@ class Element:
     4. ``batch_key()`` tells which elements may share a batch; by default all of one class.
     5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
        and bring energy.
-    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough.
+    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
 
     ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
@@ -70,6 +70,10 @@ class Element:
     def picture(self, number: Numbering, stations: int) -> Picture | None:
         """What is drawn of it, in at least ``stations`` points along each of its lines; None for nothing."""
         return None
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
+        return ()
 
     def __str__(self) -> str:
         kind = type(self).__name__
@@ -105,14 +109,18 @@ class ElementBatch:
        step; only those of history are taken.
     8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
        not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
-    9. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let statics
-       iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated linearly, the
-       second the context of a stiffness with these stresses in place of its own.
+    9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
+       ``motion.multipliers`` that each depends on, from ``number.multipliers(joint)``; ``by_multipliers(context)``
+       returns the derivatives ``(n, b, r)`` of the contribution against them.
+    10. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
+        statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
+        linearly, the second the context of a stiffness with these stresses in place of its own.
     """
 
     nodes: IntArray
     owners: Sequence[Element]
     own: IntArray | None = None
+    reads: IntArray | None = None
     terms: int = 1
 
     def at(self, t: float) -> Any:
@@ -138,6 +146,10 @@ class ElementBatch:
     def mass(self, context: Any) -> Array | None:
         """Derivative against accelerations, ``(n, b, b)``."""
         return None
+
+    def by_multipliers(self, context: Any) -> Array:
+        """Derivative against the multipliers that it reads, ``(n, b, r)``."""
+        raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
     def tangent(self, context: Any, dV: Follow, dA: Follow) -> Array:
         """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""

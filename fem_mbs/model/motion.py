@@ -35,6 +35,8 @@ class Motion:
         Acceleration of gravity, world frame.
     u, udot, uddot : (k,)
         Own unknowns of elements and joints, and their time derivatives as far as they have any.
+    multipliers : (m,)
+        Multipliers of all joints, for elements that depend on them (``ElementBatch.reads``).
     """
 
     t: float
@@ -46,6 +48,7 @@ class Motion:
     u: Array = field(default_factory=none)
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
+    multipliers: Array = field(default_factory=none)
 
 
 class Follow(NamedTuple):

@@ -44,6 +44,8 @@ class Numbering:
     ----------
     parts : list of Part
         All elements and constraints.
+    equations : dict of Part to (m,)
+        Rows of the multipliers of each constraint, known once there are batches of all constraints.
     unknowns : list of (Part, Unknown)
         All own unknowns, in the order of ``motion.u``.
     """
@@ -54,6 +56,7 @@ class Numbering:
         self.origin, self.end, self.parts = origin, end, list(parts)
         self._rows = {node: row for row, node in enumerate(nodes)}
         self._own: dict[Part, IntArray] = {}
+        self.equations: dict[Part, IntArray] = {}
         self.unknowns: list[tuple[Part, Unknown]] = []
         for part in parts:
             first = len(self.unknowns)
@@ -72,6 +75,13 @@ class Numbering:
             return self._own[part]
         except KeyError:
             raise ModelError(f"{part} is not part of this model") from None
+
+    def multipliers(self, part: Part) -> IntArray:
+        """Rows of the multipliers of a constraint in ``motion.multipliers``, in the order of its equations."""
+        try:
+            return self.equations[part]
+        except KeyError:
+            raise ModelError(f"{part} is not part of this model; add it") from None
 
 
 def node_rows(parts: Sequence[Part], number: Numbering) -> IntArray:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model.motion import Motion
+
+if TYPE_CHECKING:
+    from fem_mbs.model.node import Node
 
 
 class Kind(IntEnum):
@@ -20,6 +23,9 @@ class Kind(IntEnum):
     NODE = 2
     BODY = 3
     JOINT = 4
+    SPRING = 5
+    JOINT_SHAPE = 6
+    BODY_SHAPE = 7
 
 
 class Cells(NamedTuple):
@@ -28,6 +34,33 @@ class Cells(NamedTuple):
     type: str
     points: IntArray
     numbers: dict[str, IntArray]
+
+
+class Faces(NamedTuple):
+    """A surface: points ``(n, 3)``, and blocks of triangles, quads or polygons ``(m, p)`` of them by their type."""
+
+    points: Array
+    cells: list[tuple[str, IntArray]]
+
+
+class Shape:
+    """Base of what a body or a joint looks like; fixed in the frame of a node.
+
+    To write one, define ``faces(sides)``.
+    """
+
+    called = "a shape, such as Box, Cylinder, Ball or Surface"
+
+    def faces(self, sides: int) -> Faces:
+        """The surface, normals outward, in m and in the node frame; ``sides`` stand for a circle."""
+        raise NotImplementedError(f"{type(self).__name__} must define faces(sides)")
+
+
+class Placed(NamedTuple):
+    """A shape and the node that it moves with."""
+
+    node: Node
+    shape: Shape
 
 
 class Picture(Protocol):

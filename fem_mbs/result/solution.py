@@ -18,7 +18,7 @@ from fem_mbs.model import Constraint, Element, Motion, Node, Path, checked, show
 from fem_mbs.result.accuracy import Accuracy
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
-from fem_mbs.result.turns import Turns, principal, whole_turns
+from fem_mbs.result.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system import (
     ARRAYS,
     ConstraintRows,
@@ -232,10 +232,17 @@ class Solution:
 
         In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
         the rates, also where the joint turns several times in a step.
+
+        Raises
+        ------
+        MotionError
+            If they are components of a rotation vector, and the rotation has passed half a turn, where they end.
         """
         values, rates = self._coordinates(joint)
         turns = self._turns.get(joint)
-        values += 2.0 * np.pi * (whole_turns(joint, self.t, values, rates) if turns is None else turns)
+        turns = whole_turns(joint, self.t, values, rates) if turns is None else turns
+        check_vectors(self.system, joint, self.t, turns)
+        values += 2.0 * np.pi * turns
         return values[:, 0] if len(joint.coordinates) == 1 else values
 
     def coordinate_rate(self, joint: Constraint) -> Array:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
 from fem_mbs.model import Constraint, CoordinateBatch, Motion
 from fem_mbs.system import State, System
 
@@ -44,6 +45,17 @@ def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Arr
     turns = np.zeros_like(values)
     turns[1:] = np.cumsum(np.round((expected - np.diff(values, axis=0)) / (2 * np.pi)), axis=0)
     return np.where([coordinate.angle for coordinate in joint.coordinates], turns, 0.0)
+
+
+def check_vectors(system: System, joint: Constraint, t: Array, turns: Array) -> None:
+    """Refuse components of a rotation vector beyond half a turn, where they jump."""
+    vectors = [not joint.coordinate_batch([joint], own.name, system.number).counts_turns for own in joint.coordinates]
+    jumped = turns[:, vectors].any(axis=1)
+    if jumped.any():
+        raise MotionError(
+            f"{joint}: at t = {t[jumped.argmax()]:.6g} s node b has turned by more than half a turn against node a, "
+            "where the components of a rotation vector, its coordinates, end; solution.rotation of its nodes goes on"
+        )
 
 
 class TurnCounter:

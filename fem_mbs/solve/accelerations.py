@@ -16,6 +16,7 @@ from fem_mbs.model import Motion
 from fem_mbs.solve.place import Place, without_accelerations
 from fem_mbs.system import Evaluation, System, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
+from fem_mbs.system.redundancy import least_norm
 
 ITERATIONS = 20
 ACCURATE = 1e-12
@@ -38,7 +39,7 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     hidden = constraints.acceleration_residual(system, evaluation)
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
     lead, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
-    nonlinear = (system.order < 2).any()
+    nonlinear = (system.order < 2).any() or bool(system.readers)
     for _ in range(ITERATIONS if nonlinear else 0):
         evaluation = _evaluate(system, evaluation.motion, place.u, lead, multipliers)
         factors = system.solver.factor(leading_matrix(system, evaluation))
@@ -53,11 +54,16 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     else:
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
-    multipliers = system.least_norm(evaluation._replace(multipliers=multipliers))
+    multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
     return _sorted(system, place, evaluation.motion, lead, multipliers)
 
 
 def _unsettled(system: System, t: float, rest: Array) -> str:
+    if not len(rest):
+        return (
+            f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations): look at "
+            "elements that depend on reactions, such as friction that locks what it acts on"
+        )
     owner, unknown = system.unknowns[int(np.argmax(rest))]
     return (
         f"{owner}: the equation of its unknown '{unknown.name}' has no solution near the one given at t = {t:g} s "

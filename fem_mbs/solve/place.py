@@ -50,7 +50,7 @@ def _motion(system: System, place: Place) -> Motion:
     t, x, R, v, u, udot = place
     V = system.kinematics.to_body(R, v)
     udot = np.where(system.order == 2, udot, 0.0)
-    return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u))
+    return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u), np.zeros(system.m))
 
 
 def closed(system: System, place: Place) -> Evaluation:

@@ -20,6 +20,7 @@ from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.model import Motion
 from fem_mbs.solve.null_space import count_repeated
 from fem_mbs.system import Evaluation, Redundant, System, constraints, tangent
+from fem_mbs.system.redundancy import projection
 
 LOG = logging.getLogger("fem_mbs")
 SMALL = 1e-6
@@ -150,7 +151,7 @@ def _branching(system: System, evaluation: Evaluation) -> str:
     Where equations repeat each other all along a motion, ``l^T V H V = 0`` for all admissible ``V``.
     """
     any_motion = np.random.default_rng(0).normal(size=system.N) / system.weight
-    V = system.spread(system.projection(evaluation.motion).admissible(any_motion[system.free_rows]))
+    V = system.spread(projection(system, evaluation.motion).admissible(any_motion[system.free_rows]))
     bend = np.zeros(system.m)
     for factor, weight in ((1.0, 0.5), (-1.0, 0.5), (0.0, -1.0)):
         bend += weight * constraints.acceleration_residual(system, _moving(system, evaluation, factor * V))
@@ -169,7 +170,7 @@ def _moving(system: System, evaluation: Evaluation, V: Array) -> Evaluation:
 
 
 def _worst(system: System, motion: Motion, values: Array, limit: float) -> str:
-    unmet = system.projection(motion).unmet(values)
+    unmet = projection(system, motion).unmet(values)
     sizes = np.abs(unmet * system.constraint_weight)
     if sizes.max(initial=0.0) <= limit:
         return ""

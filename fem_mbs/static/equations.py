@@ -14,6 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.lie import se3
 from fem_mbs.model import Motion
 from fem_mbs.system import Evaluation, Solve, State, System, tangent
+from fem_mbs.system.redundancy import least_norm, refuse_gap
 
 DIFFERENCE = 1e-3
 """Differences of loads are taken over this share of the range of the load factor."""
@@ -102,8 +103,8 @@ class Equations:
         """An equilibrium with the multipliers of least norm, where joints repeat each other."""
         if self.system.redundant is None:
             return point, evaluation
-        self.system.refuse_gap(evaluation)
-        point = point._replace(multipliers=self.system.least_norm(evaluation))
+        refuse_gap(self.system, evaluation)
+        point = point._replace(multipliers=least_norm(self.system, evaluation))
         return point, self.evaluate(point)
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:

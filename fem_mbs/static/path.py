@@ -121,6 +121,10 @@ class Path:
         growth = min(GROWTH, max(CUT, np.sqrt(TARGET / max(iterations, 1))))
         untried = length < planned and (tried == length or place.unstable != self.here.unstable)
         self.length = self.step or max(float(growth) * length, planned if untried else 0.0)
+        system = self.equations.system
+        if system.has_history:
+            point = place.point._replace(u=system.history(place.evaluation.motion))
+            step, place = step._replace(point=point), place._replace(point=point)
         self.here = place
         return step
 

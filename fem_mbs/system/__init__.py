@@ -7,8 +7,9 @@ from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.least_norm import Projection, Redundant
 from fem_mbs.system.linear import Factors, LinearSolver, Solve
 from fem_mbs.system.pattern import ConstraintRows, flat
+from fem_mbs.system.redundancy import GAP
 from fem_mbs.system.state import ARRAYS, State
-from fem_mbs.system.system import GAP, Evaluation, Prescribed, System
+from fem_mbs.system.system import Evaluation, Prescribed, System
 
 __all__ = [
     "ARRAYS",

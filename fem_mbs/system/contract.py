@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from fem_mbs.system.system import Evaluation, Prescribed, System
 
 
-def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int) -> None:
-    """Refuse a batch whose nodes, owners or unknowns do not fit together, in a model of ``n`` nodes, ``k`` unknowns."""
+def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -> None:
+    """Refuse a batch whose nodes, owners or unknowns do not fit, for ``n`` nodes, ``k`` unknowns, ``m`` multipliers."""
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
-    for name, count in (("nodes", n), ("own", k)):
-        rows = getattr(batch, name)
-        if rows is None and name == "own":
+    for name, count in (("nodes", n), ("own", k), ("reads", m)):
+        rows: Any = getattr(batch, name, None)
+        if rows is None and name != "nodes":
             continue
         if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):
             raise ModelError(
@@ -34,13 +34,13 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int) -> None:
     if len(batch.owners) != cells:
         raise ModelError(f"{label}: owners has {len(batch.owners)} entries for {cells} cells; each cell has one owner")
     if isinstance(batch, ConstraintBatch):
-        m = sum(len(owner.equations) for owner in batch.owners)
+        named = sum(len(owner.equations) for owner in batch.owners)
         for name in ("cell", "length", "velocity"):
             values = getattr(batch, name)
-            if not (values is None and name == "velocity") and np.shape(values) != (m,):
+            if not (values is None and name == "velocity") and np.shape(values) != (named,):
                 raise ModelError(
-                    f"{label}: {name} must have one entry for each of the {m} equations that its owners name, received "
-                    f"shape {np.shape(values)}"
+                    f"{label}: {name} must have one entry for each of the {named} equations that its owners name, "
+                    f"received shape {np.shape(values)}"
                 )
 
 
@@ -53,6 +53,8 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
             matrix = getattr(batch, name)(context)
             if matrix is not None or name == "stiffness":
                 _check(batch, name, matrix, (*rows.shape, rows.shape[1]))
+        if batch.reads is not None:
+            _check(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
     joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, strict=True)
     for joints, data, rows in joined:
         phi, gradient, context = joints.evaluate(motion, data)

@@ -19,10 +19,15 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     A rounding of positions is one of strains: at 10 km from the origin, a millionth of those of a ruler. The ground is
     where its joints are, and its own place plays no part.
     """
-    ends = [(joint.nodes[-1], joint.offset) for joint in joints]
-    points = [node.position + node.rotation @ offset for node, offset in ends]
+    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
     places = np.array([*(node.position for node in nodes[1:]), *points])
     size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
     if size > 0.0 and np.abs(places).max() > FAR * size:
         return places[0], size
     return np.zeros(3), extent(list(nodes)) or 1.0
+
+
+def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
+    """Points of a joint in the frames of their nodes: on both nodes, for one between two points."""
+    offsets: tuple[Array, ...] = getattr(joint, "offsets", (joint.offset,))
+    return list(zip(joint.nodes[-len(offsets) :], offsets, strict=True))

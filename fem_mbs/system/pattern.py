@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.model import Constraint, ConstraintBatch, ElementBatch, Node
+from fem_mbs.model import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
 
@@ -39,12 +39,19 @@ class ConstraintNumbers(NamedTuple):
 class Triplets(NamedTuple):
     """Entries of ``[[K, B^T], [B, 0]]`` in the order in which they are computed; -1 where a component is held.
 
-    First come the blocks of elements and constraints, ``force_entries`` in all, then those of ``B`` and of ``B^T``.
+    First come the blocks of elements and constraints, ``force_entries`` in all, then those of ``B`` and of ``B^T``,
+    ``gradient_entries`` each, then those of elements that depend on multipliers, which stand beside ``B^T``.
     """
 
     rows: IntArray
     columns: IntArray
     force_entries: int
+    gradient_entries: int
+
+    def of_gradients(self, gradients: Array) -> Array:
+        """Entries of ``[[0, B^T], [B, 0]]`` from flat gradients."""
+        rest = len(self.rows) - self.force_entries - 2 * self.gradient_entries
+        return np.concatenate([np.zeros(self.force_entries), gradients, gradients, np.zeros(rest)])
 
 
 def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
@@ -54,7 +61,7 @@ def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
     return free
 
 
-def components(batch: ElementBatch | ConstraintBatch, n: int) -> IntArray:
+def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
     """Components ``(cells, b)`` of each cell: six of each of its nodes, then own unknowns, which follow ``n`` nodes."""
     of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
     return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
@@ -83,7 +90,13 @@ def _of_velocities(batch: ConstraintBatch) -> BoolArray:
     return np.zeros(len(batch.cell), np.bool_) if batch.velocity is None else batch.velocity
 
 
-def triplets(cells: Sequence[IntArray], gradients: Sequence[IntArray], equation: IntArray, size: int) -> Triplets:
+def triplets(
+    cells: Sequence[IntArray],
+    gradients: Sequence[IntArray],
+    readings: Sequence[tuple[IntArray, IntArray]],
+    equation: IntArray,
+    size: int,
+) -> Triplets:
     """Places of all entries.
 
     Parameters
@@ -92,6 +105,8 @@ def triplets(cells: Sequence[IntArray], gradients: Sequence[IntArray], equation:
         Components of the cells of all elements and constraints.
     gradients : list of (m, b)
         Components of the constraint equations.
+    readings : list of ((n, b), (n, r))
+        Components of the cells of elements that depend on multipliers, and these.
     equation : (N,)
         Equation of each component, -1 where it is held.
     size : int
@@ -105,10 +120,13 @@ def triplets(cells: Sequence[IntArray], gradients: Sequence[IntArray], equation:
     B_rows = [
         np.repeat(start + np.arange(len(own)), own.shape[1]) for start, own in zip(m[:-1], gradients, strict=True)
     ]
+    pairs = [np.broadcast_arrays(equation[own][:, :, None], size + read[:, None]) for own, read in readings]
+    read_rows, read_columns = ([pair[k].ravel() for pair in pairs] for k in range(2))
     return Triplets(
-        np.concatenate([_NONE, *rows, *B_rows, *B_columns]),
-        np.concatenate([_NONE, *columns, *B_columns, *B_rows]),
+        np.concatenate([_NONE, *rows, *B_rows, *B_columns, *read_rows]),
+        np.concatenate([_NONE, *columns, *B_columns, *B_rows, *read_columns]),
         sum(len(own) for own in rows),
+        sum(len(own) for own in B_rows),
     )
 
 

@@ -28,7 +28,7 @@ class StabilizedMatrix:
         self, pattern: Triplets, n: int, positions: BoolArray, blocks: IntArray, make: Callable[..., LinearSolver]
     ) -> None:
         self.force_entries = pattern.force_entries
-        gradients = slice(pattern.force_entries, (pattern.force_entries + len(pattern.rows)) // 2)
+        gradients = slice(pattern.force_entries, pattern.force_entries + pattern.gradient_entries)
         i, j = pattern.rows[: pattern.force_entries], pattern.columns[: pattern.force_entries]
         equation, component = pattern.rows[gradients], pattern.columns[gradients]
         last = n + len(positions)

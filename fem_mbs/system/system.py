@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import ModelError
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
@@ -26,9 +26,10 @@ from fem_mbs.model import (
     consecutive,
     idle_rotations,
 )
+from fem_mbs.system import sizes
 from fem_mbs.system.contract import check_batch, wrong_shapes
 from fem_mbs.system.kinematics import make_kinematics
-from fem_mbs.system.least_norm import LeastNormSolver, Projection, Redundant
+from fem_mbs.system.least_norm import LeastNormSolver, Redundant
 from fem_mbs.system.linear import LinearSolver, make_solver, sums
 from fem_mbs.system.origin import origin_and_length
 from fem_mbs.system.pattern import (
@@ -39,15 +40,11 @@ from fem_mbs.system.pattern import (
     number_constraints,
     triplets,
 )
+from fem_mbs.system.redundancy import least_norm, refuse_gap
 from fem_mbs.system.stabilized import StabilizedMatrix
 from fem_mbs.system.state import Source, State
 
-_LIGHT, _HEAVY = 1e-12, 1e12
-"""Masses against the largest that count as none, and masses that count as infinite."""
-_TINY = float(np.finfo(float).tiny)
 _NONE = np.empty(0)
-GAP = 1e-8
-"""Largest gap of a joint against the extent of the model."""
 
 
 class Evaluation(NamedTuple):
@@ -108,12 +105,16 @@ class System:
         Order of the highest time derivative in the equation of each own unknown; -1 for history.
     unknowns : list of (Element or Constraint, Unknown)
         Own unknowns and whom they belong to.
+    of_length : (m,)
+        True for constraint equations in units of length.
     velocities : (n, 6)
         Initial velocities as the user gave them: world frame, angular ones in the body frame.
     constraint_owner : list of (Constraint, str)
         The constraint each constraint equation belongs to, and the name of the equation.
     origin : (3,)
         The point of the world from which positions count, other than zero where that is far away.
+    readers : list of int
+        Numbers of the batches of elements that depend on multipliers.
     source : Source
         What tells states of this model from those of others.
     length : float
@@ -140,9 +141,13 @@ class System:
         self.kinematics = make_kinematics([node.group for node in self.nodes])
         self._initial_values()
         self._number_components(model)
-        self._make_batches(model)
+        self.constraint_batches: list[ConstraintBatch] = [
+            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
+        ]
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
+        self.number.equations = {joint: np.arange(own.rows.start, own.rows.stop) for joint, own in numbers.rows.items()}
+        self._make_batches(model)
         self.source = Source(
             tuple(f"{node} on {node.group}" for node in self.nodes),
             tuple(f"'{unknown.name}' of {owner}" for owner, unknown in self.unknowns),
@@ -150,14 +155,14 @@ class System:
         )
         self.size = self.n_free + self.m
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
-        self.velocity_level, self._of_length = numbers.velocity, numbers.length
+        self.velocity_level, self.of_length = numbers.velocity, numbers.length
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
         cells = [*self.components, *self.constraint_components]
-        self.pattern = triplets(cells, self.gradient_components, self.equation, self.n_free)
+        reading = [(self.components[k], rows) for k in self.readers if (rows := self.batches[k].reads) is not None]
+        self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self._blocks = self._number_blocks()
         self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
         self.redundant: Redundant | None = None
-        self._least_norm: LeastNormSolver | None = None
 
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes]) - self.origin
@@ -174,20 +179,15 @@ class System:
         self._free = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
-        self._free_weight = free.astype(float)
-        # no node is held in part, and nothing else needs a weight
-        self._whole = not self.k and bool((self.free.all(axis=1) | ~self.free.any(axis=1)).all())
         sizes = [unknown.size for _, unknown in self.unknowns]
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: Model) -> None:
         self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
-        self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
-        ]
+        self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
         for batch in self.all_batches:
-            check_batch(batch, self.n, self.k)
+            check_batch(batch, self.n, self.k, self.m)
         self.components = [components(batch, self.n) for batch in self.batches]
         self.constraint_components = [components(batch, self.n) for batch in self.constraint_batches]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
@@ -195,10 +195,7 @@ class System:
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
         slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
-        within = np.where(self.force_slots < 6 * self.n, self.force_slots % 6 // 3, 2)
-        # the ground may be far away, where forces have large moments that it holds
-        self._acting = self._free_weight[self.force_slots] if self.origin.any() else None
-        self._forces, self._moments, self._own_terms = (np.flatnonzero(within == kind) for kind in range(3))
+        self._sizes = sizes.Sizes(self)
 
     def _number_blocks(self) -> IntArray:
         """Numbers of the node, the element or the joint that each equation belongs to."""
@@ -211,32 +208,17 @@ class System:
     @cached_property
     def diagonal_mass(self) -> Array:
         """Diagonal of the mass matrix ``(N,)`` in body components, as built."""
-        V = np.zeros((self.n, 6))
-        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
-        result = np.zeros(self.N)
-        for batch, data, rows in zip(self.batches, self.prescribe(0.0).elements, self.components, strict=True):
-            if (mass := batch.mass(batch.force(motion, data)[1])) is not None:
-                result += sums(rows.ravel(), np.diagonal(mass, axis1=1, axis2=2).ravel(), self.N)
-        return result
+        return sizes.diagonal_mass(self)
 
     @cached_property
     def constraint_mass(self) -> Array:
-        """Mass that each constraint equation accelerates, ``1/diag(B diag(M)^-1 B^T)``, as built, ``(2, m)``.
+        """Mass that each constraint equation accelerates, see :func:`fem_mbs.system.sizes.constraint_mass`."""
+        return sizes.constraint_mass(self)
 
-        The first row has those of equations in units of length, whose reactions are forces; the second the others.
-        """
-        mass = self.diagonal_mass
-        mobility = np.where(self.equation < 0, 0.0, 1.0 / np.maximum(mass, _LIGHT * mass.max(initial=_TINY)))
-        V = np.zeros((self.n, 6))
-        motion = Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, 0.0 * self.u0, 0.0 * self.u0)
-        parts = [
-            np.vecdot(joints.evaluate(motion, data)[1] ** 2, mobility[rows])
-            for joints, data, rows in zip(
-                self.constraint_batches, self.prescribe(0.0).constraints, self.gradient_components, strict=True
-            )
-        ]
-        result = 1.0 / np.maximum(flat(parts), 1.0 / _HEAVY)
-        return np.stack([np.where(self._of_length, result, 0.0), np.where(self._of_length, 0.0, result)])
+    def at_rest(self) -> Motion:
+        """The model as built, at rest."""
+        V, none = np.zeros((self.n, 6)), np.zeros(self.k)
+        return Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
 
     @cached_property
     def stabilized(self) -> StabilizedMatrix:
@@ -256,42 +238,12 @@ class System:
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        self.solver = self._least_norm = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
+        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
         self.redundant = redundant
         vars(self).pop("stabilized", None)
 
     def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray) -> LeastNormSolver:
         return LeastNormSolver(rows, columns, self.n_free, 1.0 / self.weight[self.free_rows], blocks)
-
-    def projection(self, motion: Motion) -> Projection:
-        """What multipliers do at a motion, and which gaps can be closed, where constraints repeat each other.
-
-        Orthogonal for the sum of squares of multipliers that are forces, and of moments over ``length``.
-        """
-        assert self._least_norm is not None
-        gradients = flat([joints.evaluate(motion, joints.at(motion.t))[1] for joints in self.constraint_batches])
-        values = np.concatenate([np.zeros(self.pattern.force_entries), gradients, gradients])
-        stored = sums(self.solver.slots, values, self.solver.storage + 1)[:-1]
-        return self._least_norm.projection(stored, self.constraint_weight**-2)
-
-    def least_norm(self, evaluation: Evaluation) -> Array:
-        """Of all multipliers that do the same, those of least norm; the same where they are unique."""
-        if self.redundant is None:
-            return evaluation.multipliers
-        return self.projection(evaluation.motion).least_norm(evaluation.multipliers)
-
-    def refuse_gap(self, evaluation: Evaluation) -> None:
-        """Raise :class:`MotionError` if constraints that repeat each other have left a gap that no motion closes."""
-        if self.redundant is None:
-            return
-        gaps = np.abs(evaluation.constraint * self.constraint_weight)
-        if gaps.max() > GAP:
-            owner, equation = self.constraint_owner[int(np.argmax(gaps))]
-            raise MotionError(
-                f"{owner} is open at t = {evaluation.motion.t:.6g} s ({equation}: {gaps.max():.2g}, lengths against "
-                "the extent of the model), and no motion closes it: joints that repeat each other contradict each "
-                f"other, by their drives or because axes and points do not match. {self.redundant.text}"
-            )
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -300,7 +252,9 @@ class System:
     def motion(self, state: State) -> Motion:
         """What elements see of a state."""
         V, A = self.kinematics.motion(state.R, np.stack([state.v, state.vdot]))
-        return Motion(state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot)
+        return Motion(
+            state.t, state.x, state.R, V, A, self.gravity, state.u, state.udot, state.uddot, state.multipliers
+        )
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
@@ -312,6 +266,8 @@ class System:
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual and constraints of a motion."""
+        if self.readers:
+            motion = replace(motion, multipliers=multipliers)
         parts, contexts = [], []
         for batch, data in zip(self.batches, prescribed.elements, strict=True):
             force, context = batch.force(motion, data)
@@ -330,9 +286,7 @@ class System:
         if len(forces) != len(self.force_slots):
             raise wrong_shapes(self, parts)
         residual = sums(self.force_slots, forces, self.N)
-        scale, own_scale, largest = self._sizes(
-            forces if self._acting is None else forces * self._acting, motion.udot, residual
-        )
+        scale, own_scale, largest = self._sizes.of(forces, motion.udot, residual)
         values = phi[0] if len(phi) == 1 else np.concatenate(phi) if phi else _NONE
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)
@@ -349,25 +303,6 @@ class System:
             constraint_contexts,
             phi,
         )
-
-    def _sizes(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
-        """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
-        free = residual[self._free] if self._whole else residual * self._free_weight
-        if not self.k:
-            sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
-            both = np.maximum.reduceat(sizes, [0, len(forces) // 6]) if len(forces) else np.zeros((2, 6))
-            (x, y, z, *moments), left = both.tolist()
-            scale = max(x, y, z, _TINY), max(*moments, _TINY)
-            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
-        sizes, nodes = np.abs(forces), 6 * self.n
-        own = np.full(self.k, _TINY)
-        np.maximum.at(own, self.force_slots[self._own_terms] - nodes, sizes[self._own_terms])
-        # u' - f = 0 has two terms, whoever contributes to it
-        states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
-        own = np.maximum(np.where(self.order == 1, states, own), _TINY)
-        force, moment = (float(sizes[kind].max(initial=_TINY)) for kind in (self._forces, self._moments))
-        of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
-        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
@@ -411,8 +346,8 @@ class System:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
         if self.redundant is not None:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
-            self.refuse_gap(here)
-            state = replace(state, multipliers=self.least_norm(here))
+            refuse_gap(self, here)
+            state = replace(state, multipliers=least_norm(self, here))
         if not self.has_history:
             return state
         return replace(state, u=self.history(self.motion(state)))

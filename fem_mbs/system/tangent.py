@@ -84,7 +84,7 @@ def force_matrix(system: System, values: Array) -> csc_array:
 
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
     """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
-    values = np.concatenate([np.zeros(system.pattern.force_entries), flat(gradients), flat(gradients)])
+    values = system.pattern.of_gradients(flat(gradients))
     return csc_array(system.solver.matrix(assemble(system, values))[system.n_free :, : system.n_free])
 
 
@@ -107,7 +107,8 @@ def _with_constraints(
     system: System, evaluation: Evaluation, blocks: list[Array], force_factor: float, rows: list[Array] | None = None
 ) -> Array:
     columns = evaluation.gradients
-    values = flat([*blocks, *(columns if rows is None else rows), *columns])
+    readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
+    values = flat([*blocks, *(columns if rows is None else rows), *columns, *readings])
     if force_factor != 1.0:
         values[: system.pattern.force_entries] *= force_factor
     return values

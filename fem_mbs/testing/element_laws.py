@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model import Element, ElementBatch, Follow
-from fem_mbs.system import System
+from fem_mbs.system import Evaluation, System
+from fem_mbs.system.linear import sums
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
 from fem_mbs.testing.physics import (
     forces_at_rest_are_the_gradient_of_the_energy,
@@ -45,6 +46,19 @@ def matrices_are_derivatives(trial: ElementTrial) -> None:
         actual, what = trial.dense(getattr(trial.batch, name)(context)), f"{trial.name}: {name}"
         columns = np.array(names)[kinds]
         agree(what, actual[:, kinds], expected[:, kinds], names, columns, noise=noise[:, kinds])
+    if trial.batch.reads is not None:
+        _multipliers_too(trial, context, rounding(trial.residual(), np.ones(trial.system.m)))
+
+
+def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None:
+    """``by_multipliers`` against differences."""
+    batch, given = trial.batch, trial.motion.multipliers
+    assert batch.reads is not None
+    expected = jacobian(lambda d: trial.residual(replace(trial.motion, multipliers=given + d)), np.ones(len(given)))
+    actual = np.zeros_like(expected)
+    np.add.at(actual, (trial.rows[:, :, None], batch.reads[:, None]), batch.by_multipliers(context))
+    columns = [f"multiplier {k}" for k in range(len(given))]
+    agree(f"{trial.name}: by_multipliers", actual, expected, trial.names(), columns, noise=noise)
 
 
 def tangent_is_the_sum(trial: ElementTrial) -> None:
@@ -68,12 +82,24 @@ def many_are_the_sum(trial: ElementTrial) -> None:
     motion = random_motion(twice, trial.seed)
     once = trial.system
     own = (slice(0, once.k), slice(once.k, None))
-    parts = [replace(motion, u=motion.u[s], udot=motion.udot[s], uddot=motion.uddot[s]) for s in own]
+    loads = np.split(motion.multipliers, 2)
+    parts = [
+        replace(motion, u=motion.u[s], udot=motion.udot[s], uddot=motion.uddot[s], multipliers=load)
+        for s, load in zip(own, loads, strict=True)
+    ]
     each = [trial.residual(part) for part in parts]
     expected = np.concatenate([sum(once.nodes_of(r).ravel() for r in each), *(once.own_of(r) for r in each)])
-    force = twice.evaluate(motion, np.zeros(0), twice.prescribe(motion.t)).force
+    evaluation = twice.evaluate(motion, motion.multipliers, twice.prescribe(motion.t))
+    joints = [sums(rows.ravel(), (load[:, None] * B).ravel(), twice.N) for rows, load, B in _joints(twice, evaluation)]
+    force = evaluation.force - sum(joints)
     size = np.abs(expected).max(initial=1e-9)
     near(f"{trial.name}: two of them in a batch", force, expected, 1e-12 * size, "Do arrays keep their first axis?")
+
+
+def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, Array, Array]]:
+    """Components, multipliers and gradients of each batch of joints."""
+    parts = zip(system.gradient_components, system.constraint_slices, evaluation.gradients, strict=True)
+    return ((rows, evaluation.multipliers[s], B) for rows, s, B in parts)
 
 
 def unknowns_are_of_their_kind(trial: ElementTrial) -> None:

@@ -170,9 +170,7 @@ def legal_motions_keep_it_regular(trial: JointTrial) -> None:
         near(f"{trial.name}: Phi after a walk", np.where(position, phi, 0.0), 0.0, 1e-9 * max(1.0, system.length))
         rows = [B[:, columns]]
         if trial.joint.coordinates and batch.own is None:
-            gradients = np.concatenate([own.evaluate(motion).gradient for own in _batches(trial)])[:, columns]
-            free = [c.name not in trial.joint.driven for c in trial.joint.coordinates]
-            rows.append(gradients[free])
+            rows += _free_gradients(trial, motion, columns)
         singular = np.linalg.svd(stacked := np.concatenate(rows), compute_uv=False)
         if len(stacked) > len(own) or singular[-1] < REGULAR * singular[0]:
             raise ContractError(
@@ -305,6 +303,15 @@ def _equations(trial: JointTrial) -> NDArray[np.str_]:
 def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
     """Derivatives of a function of the motion against the increments of the joint's own nodes and unknowns."""
     return jacobian(lambda d: function(neighbour(trial.motion, trial.increments(d))), trial.sizes()[trial.rows])
+
+
+def _free_gradients(trial: JointTrial, motion: Motion, columns: slice) -> list[Array]:
+    """Gradients of the coordinates that are free; none where these end, which they name."""
+    try:
+        gradients = np.concatenate([own.evaluate(motion).gradient for own in _batches(trial)])[:, columns]
+    except MotionError:
+        return []
+    return [gradients[[c.name not in trial.joint.driven for c in trial.joint.coordinates]]]
 
 
 def _stride(

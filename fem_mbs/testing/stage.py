@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +38,9 @@ HOME = Pose(np.eye(3), np.zeros(3))
 AWAY = Pose(so3.exp(np.array([1.0, -2.0, 0.7])), np.array([3.0, -1.0, 2.0]))
 
 
+Joint = TypeVar("Joint", bound=Constraint)
+
+
 @dataclass(frozen=True)
 class Stage:
     """What an element or a joint is built on to be checked.
@@ -53,11 +57,16 @@ class Stage:
     line: list[Node]
     arc: list[Node]
     pose: Pose
+    model: Model
 
     @property
     def nodes(self) -> list[Node]:
         """All six."""
         return [*self.line, *self.arc]
+
+    def add(self, joint: Joint) -> Joint:
+        """Add a joint on whose reactions an element depends."""
+        return self.model.add(joint)
 
     def point(self, p: ArrayLike) -> Array:
         """A place in the world that moves with the stage."""
@@ -86,7 +95,7 @@ def build(*makes: Make, group: str = "R3xSO3", pose: Pose = HOME) -> tuple[Model
     angle = np.radians([0.0, 20.0, 50.0])
     arc = np.stack([np.sin(angle), 1 - np.cos(angle), 0.5 * np.ones(3)], axis=1)
     line = np.outer([0.0, 0.8, 1.5], [2.0, 1.0, -1.0]) / np.sqrt(6)
-    stage = Stage(nodes(line), nodes(arc), pose)
+    stage = Stage(nodes(line), nodes(arc), pose, model)
     return model, [model.add(make(stage)) for make in makes]
 
 
@@ -105,7 +114,9 @@ def random_motion(system: System, seed: int, pose: Pose = HOME, t: float = 0.7) 
     u, udot, uddot = rng.normal(size=(3, system.k)) * [unknown.size for _, unknown in system.unknowns]
     order = system.order
     rates = np.where(order > 0, udot, 0.0), np.where(order == 2, uddot, 0.0)
-    return Motion(t, x @ pose.Q.T + pose.c, pose.Q @ R, V, A, system.gravity, system.u0 + 0.3 * u, *rates)
+    multipliers = rng.normal(size=system.m)
+    place = x @ pose.Q.T + pose.c, pose.Q @ R
+    return Motion(t, *place, V, A, system.gravity, system.u0 + 0.3 * u, *rates, multipliers)
 
 
 def at_rest(motion: Motion) -> Motion:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import RigidBody, RollingDisc
+from fem_mbs.elements import Force, PrismaticJoint, RevoluteJoint, RigidBody, RollingDisc
 from fem_mbs.lie import so3
 
 MASS, RADIUS, GRAVITY = 2.0, 0.4, 9.81
@@ -135,6 +135,71 @@ def test_plane_may_stand_anywhere() -> None:
         model, node, _ = disc(steady, "SE3", turn)
         paths.append(mbs.simulate(model, 0.5, 0.01).position(node) @ turn)
     assert np.allclose(*paths, atol=1e-9)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", STEADY)
+def test_coordinates_are_the_angles_of_the_steady_motion(name: str, group: str) -> None:
+    steady = STEADY[name]
+    model, _, joint = disc(steady, group)
+    solution = mbs.simulate(model, 1.0, 0.0025)
+    own = steady.spin - steady.yaw * np.cos(steady.tilt)
+    expected = np.outer(solution.t, [steady.yaw, 0.0, own])
+    np.testing.assert_allclose(solution.coordinate(joint), expected, atol=2e-3)
+    np.testing.assert_allclose(solution.coordinate_rate(joint), expected[-1:] + 0.0 * expected, atol=2e-2)
+    force, moment = solution.reaction(joint)
+    np.testing.assert_allclose(force[-1, 2], MASS * GRAVITY, rtol=1e-3)
+    # about the centre, the contact force has the lever to the lowest point
+    lowest = solution.rotation(model.nodes[1])[-1] @ -steady.axis
+    arm = -RADIUS * (UP - (UP @ lowest) * lowest) / np.sin(steady.tilt)
+    np.testing.assert_allclose(moment[-1], np.cross(arm, force[-1]), atol=1e-4)
+
+
+def upright(model: mbs.Model, plane: mbs.Node, spin: float, velocity: np.ndarray, at: tuple) -> mbs.Node:
+    """A disc on a plane at the height 0, its axis along -y, at an angular velocity about it."""
+    node = model.add_node(at, velocity=velocity, angular_velocity=(0, spin, 0))
+    model.add(RigidBody(node, MASS, (DIAMETRAL, AXIAL, DIAMETRAL)))
+    model.add(RollingDisc(plane, node, UP, (0, 1, 0), RADIUS))
+    return node
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_disc_on_a_plank_that_slides(group: str) -> None:
+    """``m x'' = F - f``, ``J theta'' = -f r``, ``M X'' = f``, ``x'' - r theta'' = X''``: constant accelerations."""
+    pull, plank_mass = 3.0, 5.0
+    model = mbs.Model(group, gravity=(0, 0, -GRAVITY))
+    plank = model.add_node((0, 0, -0.1))
+    model.add(RigidBody(plank, plank_mass, (1, 1, 1)))
+    rail = model.add(PrismaticJoint(model.ground, plank, (1, 0, 0)))
+    node = upright(model, plank, 0.0, np.zeros(3), (0, 0, RADIUS))
+    model.add(Force(node, (pull, 0, 0)))
+    solution = mbs.simulate(model, 1.0, 0.02)
+    f = pull / MASS / (1 / MASS + RADIUS**2 / AXIAL + 1 / plank_mass)
+    t = solution.t
+    # exact, but for a frame that turns and moves at growing speeds along its screws
+    close = {"rtol": 1e-9, "atol": 1e-9} if group == "R3xSO3" else {"rtol": 4e-4, "atol": 1e-6}
+    np.testing.assert_allclose(solution.position(node)[:, 0], 0.5 * (pull - f) / MASS * t**2, **close)
+    np.testing.assert_allclose(solution.coordinate(rail), 0.5 * f / plank_mass * t**2, **close)
+    force, moment = solution.reaction(rail)
+    np.testing.assert_allclose(force[:, 2], (MASS + plank_mass) * GRAVITY, rtol=close["rtol"])
+    np.testing.assert_allclose(force[:, 0], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_disc_spins_in_its_place_on_a_turntable(group: str) -> None:
+    """The plane passes below it at its own speed: nothing but the disc's spin and the table moves."""
+    far, rate = 0.7, 2.0
+    model = mbs.Model(group, gravity=(0, 0, -GRAVITY))
+    table = model.add_node((0, 0, 0), angular_velocity=(0, 0, rate))
+    model.add(RigidBody(table, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, table, UP, drive=lambda t: rate * t))
+    node = upright(model, table, -rate * far / RADIUS, np.zeros(3), (0, -far, RADIUS))
+    solution = mbs.simulate(model, 1.0, 0.02)
+    np.testing.assert_allclose(solution.position(node), np.tile([0, -far, RADIUS], (51, 1)), atol=1e-9)
+    heading, tilt, roll = solution.coordinate(model.constraints[1]).T
+    np.testing.assert_allclose(heading, -rate * solution.t, atol=1e-9)
+    np.testing.assert_allclose(tilt, 0.0, atol=1e-9)
+    np.testing.assert_allclose(roll, -rate * far / RADIUS * solution.t, atol=1e-9)
 
 
 def test_velocity_that_slips_is_refused_and_projected() -> None:

@@ -35,6 +35,7 @@ RECORDS = {
     mbs.Method,
     mbs.Assembly,
     fem_mbs.elements.BeamMesh,
+    fem_mbs.elements.TimeLaw,
 }
 """Classes whose objects are results, or made by others: their constructors are not for users."""
 RESULTS: dict[type, str] = {
@@ -90,7 +91,7 @@ def _of(thing: Any, name: str) -> Iterator[Call]:
     elif inspect.isclass(thing) and thing not in RECORDS and not issubclass(thing, Exception):
         yield _call(name, lambda w: thing, thing.__init__)
         for own, method in inspect.getmembers(thing, inspect.ismethod):
-            if not own.startswith("_") and own != "batch":
+            if not own.startswith("_") and own not in ("batch", "coordinate_batch"):
                 yield _call(f"{name}.{own}", lambda w, own=own: getattr(thing, own), method)
 
 

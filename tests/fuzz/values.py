@@ -17,19 +17,23 @@ from numpy.random import Generator
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    Ball,
     Beam,
     BeamSection,
+    Box,
     FixedJoint,
     Force,
+    Harmonic,
     Maxwell,
     PointMass,
+    Ramp,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
 )
 from fem_mbs.integrate import Parameters, chung_hulbert
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element
+from fem_mbs.model import Constraint, Element, Shape
 
 SECTION = BeamSection(1e3, 1e3, 10.0, 10.0, 1.0, (2e-2, 1e-2, 1e-2))
 EXTREMES = (1e308, -1e308, 1e-320, 5e-324, 10**400, -(10**25), 2**63, 1e61, 1e-61, 1e155, 1e-155, 1e30, 1e-30)
@@ -158,16 +162,33 @@ OBJECTS_OF: dict[type, Any] = {
     Parameters: lambda w: chung_hulbert(0.8),
     BeamSection: lambda w: SECTION,
     Beam: lambda w: w.beam,
+    Shape: lambda w: pick([Ball(0.1), Box((0.1, 0.2, 0.3))], w),
     Element: lambda w: pick(w.elements, w),
     Constraint: lambda w: pick(w.joints, w),
     Path: lambda w: w.folder / f"file{w.rng.integers(5)}",
 }
 SPECIAL: dict[str, Any] = {
     "inertia": lambda w: (1.0, 1.2, 1.5),
+    "coordinate": lambda w: None,
+    "Coupling.joint_1": lambda w: w.joints,
+    "Coupling.joint_2": lambda w: [1.0, -2.0],
+    "Coupling.ratio": lambda w: None,
+    "Coupling.coordinates": lambda w: [None, "rotation x"],
     "modal_mass": lambda w: [1.0, 2.0],
     "modal_stiffness": lambda w: [[10.0, 1.0], [1.0, 20.0]],
     "modal_damping": lambda w: [0.1, 0.1],
     "translation": lambda w: np.full((3, 2), 0.1),
+    "GeneralJoint.translation": lambda w: pick([(True, False, True), (True, True, True)], w),
+    "GeneralJoint.rotation": lambda w: pick([(True, False, True), (False, True, False)], w),
+    "GeneralJoint.drives": lambda w: None,
+    "OrientationJoint.axes_b": lambda w: None,
+    "drives": lambda w: pick([{}, {"translation x": lambda t: t * t}], w),
+    "CylindricalJoint.drives": lambda w: {"rotation z": lambda t: t * t},
+    "x_axis": lambda w: None,
+    "UniversalJoint.axis_a": lambda w: (1.0, 2.0, -1.0),
+    "UniversalJoint.axis_b": lambda w: (2.0, -1.0, 0.0),
+    "ConstantVelocityJoint.axis_a": lambda w: (1.0, 2.0, -1.0),
+    "ConstantVelocityJoint.axis_b": lambda w: (2.0, 1.0, 0.0),
     "Model.fix.translation": lambda w: True,
     "rotation": lambda w: so3.exp(w.rng.normal(size=3)),
     "Model.fix.rotation": lambda w: True,
@@ -254,7 +275,38 @@ SPECIAL: dict[str, Any] = {
     "load_end": lambda w: 1.0,
     "by": lambda w: None,
     "point": lambda w: w.rng.normal(size=3),
+    "Box.size": lambda w: (0.1, 0.2, 0.3),
+    "Surface.mesh": lambda w: sheet(),
+    "PointToPoint.start": lambda w: 0.3,
+    "PointToPoint.end": lambda w: 1.3,
+    "PointToPoint.order": lambda w: pick([3, 5, 7], w),
+    "Ramp.end": lambda w: 2.0,
+    "Constant.value": lambda w: pick([2.0, (1.0, 2.0, 3.0)], w),
+    "Vector.x": lambda w: law_of_time(w),
+    "Vector.y": lambda w: law_of_time(w),
+    "Vector.z": lambda w: law_of_time(w),
+    "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
+    "Table.from_file.path": lambda w: columns(w),
+    "Table.from_file.time": lambda w: pick([0, "time"], w),
+    "Table.from_file.value": lambda w: pick([1, "force", [1, 2, "force"]], w),
 }
+
+
+def law_of_time(w: SimpleNamespace) -> Any:
+    return pick([2.0, Ramp(1.0), Harmonic(1.0, 2.0) + 1.0], w)
+
+
+def columns(w: SimpleNamespace) -> Path:
+    """A file with columns of numbers."""
+    file: Path = w.folder / "columns.csv"
+    file.write_text("time,force,speed\n0,1,2\n1,2,3\n", encoding="utf-8")
+    return file
+
+
+def sheet() -> Any:
+    import meshio
+
+    return meshio.Mesh(np.eye(3), [("triangle", [[0, 1, 2]])])
 
 
 def portal() -> Any:
@@ -264,7 +316,18 @@ def portal() -> Any:
     return meshio.Mesh(points, [("line", [[0, 1], [1, 2], [2, 3]])])
 
 
-SCALED = ("inertia", "modal_mass", "modal_stiffness", "modal_damping", "translation", "outline", "times", "loads", "GA")
+SCALED = (
+    "inertia",
+    "modal_mass",
+    "modal_stiffness",
+    "modal_damping",
+    "translation",
+    "outline",
+    "times",
+    "loads",
+    "GA",
+    "values",
+)
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 

@@ -1,10 +1,9 @@
-"""Functions that users give for drives and loads, with their derivatives."""
+"""Functions that users give for drives and loads: their values and derivatives, or an error that names the owner."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import cos, inf, pi, sin
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,39 +11,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.differences import differences
 from fem_mbs.errors import LawError
-from fem_mbs.model import LARGEST, Positive, checked, real, shown
+from fem_mbs.model import LARGEST, real, shown
 
 DIFFERENCE_SHARE = 1e-6
-
-
-@checked
-@dataclass(frozen=True)
-class SpinUp:
-    """An angle that starts at rest and turns at ``rate`` (rad/s) after ``duration`` (s).
-
-    ``(rate/T) (t^2/2 + (T/2pi)^2 (cos(2 pi t/T) - 1))`` up to ``T = duration``, then ``rate (t - T/2)``: velocity and
-    acceleration are continuous (Bruels, Cardona, Arnold 2012, eq. 86).
-    """
-
-    rate: float
-    duration: Positive
-
-    def __call__(self, t: float) -> float:
-        """Angle in rad."""
-        T = self.duration
-        if t >= T:
-            return self.rate * (t - T / 2)
-        return self.rate / T * (t * t / 2 + (T / (2 * pi)) ** 2 * (cos(2 * pi * t / T) - 1))
-
-    def velocity(self, t: float) -> float:
-        """First derivative."""
-        T = self.duration
-        return self.rate if t >= T else self.rate / T * (t - T / (2 * pi) * sin(2 * pi * t / T))
-
-    def acceleration(self, t: float) -> float:
-        """Second derivative."""
-        T = self.duration
-        return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
 
 
 def derivatives(
@@ -68,6 +37,8 @@ def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | N
     """
     try:
         given = law(t)
+    except LawError as error:  # of a law that knows what is wrong
+        raise LawError(f"{owner}: {error}") from None
     except Exception as error:
         raise LawError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
     if size is None and type(given) is float and abs(given) <= LARGEST:

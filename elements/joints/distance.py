@@ -1,0 +1,176 @@
+"""Distance joint: a rod without mass between two points, whose length is that of a line (``elements/line.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
+from fem_mbs.elements.joints.relative import levers
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.elements.line import Line, LineLengths
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
+    Measured,
+    Motion,
+    Node,
+    Numbering,
+    Rates,
+    Vector3,
+    checked,
+    node_rows,
+)
+
+SHORT = 1e-6
+"""Share of the length as built below which the points have met."""
+LENGTH = "length"
+
+
+@checked
+class DistanceJoint(Constraint):
+    """Keep two points at the distance in which they were built, or at one that a drive prescribes.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    point_a, point_b : (3,), optional
+        The points at t = 0, world frame; by default the positions of the nodes.
+    drive : function of t, optional
+        By how much the rod is longer than as built, in m, 0 at the start, for t >= 0. Derivatives, and where it starts
+        elsewhere, as for :class:`RevoluteJoint`.
+
+    Notes
+    -----
+    The multiplier is the pull in the rod. Its coordinate, "length", is there if it is driven.
+    """
+
+    equations = (LENGTH,)
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+        drive: Drive | None = None,
+    ) -> None:
+        self.nodes, self.drive = (a, b), drive
+        label = f"DistanceJoint on {a}, {b}"
+        if a is b:
+            raise ModelError(f"DistanceJoint: connects {a} with itself; give two nodes")
+        given = zip(self.nodes, (point_a, point_b), strict=True)
+        places = [node.position if point is None else np.asarray(point) for node, point in given]
+        self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
+        self.offset = self.offsets[1]
+        self.built = float(np.linalg.norm(places[1] - places[0]))
+        """Distance as built, m."""
+        if self.built == 0.0:
+            raise ModelError(
+                f"{label}: its two points are at the same place, {places[0]}, and a rod has a length; "
+                "a SphericalJoint keeps points together"
+            )
+        if drive is not None:
+            self.coordinates, self.driven = (Coordinate(LENGTH, False),), (LENGTH,)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes that its points are not at."""
+        return levers(self.nodes, self.offsets)
+
+    @classmethod
+    def batch(cls, constraints: Sequence[DistanceJoint], number: Numbering) -> ConstraintBatch:
+        """All rods of a model."""
+        return DistanceBatch(constraints, number)
+
+    def coordinate_key(self, name: str) -> Hashable:
+        """Those of all rods share a batch."""
+        return DistanceJoint, name
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[DistanceJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """Changes of lengths in m."""
+        return Stretches(joints, number)
+
+
+class Stretches(LineLengths):
+    """Changes of lengths, zero as built."""
+
+    def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
+        self.built = np.array([rod.built for rod in rods])
+        points = np.array([rod.offsets for rod in rods])
+        super().__init__(node_rows(rods, number), points, SHORT * self.built, rods)
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Lengths less those as built."""
+        measured = super().measure(x, R, u)
+        return measured._replace(value=measured.value - self.built)
+
+
+class Context(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    t: float
+    line: Line
+
+
+class DistanceBatch(ConstraintBatch):
+    """Rods as arrays."""
+
+    def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
+        self.owners, self._end = rods, number.end
+        self._stretches = Stretches(rods, number)
+        self.nodes, self.cell = self._stretches.nodes, np.arange(len(rods))
+        self.length = np.ones(len(rods), np.bool_)
+        self._drives = [(k, rod.drive) for k, rod in enumerate(rods) if rod.drive is not None]
+
+    def at(self, t: float) -> tuple[float, Array]:
+        """The time and by how much rods are longer than as built."""
+        longer = np.zeros(len(self.nodes))
+        for k, drive in self._drives:
+            longer[k], built = evaluate(drive, t, self.owners[k], None), self._stretches.built[k]
+            if (left := built + longer[k]) < SHORT * built:
+                raise MotionError(
+                    f"{self.owners[k]}: its drive, {longer[k]:.6g} m at t = {t:.6g} s, leaves {left:.6g} m of the "
+                    f"{built:.6g} m as built"
+                )
+        return t, longer
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse drives that do not begin at the length that is there."""
+        begins = self.at(0.0)[1]
+        stands = self._stretches.evaluate(motion).value
+        for k, _ in self._drives:
+            if abs(begins[k] - stands[k]) > TOLERANCE:
+                raise ModelError(
+                    f"{self.owners[k]}: its drive must be {rounded(stands[k]):g} at t = 0, where the joint stands as "
+                    f"it was built, received {begins[k]:.6g} m; subtract what is too much, or let model.assemble() "
+                    "bring the joint to where its drive begins"
+                )
+
+    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, Context]:
+        """Distances less lengths."""
+        t, longer = prescribed
+        measured = self._stretches.evaluate(motion)
+        return measured.value - longer, measured.gradient, Context(t, measured.context)
+
+    def second(self, context: Context) -> Array:
+        """Rods turn."""
+        return self._stretches.second(context.line)
+
+    def rates(self, context: Context) -> Rates | None:
+        """Lengths change."""
+        if not self._drives:
+            return None
+        first, second = np.zeros((2, len(self.nodes)))
+        for k, drive in self._drives:
+            rate = derivatives(drive, context.t, self.owners[k], None, self._end)
+            first[k], second[k] = -float(rate[0]), -float(rate[1])
+        return Rates(first, np.zeros((len(self.nodes), 12)), second)

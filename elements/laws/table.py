@@ -1,0 +1,152 @@
+"""A law through values at given times: measured, computed elsewhere, or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.laws.columns import Column, read_columns
+from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.errors import LawError, ModelError
+from fem_mbs.model import SMALLEST, Path, checked, choice, shaped
+
+SPLINES = ("cubic", "clamped", "monotone", "linear")
+OUTSIDE = ("refuse", "hold")
+ROUNDING = 1e-9
+"""Share of its time by which a table may be asked too early or too late."""
+
+Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time")]
+Values = Annotated[ArrayLike, shaped((None,), (None, 3), what="a number, or three, for each time")]
+Spline = Annotated[str, choice(SPLINES)]
+Outside = Annotated[str, choice(OUTSIDE)]
+
+
+@checked
+class Table(TimeLaw):
+    """A law through values at given times.
+
+    Parameters
+    ----------
+    times : (n,)
+        In s, increasing, at least two.
+    values : (n,) or (n, 3)
+        A number or a vector at each time.
+    spline : {"cubic", "clamped", "monotone", "linear"}
+        How values are connected. "cubic": by the smoothest curve, whose acceleration is continuous, but which swings
+        beyond values that jump. "clamped": the same, at rest at both ends. "monotone": nowhere beyond the values; the
+        acceleration jumps. "linear": by straight lines; for loads, as the velocity jumps.
+    outside : {"refuse", "hold"}
+        Before the first and after the last time: an error in the run, or the first and the last value, at rest.
+
+    Notes
+    -----
+    Splines are those of ``scipy.interpolate``: ``CubicSpline`` without knots next to the ends, or with zero slope
+    there, ``PchipInterpolator``. A drive wants "cubic" or "clamped".
+    """
+
+    def __init__(self, times: Times, values: Values, spline: Spline = "cubic", outside: Outside = "refuse") -> None:
+        t, x = np.asarray(times), np.asarray(values)
+        if len(t) < 2 or len(t) != len(x):
+            raise ModelError(
+                f"Table: times and values must be as many, at least two, received {len(t)} times and {len(x)} values"
+            )
+        steps = np.diff(t)
+        if (steps < SMALLEST).any():
+            k = int(np.argmax(steps < SMALLEST))
+            raise ModelError(f"Table: times must increase, received times[{k + 1}] = {t[k + 1]:g} after {t[k]:g} s")
+        self.times, self.values, self.spline, self.outside = t, x, spline, outside
+        self.size = 3 if x.ndim == 2 else None
+        self._functions = _splines(t, x, spline)
+        if not all(np.isfinite(function.c).all() for function in self._functions):
+            raise ModelError(
+                f"Table: times are too close for values as large as {np.abs(x).max():g}; look at the units"
+            )
+
+    @classmethod
+    @checked
+    def from_file(
+        cls,
+        path: Path,
+        time: Column = 0,
+        value: Column | Sequence[Column] = 1,
+        spline: Spline = "cubic",
+        outside: Outside = "refuse",
+    ) -> Table:
+        """A table from columns of a text file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Numbers in columns, separated by semicolons, commas, tabs or spaces. A first line of names, empty lines
+            and lines that begin with ``#`` are passed over.
+        time, value : int or str
+            Columns by their number, counted from 0, or by the name in the first line; for vectors, ``value`` lists
+            three.
+        spline, outside
+            As above.
+        """
+        single = isinstance(value, str | int)
+        wanted = [value] if isinstance(value, str | int) else list(value)
+        if not single and len(wanted) != 3:
+            raise ModelError(f"Table.from_file: value must be one column or three, received {value}")
+        numbers, lines = read_columns(path, [time, *wanted])
+        late = np.flatnonzero(np.diff(numbers[:, 0]) < SMALLEST)
+        if len(late):
+            k = late[0] + 1
+            raise ModelError(
+                f"Table.from_file: '{path}', line {lines[k]}: times must increase, received {numbers[k, 0]:g} after "
+                f"{numbers[k - 1, 0]:g} s"
+            )
+        return cls(numbers[:, 0], numbers[:, 1] if single else numbers[:, 1:], spline, outside)
+
+    def __call__(self, t: float) -> Any:
+        """The value."""
+        return self._asked(0, self._within(t))
+
+    def velocity(self, t: float) -> Any:
+        """First derivative; zero outside."""
+        return self._asked(1, self._within(t)) if self._inside(t) else np.zeros_like(self.values[0])
+
+    def acceleration(self, t: float) -> Any:
+        """Second derivative; zero outside."""
+        return self._asked(2, self._within(t)) if self._inside(t) else np.zeros_like(self.values[0])
+
+    def _asked(self, order: int, t: float) -> Any:
+        result: Array = self._functions[order](t)
+        return float(result) if self.size is None else result
+
+    def _inside(self, t: float) -> bool:
+        return self.outside == "refuse" or bool(self.times[0] <= t <= self.times[-1])
+
+    def _within(self, t: float) -> float:
+        """The time, or the end that it is beyond; an error if that is refused."""
+        first, last = float(self.times[0]), float(self.times[-1])
+        slack = ROUNDING * (last - first)
+        if self.outside == "refuse" and not first - slack <= t <= last + slack:
+            raise LawError(
+                f"{self} is asked for t = {t:.6g} s; give it more times, or outside='hold' to hold its first and last "
+                "value"
+            )
+        return min(max(t, first), last)
+
+    def __repr__(self) -> str:
+        return f"Table of {len(self.times)} values from t = {self.times[0]:g} to {self.times[-1]:g} s"
+
+
+def _splines(t: Array, x: Array, spline: str) -> list[Any]:
+    """The function and its derivatives."""
+    from scipy.interpolate import CubicSpline, PchipInterpolator, PPoly  # which takes long to import
+
+    with np.errstate(all="ignore"):
+        if spline == "linear":
+            slopes = np.diff(x, axis=0) / np.diff(t).reshape(-1, *(1,) * (x.ndim - 1))
+            function = PPoly(np.stack([slopes, x[:-1]]), t)
+        elif spline == "monotone":
+            function = PchipInterpolator(t, x)
+        else:
+            function = CubicSpline(t, x, bc_type="clamped" if spline == "clamped" else "not-a-knot")
+        return [function, function.derivative(), function.derivative(2)]

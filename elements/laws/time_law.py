@@ -1,0 +1,230 @@
+"""A law of time with its derivatives, and what laws are put together by: sums, products, delays, vectors.
+
+What is put together keeps exact derivatives, by the rules of sum and product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.errors import ModelError
+from fem_mbs.model import LARGEST, checked, real, shown
+
+
+class TimeLaw:
+    """Base of laws of time: a value with its first and second derivative.
+
+    ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s. To write
+    one, define these three, and ``size = 3`` if they return vectors. Laws, numbers and vectors of three numbers are
+    put together by ``+``, ``-`` and ``*``; ``law.after(2.0)`` begins two seconds later.
+
+    Attributes
+    ----------
+    size : int or None
+        Length of the vectors that it returns, None for single numbers.
+    """
+
+    size: int | None = None
+    __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
+
+    def __call__(self, t: float) -> Any:
+        """The value."""
+        raise NotImplementedError(f"{type(self).__name__} must define __call__(t)")
+
+    def velocity(self, t: float) -> Any:
+        """First derivative."""
+        raise NotImplementedError(f"{type(self).__name__} must define velocity(t)")
+
+    def acceleration(self, t: float) -> Any:
+        """Second derivative."""
+        raise NotImplementedError(f"{type(self).__name__} must define acceleration(t)")
+
+    @checked
+    def after(self, delay: float) -> TimeLaw:
+        """The same law, ``delay`` seconds later; until then it holds its value at t = 0."""
+        return Delayed(self, delay)
+
+    def __add__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
+        return Sum(self, _law(other, f"{self} + other"))
+
+    def __radd__(self, other: ArrayLike) -> TimeLaw:
+        return Sum(_law(other, f"other + {self}"), self)
+
+    def __sub__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
+        return Sum(self, -_law(other, f"{self} - other"))
+
+    def __rsub__(self, other: ArrayLike) -> TimeLaw:
+        return Sum(_law(other, f"other - {self}"), -self)
+
+    def __mul__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
+        return Product(self, _law(other, f"{self} * other"))
+
+    def __rmul__(self, other: ArrayLike) -> TimeLaw:
+        return Product(_law(other, f"other * {self}"), self)
+
+    def __neg__(self) -> TimeLaw:
+        return Product(Constant(-1.0), self)
+
+
+def _number_or_vector(value: object, label: object) -> Any:
+    """One finite number as a float, or three as an array."""
+    result = real(value)
+    if result is None or result.shape not in ((), (3,)) or not (np.abs(result) <= LARGEST).all():
+        raise ModelError(f"{label} must be a finite number or three, received {shown(value)}")
+    return float(result) if result.shape == () else result
+
+
+def _law(value: Any, label: object) -> TimeLaw:
+    """A law, or a constant one of numbers."""
+    if isinstance(value, TimeLaw):
+        return value
+    if callable(value):
+        raise ModelError(
+            f"{label} must be a law of time, a number or three numbers, received {shown(value)}; derive a class of "
+            "TimeLaw for a function of your own, which gives its derivatives too"
+        )
+    return Constant(_number_or_vector(value, label))
+
+
+Operand = Annotated[Any, _law]
+
+
+@checked
+class Constant(TimeLaw):
+    """A law that does not change.
+
+    Parameters
+    ----------
+    value : float or (3,)
+        Its value.
+    """
+
+    def __init__(self, value: Annotated[ArrayLike, _number_or_vector]) -> None:
+        self.value = value
+        self.size = np.size(value) if np.ndim(value) else None
+        self._zero = 0.0 if self.size is None else np.zeros(self.size)
+
+    def __call__(self, t: float) -> Any:
+        return self.value
+
+    def velocity(self, t: float) -> Any:
+        return self._zero
+
+    def acceleration(self, t: float) -> Any:
+        return self._zero
+
+    def __repr__(self) -> str:
+        return f"Constant({self.value if self.size is None else np.asarray(self.value).tolist()})"
+
+
+@checked
+class Vector(TimeLaw):
+    """Three laws as a vector: a force, a displacement, a place.
+
+    Parameters
+    ----------
+    x, y, z : law of time or float
+        The components.
+    """
+
+    size = 3
+
+    def __init__(self, x: Operand, y: Operand, z: Operand) -> None:
+        self.components = (x, y, z)
+        for name, law in zip("xyz", self.components, strict=True):
+            if law.size is not None:
+                raise ModelError(f"Vector: {name} must be a law of single numbers, received {law}, which is a vector")
+
+    def __call__(self, t: float) -> Any:
+        return np.array([law(t) for law in self.components])
+
+    def velocity(self, t: float) -> Any:
+        return np.array([law.velocity(t) for law in self.components])
+
+    def acceleration(self, t: float) -> Any:
+        return np.array([law.acceleration(t) for law in self.components])
+
+    def __repr__(self) -> str:
+        return f"Vector{self.components}"
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(TimeLaw):
+    """Sum of two laws."""
+
+    first: TimeLaw
+    second: TimeLaw
+
+    def __post_init__(self) -> None:
+        if self.first.size != self.second.size:
+            raise ModelError(f"cannot add a number and a vector: {self.first} and {self.second}")
+        object.__setattr__(self, "size", self.first.size)
+
+    def __call__(self, t: float) -> Any:
+        return self.first(t) + self.second(t)
+
+    def velocity(self, t: float) -> Any:
+        return self.first.velocity(t) + self.second.velocity(t)
+
+    def acceleration(self, t: float) -> Any:
+        return self.first.acceleration(t) + self.second.acceleration(t)
+
+    def __repr__(self) -> str:
+        return f"({self.first} + {self.second})"
+
+
+@dataclass(frozen=True, repr=False)
+class Product(TimeLaw):
+    """Product of two laws, one of which may be a vector."""
+
+    first: TimeLaw
+    second: TimeLaw
+
+    def __post_init__(self) -> None:
+        if None not in (self.first.size, self.second.size):
+            raise ModelError(f"cannot multiply two vectors: {self.first} and {self.second}")
+        object.__setattr__(self, "size", self.first.size or self.second.size)
+
+    def __call__(self, t: float) -> Any:
+        return self.first(t) * self.second(t)
+
+    def velocity(self, t: float) -> Any:
+        a, b = self.first, self.second
+        return a.velocity(t) * b(t) + a(t) * b.velocity(t)
+
+    def acceleration(self, t: float) -> Any:
+        a, b = self.first, self.second
+        return a.acceleration(t) * b(t) + 2.0 * a.velocity(t) * b.velocity(t) + a(t) * b.acceleration(t)
+
+    def __repr__(self) -> str:
+        return f"({self.first} * {self.second})"
+
+
+@dataclass(frozen=True, repr=False)
+class Delayed(TimeLaw):
+    """A law that begins later."""
+
+    law: TimeLaw
+    delay: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", self.law.size)
+
+    def __call__(self, t: float) -> Any:
+        return self.law(max(t - self.delay, 0.0))
+
+    def velocity(self, t: float) -> Any:
+        return self.law.velocity(t - self.delay) if t >= self.delay else self._still()
+
+    def acceleration(self, t: float) -> Any:
+        return self.law.acceleration(t - self.delay) if t >= self.delay else self._still()
+
+    def _still(self) -> Any:
+        return 0.0 if self.size is None else np.zeros(self.size)
+
+    def __repr__(self) -> str:
+        return f"{self.law}.after({self.delay})"

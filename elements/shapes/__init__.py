@@ -1,0 +1,6 @@
+"""What bodies and joints look like: solids, and surfaces of meshes, fixed in the frame of a node."""
+
+from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Ellipsoid, inertia_ellipsoid
+from fem_mbs.elements.shapes.surface import Surface
+
+__all__ = ["Ball", "Box", "Cylinder", "Ellipsoid", "Surface", "inertia_ellipsoid"]

@@ -1,0 +1,153 @@
+"""Boxes, cylinders and ellipsoids."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.model import SMALLEST, Direction, Faces, Positive, RotationLike, Shape, Vector3, checked, shown, vector
+
+THINNEST = 0.02
+"""Half axes of an ellipsoid of inertia against the longest, for flat discs and thin rods."""
+FEWEST = 4
+"""Meridians of an ellipsoid."""
+
+
+def _lengths(value: ArrayLike, label: object) -> Array:
+    lengths = vector(value, label)
+    if (lengths < SMALLEST).any():
+        raise ModelError(f"{label} must be three positive numbers, received {shown(value)}")
+    return lengths
+
+
+Lengths = Annotated[ArrayLike, _lengths]
+
+
+@checked
+class Box(Shape):
+    """A box.
+
+    Parameters
+    ----------
+    size : (3,)
+        Lengths of its edges, m.
+    center : (3,)
+        Its centre in the node frame.
+    rotation : (3, 3) or scipy Rotation, optional
+        Its directions in the node frame, as columns; by default those of the node.
+    """
+
+    def __init__(self, size: Lengths, center: Vector3 = (0.0, 0.0, 0.0), rotation: RotationLike | None = None) -> None:
+        self.size, self.center = np.asarray(size), np.asarray(center)
+        self.rotation = np.eye(3) if rotation is None else np.asarray(rotation)
+
+    def faces(self, sides: int) -> Faces:
+        """Six quads."""
+        corners = 0.5 * self.size * np.array(list(product((-1.0, 1.0), repeat=3)))
+        quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+        return Faces(self.center + corners @ self.rotation.T, [("quad", np.array(quads))])
+
+
+@checked
+class Cylinder(Shape):
+    """A cylinder: a shaft, a wheel, a disc.
+
+    Parameters
+    ----------
+    radius, length : float
+        In m.
+    axis : (3,)
+        Its axis in the node frame.
+    center : (3,)
+        The middle of the axis in the node frame.
+    """
+
+    def __init__(
+        self,
+        radius: Positive,
+        length: Positive,
+        axis: Direction = (0.0, 0.0, 1.0),
+        center: Vector3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.radius, self.length = radius, length
+        self.axis, self.center = np.asarray(axis), np.asarray(center)
+
+    def faces(self, sides: int) -> Faces:
+        """Quads around, and two polygons."""
+        rim = self.center + self.radius * _circle(sides) @ _across(self.axis)
+        half = 0.5 * self.length * self.axis
+        k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
+        quads = np.stack([k, turned, turned + sides, k + sides], axis=-1)
+        caps = np.stack([k[::-1], k + sides])
+        return Faces(np.concatenate([rim - half, rim + half]), [("quad", quads), ("polygon", caps)])
+
+
+class Ellipsoid(Shape):
+    """An ellipsoid with half axes ``(3,)`` along the columns of a rotation."""
+
+    def __init__(self, half: Array, center: Array, rotation: Array) -> None:
+        self.half, self.center, self.rotation = half, center, rotation
+
+    def faces(self, sides: int) -> Faces:
+        """Meridians and parallels: quads, and triangles at the poles."""
+        n = max(sides, FEWEST)
+        rings = n // 2 - 1
+        polar = np.pi * np.arange(1, rings + 1) / (rings + 1)
+        circle = np.broadcast_to(_circle(n), (rings, n, 2))
+        height = np.broadcast_to(-np.cos(polar)[:, None, None], (rings, n, 1))
+        ring = np.concatenate([np.sin(polar)[:, None, None] * circle, height], axis=-1).reshape(-1, 3)
+        unit = np.concatenate([ring, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]])
+        south, north = len(ring), len(ring) + 1
+        k, turned = np.arange(n), np.roll(np.arange(n), -1)
+        below = np.arange(rings - 1)[:, None] * n
+        quads = np.stack([below + k, below + turned, below + n + turned, below + n + k], axis=-1).reshape(-1, 4)
+        last = (rings - 1) * n
+        caps = [[turned, k, np.full(n, south)], [last + k, last + turned, np.full(n, north)]]
+        triangles = np.swapaxes(caps, 1, 2).reshape(-1, 3)
+        points = self.center + (unit * self.half) @ self.rotation.T
+        return Faces(points, [("quad", quads), ("triangle", triangles)] if rings > 1 else [("triangle", triangles)])
+
+
+@checked
+class Ball(Ellipsoid):
+    """A ball.
+
+    Parameters
+    ----------
+    radius : float
+        In m.
+    center : (3,)
+        Its centre in the node frame.
+    """
+
+    def __init__(self, radius: Positive, center: Vector3 = (0.0, 0.0, 0.0)) -> None:
+        super().__init__(np.full(3, radius), np.asarray(center), np.eye(3))
+
+
+def inertia_ellipsoid(mass: float, inertia: Array, center: Array) -> Ellipsoid:
+    """The ellipsoid of uniform density with a mass and an inertia (3, 3) about its centre.
+
+    Its principal inertia about axis x is ``m/5 (b^2 + c^2)`` with the half axes b and c along y and z.
+    """
+    principal, axes = np.linalg.eigh(inertia)
+    square = 2.5 / mass * (principal.sum() - 2.0 * principal)
+    half = np.sqrt(np.maximum(square, THINNEST**2 * square.max()))
+    return Ellipsoid(half, center, axes * np.sign(np.linalg.det(axes)))
+
+
+def _circle(sides: int) -> Array:
+    """Points ``(sides, 2)`` of the unit circle."""
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _across(axis: Array) -> Array:
+    """Two directions as rows, which are right-handed with the unit vector ``axis`` as the third."""
+    first = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(axis, first)])
