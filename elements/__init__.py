@@ -3,7 +3,14 @@
 from fem_mbs.elements.actuator import Actuator
 from fem_mbs.elements.beam import Beam
 from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
+from fem_mbs.elements.bushing import Bushing
+from fem_mbs.elements.cross_flow import CrossFlow
 from fem_mbs.elements.distributed_load import DistributedLoad
+from fem_mbs.elements.drag import Drag
+from fem_mbs.elements.gravity import Gravity
+from fem_mbs.elements.joint_forces import JointForce, JointSpring
+from fem_mbs.elements.joint_friction import JointFriction
+from fem_mbs.elements.joint_stop import JointStop
 from fem_mbs.elements.joints import (
     ConstantVelocityJoint,
     Coupling,
@@ -40,10 +47,12 @@ from fem_mbs.elements.laws import (
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
 from fem_mbs.elements.modal_body import ModalBody
+from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 from fem_mbs.elements.slip_spring import SlipSpring
+from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
 
 __all__ = [
@@ -53,19 +62,27 @@ __all__ = [
     "BeamMesh",
     "BeamSection",
     "Box",
+    "Bushing",
     "Constant",
     "ConstantVelocityJoint",
     "Coupling",
+    "CrossFlow",
     "Cylinder",
     "CylindricalJoint",
     "DistanceJoint",
     "DistributedLoad",
+    "Drag",
     "EndRelease",
     "FixedJoint",
     "Force",
     "GeneralJoint",
+    "Gravity",
     "Harmonic",
     "JointDrive",
+    "JointForce",
+    "JointFriction",
+    "JointSpring",
+    "JointStop",
     "Maxwell",
     "ModalBody",
     "Moment",
@@ -76,6 +93,7 @@ __all__ = [
     "PointOnLineJoint",
     "PointOnPlaneJoint",
     "PointToPoint",
+    "PositionMotor",
     "PrismaticJoint",
     "Ramp",
     "RevoluteJoint",
@@ -85,11 +103,14 @@ __all__ = [
     "ScrewJoint",
     "SlipSpring",
     "SmoothStep",
+    "SpeedMotor",
     "SphericalJoint",
     "SpinUp",
+    "SpringDamper",
     "Surface",
     "Table",
     "TimeLaw",
+    "TorqueMotor",
     "Truss",
     "UniversalJoint",
     "Vector",

@@ -21,7 +21,6 @@ from fem_mbs.model import (
     CoordinateBatch,
     Element,
     Measured,
-    Motion,
     Node,
     Numbering,
     Picture,
@@ -139,7 +138,3 @@ class LineBatch(CoordinateLawBatch):
         shortest = COINCIDE * np.array([element.built for element in elements])
         lengths = LineLengths(node_rows(elements, number), self.points, shortest, elements)
         super().__init__(elements, number, lengths)
-
-    def length(self, motion: Motion) -> Array:
-        """Lengths ``(n,)`` in a motion."""
-        return self.coordinates.evaluate(motion).value

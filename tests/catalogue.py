@@ -19,16 +19,24 @@ from fem_mbs.elements import (
     Actuator,
     Beam,
     BeamSection,
+    Bushing,
     ConstantVelocityJoint,
     Coupling,
+    CrossFlow,
     CylindricalJoint,
     DistanceJoint,
     DistributedLoad,
+    Drag,
     EndRelease,
     FixedJoint,
     Force,
     GeneralJoint,
+    Gravity,
     JointDrive,
+    JointForce,
+    JointFriction,
+    JointSpring,
+    JointStop,
     Maxwell,
     ModalBody,
     Moment,
@@ -38,18 +46,23 @@ from fem_mbs.elements import (
     PointMass,
     PointOnLineJoint,
     PointOnPlaneJoint,
+    PositionMotor,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
     ScrewJoint,
     SlipSpring,
+    SpeedMotor,
     SphericalJoint,
     SpinUp,
+    SpringDamper,
+    TorqueMotor,
     Truss,
     UniversalJoint,
 )
 from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
+from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -224,6 +237,53 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     ),
     "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
     "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "spring and damper": lambda n: SpringDamper(
+        n.line[0], n.arc[2], 7.0, 0.6, 1.1, point_a=(0.1, 0.0, 0.3), point_b=(0.3, 0, 0.2)
+    ),
+    "spring with a law": lambda n: SpringDamper(n.line[0], n.arc[2], force=_servo, point_b=(0.3, 0.1, 0.2)),
+    "bushing": lambda n: Bushing(n.line[0], n.arc[0], (3.0, 4.0, 5.0, 0.0, 1.0, 2.0), 0.3),
+    "bushing, coupled, with offsets": lambda n: Bushing(
+        n.line[1],
+        n.arc[1],
+        COUPLED.stiffness,
+        COUPLED.stiffness[::-1, ::-1] / 9,
+        n.point((0.4, 0.1, -0.2)),
+        n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
+    ),
+    "spring in a slider": lambda n: JointSpring(_slider(n), 7.0, 0.6, 0.2),
+    "spring in a hinge": lambda n: JointSpring(_turner(n), 7.0, 0.6, 0.2),
+    "spring in a ball": lambda n: JointSpring(SphericalJoint(n.line[0], n.line[1]), 7.0, 0.6, 0.2, "rotation y"),
+    "force by a law in a slider": lambda n: JointForce(_slider(n), lambda t, q, v: np.sin(t) * q - q**2 * v),
+    "moment by a law in a hinge": lambda n: JointForce(_turner(n), _servo),
+    "stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, 7.0, 0.1),
+    "stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, 7.0, 0.1),
+    "friction in a slider": lambda n: JointFriction(
+        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, creep=0.5, stribeck=2.0
+    ),
+    "friction in a hinge": lambda n: JointFriction(
+        _turner(n), 0.3, preload=9.0, radius=0.2, reactions=False, creep=0.5
+    ),
+    "bristles in a slider": lambda n: JointFriction(
+        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, stribeck=2.0, bristle=2.0
+    ),
+    "bristles in a hinge": lambda n: JointFriction(
+        _turner(n), 0.3, 0.5, 9.0, 0.2, reactions=False, stribeck=2.0, bristle=2.0
+    ),
+    "friction by reactions in a slider": lambda n: JointFriction(
+        n.add(_slider(n)), 0.3, 0.5, 9.0, length=0.7, viscous=0.1, creep=0.5, stribeck=2.0
+    ),
+    "friction by reactions in a hinge": lambda n: JointFriction(
+        n.add(_turner(n)), 0.3, radius=0.2, thrust_radius=0.1, length=0.7, creep=0.5
+    ),
+    "bristles by reactions in a hinge": lambda n: JointFriction(
+        n.add(_turner(n)), 0.3, 0.5, 9.0, 0.2, 0.1, 0.7, stribeck=2.0, bristle=2.0
+    ),
+    "torque motor": lambda n: TorqueMotor(_turner(n), np.sin),
+    "speed motor": lambda n: SpeedMotor(_turner(n), np.cos, 3.0, 5.0),
+    "speed motor at its limit": lambda n: SpeedMotor(_slider(n), 8.0, 3.0, 5.0, 1.0),
+    "position motor": lambda n: PositionMotor(_slider(n), np.sin, 3.0, 5.0, 2.0),
+    "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, 1.0),
+    "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
@@ -247,6 +307,22 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "distributed load that follows, on order 3": lambda n: DistributedLoad(
         _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
     ),
+    "drag across a twisted beam with offsets": lambda n: Drag(
+        _beam("twisted with offsets", PLAIN, "SE3", n),
+        CrossFlow(1.2, lambda s: 0.3 + 0.2 * s, 1.1, 0.1),
+        n.vector((1, 2, 0)),
+    ),
+    "drag on order 3 in a vortex, by a law": lambda n: Drag(
+        _higher(3, "curved", PLAIN, n),
+        _lift,
+        lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
+    ),
+    "gravity of a body": lambda n: Gravity(
+        RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)), n.vector((1.0, 2.0, 3.0))
+    ),
+    "gravity of a beam, a function": lambda n: Gravity(
+        _beam("twisted with offsets", COUPLED, "SE3", n), lambda t: n.vector((1.0, t, 3.0))
+    ),
     "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
@@ -256,6 +332,29 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
 def _servo(t: float, length: float, speed: float) -> float:
     """A force that pulls to a length that moves."""
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
+
+
+def _lift(velocity: Array, s: Array) -> Array:
+    """Lift and drag of a profile, which stalls."""
+    angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
+    return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
+
+
+class Turner(RelativeJoint):
+    """Turns about an axis, from axes that are given."""
+
+    closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+
+
+def _slider(n: Stage) -> PrismaticJoint:
+    """A slider that is measured, but not added."""
+    return PrismaticJoint(n.line[0], n.line[1], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+
+
+def _turner(n: Stage) -> RelativeJoint:
+    """A hinge likewise."""
+    axes = n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8]))
+    return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
 
 
 def _axes(n: Stage) -> Array:
