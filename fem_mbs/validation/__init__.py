@@ -1,14 +1,20 @@
 """Published benchmarks, as models of fem_mbs beside their references."""
 
 from fem_mbs.validation import (
+    bodies,
     buckling,
     composite,
     dynamics,
     equilibria,
+    forces,
+    governor,
     iftomm,
     locking,
     modal,
     rotating,
+    rotors,
+    slider_crank,
+    squeezer,
 )
 from fem_mbs.validation.case import CASES, Case, Quantity
 
@@ -16,12 +22,18 @@ __all__ = [
     "CASES",
     "Case",
     "Quantity",
+    "bodies",
     "buckling",
     "composite",
     "dynamics",
     "equilibria",
+    "forces",
+    "governor",
     "iftomm",
     "locking",
     "modal",
     "rotating",
+    "rotors",
+    "slider_crank",
+    "squeezer",
 ]
