@@ -15,7 +15,7 @@ from fem_mbs.model import Constraint, Element, Kind, Motion, Picture
 from fem_mbs.system import State, System
 
 
-class Part(NamedTuple):
+class Drawn(NamedTuple):
     """A picture, and numbers that all its cells have."""
 
     picture: Picture
@@ -45,12 +45,12 @@ class Scene:
         still, none = np.zeros((system.n, 6)), np.zeros(system.k)
         built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
         motion = system.motion(built)
-        self._parts = [Part(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
-        self._parts += [Part(picture, {}) for picture in (_node_picture(system), *_joint_pictures(system))]
+        self._parts = [Drawn(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
+        self._parts += [Drawn(picture, {}) for picture in (_node_picture(system), *_joint_pictures(system))]
         if shapes:
             size = _symbol_size([part.picture for part in self._parts], motion, built.multipliers)
-            self._parts += [Part(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
-            self._parts += [Part(picture, {}) for picture in _shape_pictures(system, joints, size)]
+            self._parts += [Drawn(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
+            self._parts += [Drawn(picture, {}) for picture in _shape_pictures(system, joints, size)]
         first = self._draw(motion, built.multipliers)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))

@@ -18,6 +18,7 @@ from fem_mbs.elements import (
     Actuator,
     Ball,
     Box,
+    ConstantVelocityJoint,
     Cylinder,
     DistanceJoint,
     Maxwell,
@@ -188,6 +189,19 @@ def test_a_rod_joins_its_points(tmp_path: Path) -> None:
     rod = mesh.extract_cells(mesh["joint_id"] == int(mesh["joint_id"].max()))
     close(rod.points, [(1, 0, 0), (2, 3, 0)])
     assert Kind.JOINT_SHAPE not in draw(solution, tmp_path, shapes=False)["part"]
+
+
+def test_a_joint_of_constant_velocity_shows_both_shafts(tmp_path: Path) -> None:
+    model = mbs.Model()
+    a, b = model.add_node((-1, 0, 0)), model.add_node((1, 1, 0), TURN)
+    for node in (a, b):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(ConstantVelocityJoint(a, b, (1, 0, 0), (1, 1, 0), (0, 0, 0)))
+    mesh = only(draw(still(model), tmp_path), Kind.JOINT_SHAPE)
+    ahead, behind = mesh.points @ (1, 1, 0) / np.sqrt(2.0), mesh.points @ (-1, 0, 0)
+    across = np.linalg.norm(np.cross(mesh.points, (1, 1, 0)) / np.sqrt(2.0), axis=1)
+    assert 2.0 < ahead.max() / across[ahead > 0.9 * ahead.max()].max() < 10.0
+    assert abs(ahead.max() - behind.max()) < 1e-9
 
 
 def line(kind: Callable[..., mbs.Element]) -> Model:
