@@ -53,7 +53,7 @@ def jeffcott() -> list[Quantity]:
         place, speed = solution.position(disk)[rows, :2] / OFFSET, solution.angular_velocity(disk)[rows, 2:]
         return np.concatenate([place, speed], axis=-1)
 
-    values, order = refine(run, (250, 500, 1000))
+    values, order = refine(run, (500, 1000, 2000))
     exact, quantities = _exact(), []
     for k, (name, scale) in enumerate(
         (("x over the offset", 10.0), ("y over the offset", 10.0), ("speed (rad/s)", 120.0))
