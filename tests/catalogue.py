@@ -16,9 +16,11 @@ import fem_mbs as mbs
 from fem_mbs import Node
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
+    PID,
     Actuator,
     Beam,
     BeamSection,
+    Block,
     Bushing,
     ConstantVelocityJoint,
     Coupling,
@@ -30,16 +32,24 @@ from fem_mbs.elements import (
     EndRelease,
     FixedJoint,
     Force,
+    ForceActuator,
+    FunctionSensor,
     GeneralJoint,
     Gravity,
+    JointActuator,
     JointDrive,
     JointForce,
     JointFriction,
+    JointSensor,
     JointSpring,
     JointStop,
+    LineActuator,
+    LineSensor,
     Maxwell,
     ModalBody,
     Moment,
+    MomentActuator,
+    NodeSensor,
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
@@ -51,13 +61,17 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SampledStateSpace,
+    Saturation,
     ScrewJoint,
     SlipSpring,
     SpeedMotor,
     SphericalJoint,
     SpinUp,
     SpringDamper,
+    StateSpace,
     TorqueMotor,
+    TransferFunction,
     Truss,
     UniversalJoint,
 )
@@ -327,6 +341,50 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
 }
+
+
+CONTROL: dict[str, Callable[[Stage], Element]] = {
+    **{
+        f"sensor of {quantity}": lambda n, quantity=quantity: NodeSensor(
+            n.line[1], quantity, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3), origin=n.point((0.3, 0.1, 0.2))
+        )
+        for quantity in ("position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration")
+    },
+    **{
+        f"sensor of {quantity} along the body": lambda n, quantity=quantity: NodeSensor(
+            n.line[1], quantity, (1, 2, 3), "body", (0.1, 0.2, 0.3)
+        )
+        for quantity in ("velocity", "acceleration", "angular velocity", "angular acceleration")
+    },
+    "sensor of an angle": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), coordinate="rotation x"),
+    "sensor of a rate": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), "rate", "rotation y"),
+    "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", (0.1, 0.2, -0.1)),
+    "sensor of a speed": lambda n: LineSensor(n.line[1], n.arc[0], "speed", (0.1, 0.2, -0.1), (0.3, 0, 0.1)),
+    "sensor by a function": lambda n: FunctionSensor([n.line[1], n.arc[0]], _seen),
+    "state space": lambda n: StateSpace(
+        [np.sin, 2.0], [[0, 1], [-3, -0.5]], np.ones((2, 2)), np.eye(2), 0.1 * np.eye(2)
+    ),
+    "transfer function": lambda n: TransferFunction(np.cos, [1.0, 2.0, 0.5], [2.0, 3.0, 40.0]),
+    "PID with limits": lambda n: PID(np.cos, 1.0, 2.0, 0.3, filter=0.1, limits=(-0.5, 0.6)),
+    "PID with a rate": lambda n: PID(np.cos, 1.0, 2.0, 0.3, rate=np.sin),
+    "limits": lambda n: Saturation(lambda t: 3.0 * t, (-1.0, 1.0)),
+    "block by functions": lambda n: Block(np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], [0.3]),
+    "sampled controller": lambda n: SampledStateSpace(np.sin, 0.1, [[0.5]], [[1.0]], [[2.0]], [[1.0]], delay=0.05),
+    "force by a signal": lambda n: ForceActuator(n.line[1], np.cos, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3)),
+    "force along the body by a signal": lambda n: ForceActuator(
+        n.line[1], np.cos, (1, 2, 3), "body", point=(0.1, 0.2, 0.3)
+    ),
+    "moment by a signal": lambda n: MomentActuator(n.line[1], np.cos, n.vector((1, 2, 3))),
+    "torque in a joint by a signal": lambda n: JointActuator(SphericalJoint(n.line[1], n.arc[0]), np.cos, "rotation z"),
+    "pull by a signal": lambda n: LineActuator(n.line[1], n.arc[0], np.cos, (0.1, 0.2, -0.1)),
+}
+ELEMENTS |= CONTROL
+
+
+def _seen(motion: Motion) -> float:
+    """What moves with the nodes."""
+    across = motion.R[0].T @ (motion.x[1] - motion.x[0])
+    return float(across[0] * across[1] + motion.V[0, 4] * motion.V[1, 2] + motion.A[1, 3])
 
 
 def _servo(t: float, length: float, speed: float) -> float:
