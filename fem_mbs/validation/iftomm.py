@@ -46,6 +46,8 @@ class Problem:
         model, read = self.build(group)
         solution = simulate(model, self.t_end, self.t_end / steps, method)
         rows = [int(np.abs(solution.t - t).argmin()) for t in self.times]
+        if np.abs(solution.t[rows] - self.times).max() > 1e-9:
+            raise ValueError(f"{self.name}: {steps} steps do not all end at {self.times}")
         return solution, read(solution)[rows]
 
     def check(self, steps: Sequence[int], tolerance: float, source: str = EXACT) -> list[Quantity]:

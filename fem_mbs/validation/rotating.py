@@ -59,13 +59,14 @@ def _southwell(speed: float, hub: float, count: int = 24) -> Array:
     """
     nodes, weights = leggauss(2 * count)
     x, weights = (nodes + 1) / 2, weights / 2
-    square = Chebyshev.fit(np.linspace(0, 1, 9), np.linspace(0, 1, 9) ** 2, 2, domain=(0, 1))
+    square = Chebyshev((0.5, 0.5), domain=(0, 1)) ** 2
     shapes = [square * Chebyshev.basis(k, domain=(0, 1)) for k in range(count)]
     w, slope, bend = (np.array([shape.deriv(k)(x) if k else shape(x) for shape in shapes]) for k in (0, 1, 2))
     pull = speed**2 * (hub * (1 - x) + (1 - x**2) / 2)
     stiffness = (bend * weights) @ bend.T + (slope * weights * pull) @ slope.T
     squares = eigh(stiffness, (w * weights) @ w.T, eigvals_only=True)[:2]
-    return np.sqrt(np.concatenate([squares, squares - speed**2]))
+    frequencies: Array = np.sqrt(np.concatenate([squares, squares - speed**2]))
+    return frequencies
 
 
 def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
@@ -79,8 +80,8 @@ def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
     model.fix(beam.nodes[0])
     found = modes(model, 6, _steady(model, np.array([0.0, 0.0, speed])))
     tip = np.abs(found.displacement(beam.nodes[-1]))
-    flap, lag = tip[:, 2] > 10 * tip[:, 1], tip[:, 1] > 10 * tip[:, 2]
-    return np.concatenate([found.angular[flap][:2], found.angular[lag][:2]])
+    out, within = tip[:, 2] > 10 * tip[:, 1], tip[:, 1] > 10 * tip[:, 2]
+    return np.concatenate([found.angular[out][:2], found.angular[within][:2]])
 
 
 def _steady(model: Model, omega: Array) -> State:

@@ -29,7 +29,7 @@ def turn(t: float) -> float:
     def rise(t: float, length: float) -> float:
         """Integral of a speed that rises from 0 to 1 by a cosine, then holds."""
         inside = min(t, length)
-        return 0.5 * (inside - length / np.pi * np.sin(np.pi * inside / length)) + max(t - length, 0.0)
+        return 0.5 * (inside - length / np.pi * float(np.sin(np.pi * inside / length))) + max(t - length, 0.0)
 
     return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(max(t - T2, 0.0), T3 - T2))
 

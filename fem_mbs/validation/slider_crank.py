@@ -6,6 +6,7 @@ The crank's mass centre is at its middle, as in the published series.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -47,11 +48,11 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     return model, lambda solution: np.stack([solution.position(slider)[:, 0], solution.angle(shaft)], axis=-1)
 
 
-def _mechanism(angle: complex) -> tuple[complex, complex, complex]:
+def _mechanism(angle: complex) -> tuple[Any, Any, Any]:
     """Place of the slider, twice the kinetic energy over the square of the crank's rate, and potential energy."""
     s, c = np.sin(angle), np.cos(angle)
     pin, slope = CENTER + CRANK * np.array([0, -s, c]), CRANK * np.array([0, -c, -s])
-    x = np.sqrt(ROD**2 - pin[1] ** 2 - pin[2] ** 2)
+    x: Any = np.sqrt(ROD**2 - pin[1] ** 2 - pin[2] ** 2)
     rate = -(pin[1] * slope[1] + pin[2] * slope[2]) / x
     along, turned = np.array([x, -pin[1], -pin[2]]) / ROD, np.array([rate, -slope[1], -slope[2]]) / ROD
     # the cross of the universal joint keeps one axis of the rod perpendicular to x
