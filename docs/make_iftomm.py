@@ -30,7 +30,7 @@ HEAD = """# Benchmarks of the IFToMM library
 The [library of computational benchmark problems](https://www.iftomm-multibody.org/benchmark/) of the IFToMM committee
 for multibody dynamics (González, Dopico, Lugrís, Cuadrado 2006) asks for two numbers: how exact a result is, and what
 it cost. Here are both for five of its problems and the spatial slider-crank, with the default method, on both groups.
-The models are those of `fem_mbs/validation` (`fem-mbs validate --all machines`).
+The models are those of `fem_mbs/validation` (`fem-mbs validate machines`).
 
 ![Errors against the step and against the time of computation](images/iftomm.png)
 
