@@ -5,19 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Annotated
+from collections.abc import Sequence
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.coordinate_law import Law
-from fem_mbs.elements.laws import partial_derivatives
 from fem_mbs.elements.line import LineBatch, LineElement
-from fem_mbs.model import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked, function
-
-PullLaw = Annotated[Callable[[float, float, float], float], partial(function, of=" of t, length and speed")]
+from fem_mbs.elements.user_laws import OF_LENGTH, PullLaw, ask
+from fem_mbs.model import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked
 
 
 @checked
@@ -31,7 +27,7 @@ class Actuator(LineElement):
     law : function of t, length, speed
         The force that is asked for, in N, a pull, of the time in s, the distance of the points in m and its rate in
         m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
-        derivatives; else they come from differences.
+        derivatives; else they come from a complex step or from differences.
     time_constant : float
         The force ``F`` follows by ``time_constant F' + F = law``, s.
     initial : float
@@ -74,7 +70,7 @@ class ActuatorBatch(LineBatch):
 
     def __init__(self, elements: Sequence[Actuator], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._laws = [(element.law, element) for element in elements]
+        self._laws = [element.law for element in elements]
         self._inverse = 1.0 / np.array([element.time_constant for element in elements])
         self._by_state = np.stack([np.ones_like(self._inverse), self._inverse], axis=-1)[..., None]
 
@@ -84,11 +80,6 @@ class ActuatorBatch(LineBatch):
 
     def law(self, length: Array, speed: Array, state: Array, prescribed: float) -> Law:
         """``F`` and ``(F - law)/time_constant``."""
-        asked = np.array(
-            [
-                partial_derivatives(law, prescribed, ell, rate, owner)
-                for (law, owner), ell, rate in zip(self._laws, length.tolist(), speed.tolist(), strict=True)
-            ]
-        )
-        value, by_length, by_speed = (np.stack([np.zeros_like(own), own], axis=-1) for own in -asked.T * self._inverse)
+        asked = ask(self._laws, self.owners, [OF_LENGTH] * len(length), prescribed, length, speed)
+        value, by_length, by_speed = (np.stack([np.zeros_like(own), own], axis=-1) for own in -asked * self._inverse)
         return Law(value + self._by_state[..., 0] * state, by_length, by_speed, self._by_state)

@@ -63,6 +63,10 @@ class Acting(NamedTuple):
     V: Array
     """Velocities of the nodes and own unknowns that they depend on."""
     law: Law
+    state: Array
+    """States ``(n, s)`` of the elements."""
+    prescribed: Any
+    """What else the law was given."""
 
 
 @checked
@@ -156,12 +160,18 @@ class CoordinateLawBatch(ElementBatch):
         measured, V = self.coordinates.evaluate(motion), self.coordinates.velocities(motion)
         own = motion.u[self._own]
         q = continued(measured.value, own[:, 0]) if self._angle else measured.value
-        law = self.law(q, np.vecdot(measured.gradient, V), own[:, int(self._angle) :], prescribed)
-        return Acting(measured, q, V, law)
+        state = own[:, int(self._angle) :]
+        law = self.law(q, np.vecdot(measured.gradient, V), state, prescribed)
+        return Acting(measured, q, V, law, state, prescribed)
+
+    def values(self, motion: Motion) -> Array:
+        """The coordinates ``(n,)``, angles with their turns."""
+        value = self.coordinates.evaluate(motion).value
+        return continued(value, motion.u[self._own[:, 0]]) if self._angle else value
 
     def stiffness(self, context: Acting) -> Array:
         """``N H + G^T (dN/dq G + dN/drate V^T H)``, and the same of each state."""
-        measured, _, V, law = context
+        measured, V, law = context.measured, context.V, context.law
         G, H = measured.gradient[:, None], self.coordinates.second(measured.context)
         by_nodes = law.by_length[..., None] * G + law.by_speed[..., None] * np.vecmat(V, H)[:, None]
         K = self._rows(G, by_nodes, law.by_state)

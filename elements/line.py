@@ -21,7 +21,6 @@ from fem_mbs.model import (
     CoordinateBatch,
     Element,
     Measured,
-    Motion,
     Node,
     Numbering,
     Picture,
@@ -128,6 +127,13 @@ class LineLengths(CoordinateBatch):
         return H
 
 
+def lengths_of(elements: Sequence[LineElement], number: Numbering) -> LineLengths:
+    """The lengths of the lines of elements."""
+    points = np.array([element.points for element in elements])
+    shortest = COINCIDE * np.array([element.built for element in elements])
+    return LineLengths(node_rows(elements, number), points, shortest, elements)
+
+
 class LineBatch(CoordinateLawBatch):
     """Elements between two points each whose pull and states follow from length, speed and states.
 
@@ -135,11 +141,6 @@ class LineBatch(CoordinateLawBatch):
     """
 
     def __init__(self, elements: Sequence[LineElement], number: Numbering) -> None:
-        self.points = np.array([element.points for element in elements])
-        shortest = COINCIDE * np.array([element.built for element in elements])
-        lengths = LineLengths(node_rows(elements, number), self.points, shortest, elements)
+        lengths = lengths_of(elements, number)
+        self.points = lengths.points
         super().__init__(elements, number, lengths)
-
-    def length(self, motion: Motion) -> Array:
-        """Lengths ``(n,)`` in a motion."""
-        return self.coordinates.evaluate(motion).value

@@ -1,24 +1,32 @@
-"""Springs as coils whose pitch follows the length, actuators as cylinders whose rods do."""
+"""Springs as coils whose pitch follows the length, actuators as cylinders whose rods do, bars as lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.model import Cells, Kind, Motion
+from fem_mbs.model import Cells, Kind, Motion, Node, Numbering, Polyline
 
 if TYPE_CHECKING:
     from fem_mbs.elements.line import LineElement
 
-TURNS = 8
+TURNS = 6
 WIDE, THIN = 0.06, 0.025
 """Radii of coils and cylinders, and of rods, against the length as built."""
 ENDS = 0.12
 """Share of a spring at each end that is straight."""
 BARREL = 0.55
 """Length of a cylinder against the length as built."""
+
+
+def bar(nodes: Sequence[Node], points: ArrayLike, number: Numbering, kind: Kind = Kind.LINE) -> Polyline:
+    """A line between points in the frames of two nodes."""
+    rows, ends = [number(node) for node in nodes], np.asarray(points)
+    return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], ends), 2, kind)
 
 
 class LinePicture:

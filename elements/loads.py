@@ -7,12 +7,14 @@ against the body unless they follow it (docs/theory.md, "Loads").
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from math import inf
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.elements.jumps import next_jump
 from fem_mbs.elements.laws import evaluate
 from fem_mbs.lie import so3
 from fem_mbs.model import Element, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice, node_rows, vector
@@ -60,7 +62,8 @@ class Force(Load):
     node : Node
         Where it acts.
     value : (3,) or function of t
-        Force in N; a function takes the time in s and returns three numbers.
+        Force in N; a function takes the time in s and returns three numbers. If it jumps, let its attribute ``jumps``
+        list the times: steps end there.
     frame : {"world", "body"}
         Frame of the components; a body force follows the node.
     point : (3,)
@@ -117,6 +120,10 @@ class BodyLoads(ElementBatch):
         for row, load in self._functions:
             wrenches[row, load.part] = evaluate(load.value, t, load, 3)
         return wrenches
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When one of the functions jumps next, of those that have an attribute ``jumps``, a list of times."""
+        return min((next_jump(load.value, t) for _, load in self._functions), default=inf)
 
     def scaled(self, prescribed: Array, factor: float) -> Array:
         """Wrenches with the constant ones multiplied by a factor."""

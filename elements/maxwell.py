@@ -78,5 +78,5 @@ class MaxwellBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
-        elongation = self.length(motion) - self.free - motion.u[self.own][:, 0]
+        elongation = self.values(motion) - self.free - motion.u[self.own][:, 0]
         return Energy(strain=float(0.5 * (self.k * elongation**2).sum()))

@@ -12,8 +12,9 @@ from fem_mbs.elements.beam_batch import CONSISTENT_MASS
 from fem_mbs.elements.coordinate_law import Acting, Law
 from fem_mbs.elements.inertia import Inertia, InertiaContext
 from fem_mbs.elements.line import LineBatch, LineElement
+from fem_mbs.elements.line_picture import bar
 from fem_mbs.elements.section import BeamSection
-from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Picture, Polyline, Vector3, checked
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, Numbering, Picture, Vector3, checked
 
 Context = tuple[Acting, InertiaContext]
 
@@ -63,8 +64,7 @@ class Truss(LineElement):
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """A line."""
-        rows, points = [number(node) for node in self.nodes], np.array(self.points)
-        return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], points), 2)
+        return bar(self.nodes, self.points, number)
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces ``(..., 1, 6)`` of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3): axial force, then zeros.
@@ -123,6 +123,6 @@ class TrussBatch(LineBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
-        stretch = self.length(motion) - self.built
+        stretch = self.values(motion) - self.built
         stored = 0.5 * float((self.EA / self.built * stretch**2).sum())
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

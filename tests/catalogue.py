@@ -16,44 +16,71 @@ import fem_mbs as mbs
 from fem_mbs import Node
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
+    PID,
     Actuator,
     Beam,
     BeamSection,
+    Block,
+    Bushing,
     CamJoint,
     ConstantVelocityJoint,
     Coupling,
+    CrossFlow,
     CurveJoint,
     CylindricalJoint,
     DistanceJoint,
     DistributedLoad,
+    Drag,
     EndRelease,
     FixedJoint,
     Force,
+    ForceActuator,
+    FunctionSensor,
     GeneralJoint,
+    Gravity,
+    JointActuator,
     JointDrive,
+    JointForce,
+    JointFriction,
+    JointSensor,
+    JointSpring,
+    JointStop,
+    LineActuator,
+    LineSensor,
     Maxwell,
     ModalBody,
     Moment,
+    MomentActuator,
+    NodeSensor,
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
     PointMass,
     PointOnLineJoint,
     PointOnPlaneJoint,
+    PositionMotor,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    SampledStateSpace,
+    Saturation,
     ScrewJoint,
     SlidingJoint,
     SlipSpring,
+    SpeedMotor,
     SphericalJoint,
     SpinUp,
+    SpringDamper,
+    StateSpace,
+    TorqueMotor,
+    TransferFunction,
     Truss,
     UniversalJoint,
 )
 from fem_mbs.elements.beam_track import BeamTracks
 from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
+from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.line import LineBatch, LineElement
 from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
@@ -228,6 +255,53 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     ),
     "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
     "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "spring and damper": lambda n: SpringDamper(
+        n.line[0], n.arc[2], 7.0, 0.6, 1.1, point_a=(0.1, 0.0, 0.3), point_b=(0.3, 0, 0.2)
+    ),
+    "spring with a law": lambda n: SpringDamper(n.line[0], n.arc[2], force=_servo, point_b=(0.3, 0.1, 0.2)),
+    "bushing": lambda n: Bushing(n.line[0], n.arc[0], (3.0, 4.0, 5.0, 0.0, 1.0, 2.0), 0.3),
+    "bushing, coupled, with offsets": lambda n: Bushing(
+        n.line[1],
+        n.arc[1],
+        COUPLED.stiffness,
+        COUPLED.stiffness[::-1, ::-1] / 9,
+        n.point((0.4, 0.1, -0.2)),
+        n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
+    ),
+    "spring in a slider": lambda n: JointSpring(_slider(n), 7.0, 0.6, 0.2),
+    "spring in a hinge": lambda n: JointSpring(_turner(n), 7.0, 0.6, 0.2),
+    "spring in a ball": lambda n: JointSpring(SphericalJoint(n.line[0], n.line[1]), 7.0, 0.6, 0.2, "rotation y"),
+    "force by a law in a slider": lambda n: JointForce(_slider(n), lambda t, q, v: np.sin(t) * q - q**2 * v),
+    "moment by a law in a hinge": lambda n: JointForce(_turner(n), _servo),
+    "stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, 7.0, 0.1),
+    "stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, 7.0, 0.1),
+    "friction in a slider": lambda n: JointFriction(
+        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, creep=0.5, stribeck=2.0
+    ),
+    "friction in a hinge": lambda n: JointFriction(
+        _turner(n), 0.3, preload=9.0, radius=0.2, reactions=False, creep=0.5
+    ),
+    "bristles in a slider": lambda n: JointFriction(
+        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, stribeck=2.0, bristle=2.0
+    ),
+    "bristles in a hinge": lambda n: JointFriction(
+        _turner(n), 0.3, 0.5, 9.0, 0.2, reactions=False, stribeck=2.0, bristle=2.0
+    ),
+    "friction by reactions in a slider": lambda n: JointFriction(
+        n.add(_slider(n)), 0.3, 0.5, 9.0, length=0.7, viscous=0.1, creep=0.5, stribeck=2.0
+    ),
+    "friction by reactions in a hinge": lambda n: JointFriction(
+        n.add(_turner(n)), 0.3, radius=0.2, thrust_radius=0.1, length=0.7, creep=0.5
+    ),
+    "bristles by reactions in a hinge": lambda n: JointFriction(
+        n.add(_turner(n)), 0.3, 0.5, 9.0, 0.2, 0.1, 0.7, stribeck=2.0, bristle=2.0
+    ),
+    "torque motor": lambda n: TorqueMotor(_turner(n), np.sin),
+    "speed motor": lambda n: SpeedMotor(_turner(n), np.cos, 3.0, 5.0),
+    "speed motor at its limit": lambda n: SpeedMotor(_slider(n), 8.0, 3.0, 5.0, 1.0),
+    "position motor": lambda n: PositionMotor(_slider(n), np.sin, 3.0, 5.0, 2.0),
+    "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, 1.0),
+    "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
@@ -251,10 +325,70 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "distributed load that follows, on order 3": lambda n: DistributedLoad(
         _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
     ),
+    "drag across a twisted beam with offsets": lambda n: Drag(
+        _beam("twisted with offsets", PLAIN, "SE3", n),
+        CrossFlow(1.2, lambda s: 0.3 + 0.2 * s, 1.1, 0.1),
+        n.vector((1, 2, 0)),
+    ),
+    "drag on order 3 in a vortex, by a law": lambda n: Drag(
+        _higher(3, "curved", PLAIN, n),
+        _lift,
+        lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
+    ),
+    "gravity of a body": lambda n: Gravity(
+        RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)), n.vector((1.0, 2.0, 3.0))
+    ),
+    "gravity of a beam, a function": lambda n: Gravity(
+        _beam("twisted with offsets", COUPLED, "SE3", n), lambda t: n.vector((1.0, t, 3.0))
+    ),
     "dead distributed load, linear, with offsets": lambda n: DistributedLoad(
         _beam("twisted with offsets", PLAIN, "SE3", n), lambda t: [n.vector((2.0, k * t, -3)) for k in range(3)]
     ),
 }
+
+
+CONTROL: dict[str, Callable[[Stage], Element]] = {
+    **{
+        f"sensor of {quantity}": lambda n, quantity=quantity: NodeSensor(
+            n.line[1], quantity, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3), origin=n.point((0.3, 0.1, 0.2))
+        )
+        for quantity in ("position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration")
+    },
+    **{
+        f"sensor of {quantity} along the body": lambda n, quantity=quantity: NodeSensor(
+            n.line[1], quantity, (1, 2, 3), "body", (0.1, 0.2, 0.3)
+        )
+        for quantity in ("velocity", "acceleration", "angular velocity", "angular acceleration")
+    },
+    "sensor of an angle": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), coordinate="rotation x"),
+    "sensor of a rate": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), "rate", "rotation y"),
+    "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", (0.1, 0.2, -0.1)),
+    "sensor of a speed": lambda n: LineSensor(n.line[1], n.arc[0], "speed", (0.1, 0.2, -0.1), (0.3, 0, 0.1)),
+    "sensor by a function": lambda n: FunctionSensor([n.line[1], n.arc[0]], _seen),
+    "state space": lambda n: StateSpace(
+        [np.sin, 2.0], [[0, 1], [-3, -0.5]], np.ones((2, 2)), np.eye(2), 0.1 * np.eye(2)
+    ),
+    "transfer function": lambda n: TransferFunction(np.cos, [1.0, 2.0, 0.5], [2.0, 3.0, 40.0]),
+    "PID with limits": lambda n: PID(np.cos, 1.0, 2.0, 0.3, filter=0.1, limits=(-0.5, 0.6)),
+    "PID with a rate": lambda n: PID(np.cos, 1.0, 2.0, 0.3, rate=np.sin),
+    "limits": lambda n: Saturation(lambda t: 3.0 * t, (-1.0, 1.0)),
+    "block by functions": lambda n: Block(np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], [0.3]),
+    "sampled controller": lambda n: SampledStateSpace(np.sin, 0.1, [[0.5]], [[1.0]], [[2.0]], [[1.0]], delay=0.05),
+    "force by a signal": lambda n: ForceActuator(n.line[1], np.cos, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3)),
+    "force along the body by a signal": lambda n: ForceActuator(
+        n.line[1], np.cos, (1, 2, 3), "body", point=(0.1, 0.2, 0.3)
+    ),
+    "moment by a signal": lambda n: MomentActuator(n.line[1], np.cos, n.vector((1, 2, 3))),
+    "torque in a joint by a signal": lambda n: JointActuator(SphericalJoint(n.line[1], n.arc[0]), np.cos, "rotation z"),
+    "pull by a signal": lambda n: LineActuator(n.line[1], n.arc[0], np.cos, (0.1, 0.2, -0.1)),
+}
+ELEMENTS |= CONTROL
+
+
+def _seen(motion: Motion) -> float:
+    """What moves with the nodes."""
+    across = motion.R[0].T @ (motion.x[1] - motion.x[0])
+    return float(across[0] * across[1] + motion.V[0, 4] * motion.V[1, 2] + motion.A[1, 3])
 
 
 def _servo(t: float, length: float, speed: float) -> float:
@@ -288,6 +422,29 @@ def _cam(n: Stage, flat: bool) -> CamJoint:
     cam = [n.point(p) for p in outline(np.zeros(3), (0.5, 0.3))]
     shapes = [(-1.0, 0.3, 0.0), (1.0, 0.3, 0.0)] if flat else outline(np.array([0, 0.4, 0]), (0.1, 0.1), points=12)
     return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
+
+
+def _lift(velocity: Array, s: Array) -> Array:
+    """Lift and drag of a profile, which stalls."""
+    angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
+    return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
+
+
+class Turner(RelativeJoint):
+    """Turns about an axis, from axes that are given."""
+
+    closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+
+
+def _slider(n: Stage) -> PrismaticJoint:
+    """A slider that is measured, but not added."""
+    return PrismaticJoint(n.line[0], n.line[1], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+
+
+def _turner(n: Stage) -> RelativeJoint:
+    """A hinge likewise."""
+    axes = n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8]))
+    return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
 
 
 def _axes(n: Stage) -> Array:

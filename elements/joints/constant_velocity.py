@@ -17,7 +17,8 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.joints.coordinates import RelativeCoordinates, rotation_vector
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, Limit, RelativeJoint, axes_about, turned_to
-from fem_mbs.model import CoordinateBatch, Direction, Measured, Node, Numbering, Vector3, checked
+from fem_mbs.elements.shapes import Ball, Cylinder
+from fem_mbs.model import CoordinateBatch, Direction, Measured, Node, Numbering, Placed, Vector3, checked
 
 STRAIGHT = 1e-9
 """Sine of an angle between shafts below which they are in line."""
@@ -86,6 +87,14 @@ class ConstantVelocityJoint(RelativeJoint):
         """Half the component along the shaft of the axial vector of the relative rotation."""
         x, y = (np.outer(self.axes[0][:, i], self.axes[1][:, 1 - i]) for i in (0, 1))
         return [0.5 * (y - x)]
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """The ends of both shafts and the ball in which they meet."""
+        ends = []
+        for node, axes, point, side in zip(self.nodes, self.axes, self.offsets, (-1.0, 1.0), strict=True):
+            shaft = axes[:, 2]
+            ends.append(Placed(node, Cylinder(0.25 * size, 1.6 * size, shaft, point + 0.8 * side * size * shaft)))
+        return [*ends, Placed(self.nodes[1], Ball(0.5 * size, self.offsets[1]))]
 
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all such joints share a batch."""

@@ -12,16 +12,19 @@ from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
 from fem_mbs.elements.joints.relative import levers
 from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.elements.line import Line, LineLengths
+from fem_mbs.elements.line_picture import bar
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    Kind,
     Measured,
     Motion,
     Node,
     Numbering,
+    Picture,
     Rates,
     Vector3,
     checked,
@@ -84,6 +87,10 @@ class DistanceJoint(Constraint):
     def turned(self) -> tuple[Node, ...]:
         """Nodes that its points are not at."""
         return levers(self.nodes, self.offsets)
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """The rod."""
+        return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)
 
     @classmethod
     def batch(cls, constraints: Sequence[DistanceJoint], number: Numbering) -> ConstraintBatch:

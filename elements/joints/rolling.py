@@ -94,7 +94,7 @@ class RollingDisc(Constraint):
         steepest = (n - (n @ m) * m) / sine
         across = (m - (n @ m) * n) / sine
         axes = np.stack([across, np.cross(n, across), n], -1), np.stack([steepest, np.cross(m, steepest), m], -1)
-        self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, axes, strict=True))
+        self.axes = a.rotation.T @ axes[0], b.rotation.T @ axes[1]
         self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
         self.tilt = float(np.arctan2(sine, n @ m))
         """Angle of the axis from the normal as built, rad."""

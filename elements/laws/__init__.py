@@ -1,6 +1,6 @@
 """Laws of time for drives, loads and references of controllers, and how any function of time is asked."""
 
-from fem_mbs.elements.laws.evaluation import derivatives, evaluate, partial_derivatives
+from fem_mbs.elements.laws.evaluation import derivatives, evaluate
 from fem_mbs.elements.laws.harmonic import Harmonic
 from fem_mbs.elements.laws.point_to_point import PointToPoint, SmoothStep
 from fem_mbs.elements.laws.ramp import Ramp
@@ -22,5 +22,4 @@ __all__ = [
     "Vector",
     "derivatives",
     "evaluate",
-    "partial_derivatives",
 ]

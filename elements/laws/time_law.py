@@ -49,25 +49,30 @@ class TimeLaw:
         return Delayed(self, delay)
 
     def __add__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return Sum(self, _law(other, f"{self} + other"))
+        return NotImplemented if _is_signal(other) else Sum(self, _law(other, f"{self} + other"))
 
     def __radd__(self, other: ArrayLike) -> TimeLaw:
         return Sum(_law(other, f"other + {self}"), self)
 
     def __sub__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return Sum(self, -_law(other, f"{self} - other"))
+        return NotImplemented if _is_signal(other) else Sum(self, -_law(other, f"{self} - other"))
 
     def __rsub__(self, other: ArrayLike) -> TimeLaw:
         return Sum(_law(other, f"other - {self}"), -self)
 
     def __mul__(self, other: TimeLaw | ArrayLike) -> TimeLaw:
-        return Product(self, _law(other, f"{self} * other"))
+        return NotImplemented if _is_signal(other) else Product(self, _law(other, f"{self} * other"))
 
     def __rmul__(self, other: ArrayLike) -> TimeLaw:
         return Product(_law(other, f"other * {self}"), self)
 
     def __neg__(self) -> TimeLaw:
         return Product(Constant(-1.0), self)
+
+
+def _is_signal(value: object) -> bool:
+    """Whether something is a signal of a controller, which knows how to add a law."""
+    return hasattr(value, "as_signal")
 
 
 def _number_or_vector(value: object, label: object) -> Any:

@@ -17,16 +17,20 @@ LEFT_OVER = 1e-6
 
 
 class Grid(NamedTuple):
-    """Where a run with equal steps stands: the time it began, the number of the next step, and its halvings."""
+    """Where a run with equal steps stands."""
 
     begin: float
+    """Time in s at which it began, or started anew."""
     target: int
+    """Number of the next step."""
     halvings: int
+    h: float
+    """Length of steps: the nominal one, or a little less so that a whole number of them leads to the next jump."""
 
 
 @dataclass(frozen=True)
 class FixedStep:
-    """Steps of ``h`` s, the last one cut to end with the run.
+    """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
     with the next nominal step.
@@ -44,16 +48,21 @@ class FixedStep:
                 f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
                 f"({MAX_STEPS:.0e}); look at the units"
             )
-        return Grid(t, 1, 0), min(self.h, t_end - t)
+        return Grid(t, 1, 0, self.h), min(self.h, t_end - t)
+
+    def stretch(self, memory: Grid, t: float, jump: float) -> tuple[Grid, float]:
+        """Equal steps to the next jump."""
+        h = self.h if jump == math.inf else (jump - t) / max(1, math.ceil((jump - t) / self.h - LEFT_OVER))
+        return Grid(t, 1, 0, h), h
 
     def plan(self, memory: Grid, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
-        begin, target, halvings = memory
-        last = max(1, math.ceil((t_end - begin) / self.h - LEFT_OVER))
-        if target > last:
+        begin, target, halvings, h = memory
+        last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
+        if target > last or t >= t_end:
             return None
-        end = t_end if target == last else begin + target * self.h
-        part = (end - begin - (target - 1) * self.h) * 0.5**halvings
+        end = t_end if target == last else begin + target * h
+        part = (end - begin - (target - 1) * h) * 0.5**halvings
         rest = end - t
         # what is left of a step by rounding is no step
         return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
@@ -66,7 +75,7 @@ class FixedStep:
         """Accept every step."""
         if plan.end is None:
             return True, memory
-        return True, Grid(memory.begin, memory.target + 1, 0)
+        return True, memory._replace(target=memory.target + 1, halvings=0)
 
     def tried(self, memory: Grid, h: float) -> str:
         """How a step was tried that failed for good."""

@@ -44,6 +44,8 @@ class Linearization(NamedTuple):
     """Derivatives of the constraints on velocities, where the formulation has asked for them."""
 
 
+ROUNDING = 1e-8
+"""Smaller changes of algebraic unknowns, over their size, are rounding: of velocities, or times a gain."""
 Unknown: TypeAlias = tuple[Array, ...]
 _NONE = np.empty(0)
 
@@ -156,8 +158,11 @@ class Index3Problem:
         return system.spread(solution[: system.n_free]), solution[system.n_free :] / squared
 
     def length(self, correction: Unknown) -> float:
-        """Largest increment of the configuration, weighted."""
-        return float(np.maximum.reduce(np.abs(correction[0] * self.system.weight)))
+        """Largest increment of the configuration, weighted; algebraic unknowns count like forces, where they matter."""
+        sizes = np.abs(correction[0] * self.system.weight)
+        if len(algebraic := self.system.algebraic):
+            sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
+        return float(np.maximum.reduce(sizes))
 
     def corrected(
         self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.integrate.checkpoint import Checkpoint, names_of
 from fem_mbs.integrate.global_error import GlobalError
+from fem_mbs.integrate.jumps import jumped, next_jump, side
 from fem_mbs.integrate.method import Method, check_step
 from fem_mbs.integrate.step_control import Plan, StepControl
 from fem_mbs.result import Accuracy
@@ -44,15 +46,22 @@ class March:
         if isinstance(initial, Checkpoint):
             self.pace = initial.pace if initial.control == control else self.pace
         else:
+            if system.next_jump(self.state) <= self.state.t:
+                self.state = jumped(system, self.state)
             self.memory = method.init(system, self.state, first)
+        self._jump = next_jump(system, self.state, t_end)
+        if not isinstance(initial, Checkpoint) and self._jump < math.inf:
+            self._begin_stretch()
         self._allowed = getattr(self.pace, "allowed", None)
         self.stepper = method if self._allowed is None else method.within(self._allowed)
 
     def __iter__(self) -> Iterator[Accepted]:
-        while (plan := self.control.plan(self.pace, self.state.t, self.t_end)) is not None:
+        while (plan := self._plan()) is not None:
             self._tried = plan
+            jumps = plan.end is not None and plan.end == self._jump
             try:
-                step = self.stepper.step(self.system, self.state, plan.h, self.memory)
+                h = plan.h - side(self._jump) if jumps else plan.h
+                step = self.stepper.step(self.system, self.state, h, self.memory)
                 if not self.steps:
                     check_step(step, self.method)
                 end = step.state
@@ -76,7 +85,29 @@ class March:
             self.steps += 1
             self._error.add(state, step.report.astray, plan.h)
             self._doubt = self._doubt or self.method.doubt(self.system, state, plan.h)
-            yield Accepted(state, step.report)
+            if jumps:
+                self._pass_jump()
+            yield Accepted(self.state, step.report)
+
+    def _plan(self) -> Plan | None:
+        """The next step, which ends where something jumps."""
+        while True:
+            plan = self.control.plan(self.pace, self.state.t, min(self._jump, self.t_end))
+            if plan is not None or self._jump >= self.t_end:
+                return plan
+            self.state = self.state.at(self._jump)  # nearer than a step can be
+            self._pass_jump()
+
+    def _pass_jump(self) -> None:
+        """From just before a jump to just after it."""
+        self.state = jumped(self.system, self.state)
+        self._jump = next_jump(self.system, self.state, self.t_end)
+        self._begin_stretch()
+
+    def _begin_stretch(self) -> None:
+        """Start anew towards the next jump."""
+        self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
+        self.memory = self.method.init(self.system, self.state, first)
 
     @property
     def error(self) -> Accuracy | None:

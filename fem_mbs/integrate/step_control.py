@@ -21,6 +21,10 @@ class StepControl(Protocol):
         """The memory at the start of a run, and the first step."""
         ...
 
+    def stretch(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
+        """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
+        ...
+
     def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
         """The next step; None at the end of the run."""
         ...

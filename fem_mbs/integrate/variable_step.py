@@ -112,6 +112,10 @@ class VariableStep:
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
         return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0, 0), first
 
+    def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
+        """As long a step as the last one; what its error was does not tell about the next."""
+        return memory._replace(last=0.0, before=1.0), min(memory.h, jump - t)
+
     def plan(self, memory: Pace, t: float, t_end: float) -> Plan | None:
         """The next step within the rest of the run, without a tiny one at the end."""
         rest = t_end - t
@@ -151,6 +155,8 @@ class VariableStep:
         following = memory.h
         if not 1.0 / DEADBAND < factor < DEADBAND:
             following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
+            if h < memory.h and factor > 1.0:  # a step that was cut tells little
+                following = max(following, memory.h)
         excess = memory.excess + (error > 1.0)
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.io.points import JointPicture, NodePicture
 from fem_mbs.io.shapes import Item, ShapePicture, symbol_size
-from fem_mbs.model import Cells, Constraint, Kind, Motion, Picture
+from fem_mbs.model import Constraint, Element, Kind, Motion, Picture
 from fem_mbs.system import State, System
+
+
+class Drawn(NamedTuple):
+    """A picture, and numbers that all its cells have."""
+
+    picture: Picture
+    numbers: dict[str, int]
 
 
 class Scene:
@@ -28,19 +37,20 @@ class Scene:
     """
 
     def __init__(self, system: System, stations: int, shapes: bool) -> None:
-        made = ((element, element.picture(system.number, stations)) for element in system.elements)
-        drawn = [(element, picture) for element, picture in made if picture is not None]
+        elements = _pictures(system.elements, system, stations)
         joints = [joint for batch in system.constraint_batches for joint in batch.owners]
-        self.legend = [f"beam_id {k}: {element}" for k, (element, _) in enumerate(drawn)]
+        self.legend = [f"beam_id {k}: {system.elements[number]}" for k, (number, _) in enumerate(elements)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
-        self._elements, self._origin = len(drawn), system.origin
+        self._origin = system.origin
         still, none = np.zeros((system.n, 6)), np.zeros(system.k)
         built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
         motion = system.motion(built)
-        points: list[Picture] = [*(own for _, own in drawn), _node_picture(system), *_joint_pictures(system)]
-        self._parts = points
+        self._parts = [Drawn(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
+        self._parts += [Drawn(picture, {}) for picture in (_node_picture(system), *_joint_pictures(system))]
         if shapes:
-            self._parts += _shape_pictures(system, joints, _symbol_size(points, motion, built.multipliers))
+            size = _symbol_size([part.picture for part in self._parts], motion, built.multipliers)
+            self._parts += [Drawn(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
+            self._parts += [Drawn(picture, {}) for picture in _shape_pictures(system, joints, size)]
         first = self._draw(motion, built.multipliers)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))
@@ -49,15 +59,14 @@ class Scene:
 
     def _collect_cells(self) -> None:
         parts = zip(self._parts, self._bounds[:-1], strict=True)
-        blocks = [
-            (cells if k >= self._elements else _numbered(cells, k), first)
-            for k, (part, first) in enumerate(parts)
-            for cells in part.cells
-        ]
-        self.cells = [(cells.type, (cells.points + first).astype(np.int32)) for cells, first in blocks]
-        names = dict.fromkeys(name for cells, _ in blocks for name in cells.numbers)
+        blocks = [(cells, part.numbers, first) for part, first in parts for cells in part.picture.cells]
+        self.cells = [(cells.type, (cells.points + first).astype(np.int32)) for cells, _, first in blocks]
+        names = dict.fromkeys(name for cells, numbers, _ in blocks for name in (*cells.numbers, *numbers))
         self.cell_data = {
-            name: [cells.numbers.get(name, np.full(len(cells.points), -1)).astype(np.int32) for cells, _ in blocks]
+            name: [
+                np.broadcast_to(cells.numbers.get(name, numbers.get(name, -1)), len(cells.points)).astype(np.int32)
+                for cells, numbers, _ in blocks
+            ]
             for name in names
         }
 
@@ -74,12 +83,13 @@ class Scene:
         return points, data
 
     def _draw(self, motion: Motion, multipliers: Array) -> list[dict[str, Array]]:
-        return [part.draw(motion, multipliers) for part in self._parts]
+        return [part.picture.draw(motion, multipliers) for part in self._parts]
 
 
-def _numbered(cells: Cells, number: int) -> Cells:
-    """Cells with the number of the element that they belong to."""
-    return cells._replace(numbers={**cells.numbers, "beam_id": np.full(len(cells.points), number)})
+def _pictures(owners: Sequence[Element | Constraint], system: System, stations: int) -> list[tuple[int, Picture]]:
+    """Pictures of elements or joints that have one of their own, with their numbers."""
+    made = ((k, owner.picture(system.number, stations)) for k, owner in enumerate(owners))
+    return [(k, picture) for k, picture in made if picture is not None]
 
 
 def _node_picture(system: System) -> Picture:
@@ -104,12 +114,10 @@ def _joint_pictures(system: System) -> list[Picture]:
 
 
 def _symbol_size(pictures: list[Picture], motion: Motion, multipliers: Array) -> float:
-    """How large joints are drawn."""
+    """How large symbols are, such as those of joints."""
     drawn = [(picture, picture.draw(motion, multipliers)["points"]) for picture in pictures]
     joints = [points for picture, points in drawn if isinstance(picture, JointPicture)]
-    if not joints:
-        return 0.0
-    return symbol_size(np.concatenate([points for _, points in drawn]), np.concatenate(joints))
+    return symbol_size(np.concatenate([points for _, points in drawn]), np.concatenate([np.empty((0, 3)), *joints]))
 
 
 def _shape_pictures(system: System, joints: list[Constraint], size: float) -> list[Picture]:

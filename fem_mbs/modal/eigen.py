@@ -119,7 +119,9 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
         d = -sigma * solve(C @ x + sigma * (M @ (x + y)), moving @ x)
         return np.concatenate([d, x + d])
 
-    states = int((~second & (abs(C).max(axis=1).toarray().ravel() > 0.0)).sum())
+    # equations with the rate of a state, not those of sensors, which have velocities of nodes
+    first = np.flatnonzero(~second)
+    states = int((abs(C)[first][:, first].sum(axis=1) > 0.0).sum())
     finite = 2 * int(second.sum()) + states - 2 * m + int(velocity.sum())
     if _small(B, count) or 2 * count + 2 + states >= finite:
         theta, z = eig(apply(np.eye(2 * n)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from fem_mbs.arrays import Array, IntArray
@@ -112,7 +113,11 @@ class ElementBatch:
     9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
        ``motion.multipliers`` that each depends on, from ``number.multipliers(joint)``; ``by_multipliers(context)``
        returns the derivatives ``(n, b, r)`` of the contribution against them.
-    10. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
+    10. ``next_jump(t, u)``, of a batch in which something jumps at known instants (a load that is switched on, a
+        sampled controller), returns the first one after ``t``; steps end there, and what follows starts anew. An
+        instant up to ``t`` is one that is due now. ``jump(context)`` returns the values ``(n, s)`` of ``own`` after a
+        jump, of which those of kind "history" are taken. ``at(t)`` is asked just before and just after.
+    11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
         statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
         linearly, the second the context of a stiffness with these stresses in place of its own.
     """
@@ -162,6 +167,14 @@ class ElementBatch:
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
         raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """The next instant at which something jumps, with the own unknowns ``u`` (k,) of the model at ``t``."""
+        return inf
+
+    def jump(self, context: Any) -> Array | None:
+        """Values ``(n, s)`` of ``own`` after a jump, of which those of kind "history" are taken; None for none."""
+        return None
 
     def stress_ahead(self, context: Any, d: Array) -> Any:
         """Stresses after increments, extrapolated linearly."""

@@ -63,8 +63,8 @@ class Follow(NamedTuple):
     def after(self, matrix: Array, nodes: IntArray, own: IntArray | None = None) -> Array:
         """``matrix`` (n, r, 6p + s) times the derivatives of the ``nodes`` (n, p) and unknowns ``own`` (n, s)."""
         n, p = nodes.shape
-        blocks = matrix[..., : 6 * p].reshape(n, -1, p, 6).swapaxes(1, 2) @ self.nodes[nodes]
-        result = blocks.swapaxes(1, 2).reshape(n, -1, 6 * p)
+        blocks = matrix[..., : 6 * p].reshape(n, matrix.shape[-2], p, 6).swapaxes(1, 2) @ self.nodes[nodes]
+        result = blocks.swapaxes(1, 2).reshape(n, matrix.shape[-2], 6 * p)
         if own is None:
             return result
         return np.concatenate([result, matrix[..., 6 * p :] * self.own[own][:, None]], axis=-1)

@@ -86,7 +86,8 @@ class Numbering:
 
 def node_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     """Rows ``(n, p)`` of the nodes of elements or constraints with ``p`` nodes each."""
-    return np.array([[number(node) for node in part.nodes] for part in parts], dtype=np.intp)
+    rows = [[number(node) for node in part.nodes] for part in parts]
+    return np.array(rows, dtype=np.intp).reshape(len(rows), -1 if rows and rows[0] else 0)
 
 
 def consecutive(rows: IntArray) -> IntArray | slice:

@@ -77,13 +77,13 @@ class Picture(Protocol):
 
 
 class Polyline:
-    """A line through points ``(n, 3)``, world frame, that a function tells of a motion: a spring, a strut, a rope."""
+    """A line through points ``(n, 3)``, world frame, that a function tells of a motion: a strut, a rope, a track."""
 
-    def __init__(self, points: Callable[[Motion], Array], count: int) -> None:
+    def __init__(self, points: Callable[[Motion], Array], count: int, kind: Kind = Kind.LINE) -> None:
         self._points = points
         pairs = np.stack([np.arange(count - 1), np.arange(1, count)], axis=-1)
-        kind = np.full(count - 1, Kind.LINE)
-        self.cells = [Cells("line", pairs, {"part": kind, "element_id": np.arange(count - 1)})]
+        numbers = {"part": np.full(count - 1, kind), "element_id": np.arange(count - 1)}
+        self.cells = [Cells("line", pairs, numbers)]
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """The points."""

@@ -272,6 +272,18 @@ class Solution:
             raise ModelError(f"{part} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
         return self.u[:, rows[names.index(name)]]
 
+    def signal(self, source: Any) -> Array:
+        """What a sensor measured or a block put out, ``(nt,)``, or ``(nt, p)`` of several outputs; sums of these, too.
+
+        Where something jumps, the values are those just after.
+        """
+        if not hasattr(source, "signal_values"):
+            raise ModelError(
+                f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
+                f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
+            )
+        return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
+
     @checked
     def section_forces(self, beam: Element) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""

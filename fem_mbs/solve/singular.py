@@ -12,6 +12,7 @@ from fem_mbs.solve.redundant import SMALL, Causes, handle_redundant, listed, mor
 from fem_mbs.system import Evaluation, System
 from fem_mbs.system.mass import leading_matrix
 
+_NONE = np.empty(0, np.intp)
 DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
 
@@ -31,6 +32,8 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
     if moving := _move_without_mass(system, causes, when):
         raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
     handle_redundant(system, evaluation, causes, when)
+    if text := _without_inertia(system, leading_matrix(system, evaluation), when):
+        raise SingularSystemError(text)
 
 
 def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
@@ -55,9 +58,11 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
     ``K`` may be scaled, but not the equations of one node against each other.
     """
     matrix = system.solver.matrix(values)
-    if text := _undetermined(system, matrix, f"the equilibrium {when} is not unique"):
-        return text
+    # integrators may be determined by what they control
+    text = _undetermined(system, matrix, f"the equilibrium {when} is not unique")
     causes = _causes(system, matrix, 0.0, definite=False)
+    if text and not causes.motions[: 6 * system.n].any() and not (causes.idle < 6 * system.n).any():
+        return text if causes.motions.any() or len(causes.idle) else ""
     moving = _move_without_resistance(system, causes, R, when)
     return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
 
@@ -70,17 +75,47 @@ def _gap(system: System, evaluation: Evaluation) -> float:
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     """States and algebraic unknowns that their own equations do not determine, in words."""
     rows = _first_order(system)
+    loose = _loose(matrix, rows)
+    if not len(loose):
+        return ""
+    owners = [system.unknowns[k] for k in system.free_rows[loose] - 6 * system.n]
+    names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+    return (
+        f"{what}: no equation determines {listed(names, ', ')}; look at its stiffness and damping in its own row, or "
+        "for a loop of blocks whose gains make one"
+    )
+
+
+def _without_inertia(system: System, values: Array, when: str) -> str:
+    """Own unknowns that follow accelerations and by which loops take all inertia away, in words."""
+    rows = _first_order(system)
     if not len(rows):
         return ""
+    rest = np.setdiff1d(np.arange(system.n_free), rows)
+    seen = rows[np.flatnonzero(abs(system.solver.matrix(values)[rows][:, rest]).sum(axis=1))]
+    if not len(seen):
+        return ""
+    try:
+        system.solver.factor(values)
+    except SingularSystemError:
+        owners = [system.unknowns[k] for k in system.free_rows[seen] - 6 * system.n]
+        names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+        return (
+            f"the accelerations {when} are not unique: what follows {listed(names, ', ')} takes all inertia away, as a "
+            "force that is minus a mass times its acceleration does; change a gain of the loop"
+        )
+    return ""
+
+
+def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
+    """Those of the unknowns that the equations of the same ``rows`` do not determine."""
+    if not len(rows):
+        return rows
     block = matrix[rows][:, rows].toarray()
     size = np.abs(matrix[rows]).max(axis=1).toarray().ravel()
     _, values, vectors = np.linalg.svd(block / np.where(size > 0.0, size, 1.0)[:, None])
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
-    if not loose.any():
-        return ""
-    owners = [system.unknowns[k] for k in system.free_rows[rows[loose]] - 6 * system.n]
-    names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
-    return f"{what}: no equation determines {listed(names, ', ')}; look at its stiffness and damping in its own row"
+    return np.asarray(rows[loose])
 
 
 def _first_order(system: System) -> IntArray:
@@ -94,8 +129,10 @@ def _dense(matrix: csc_array | Array) -> Array:
 
 
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
-    # states and algebraic unknowns follow from the others
+    # states and algebraic unknowns follow from the others, but for integrators at rest
     own = _first_order(system)
+    if not definite and len(_loose(matrix, own)):
+        own = _NONE
     rest = np.setdiff1d(np.arange(system.n_free), own)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE

@@ -27,6 +27,8 @@ LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 200
 MORE = 3.0
 """Growth of a shift that lets nodes move too far."""
+TRIALS = 60
+"""How often it grows: an integrator asks for a motion whatever the mass."""
 MOVES = (0.3, 0.1, 0.03)
 """First moves to try, in rad or against the extent of the model: the smaller, the surer, and the more iterations."""
 PENDULUM = (
@@ -126,13 +128,16 @@ class SettleProblem(StepProblem):
         entries = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), equations.force_factor)
         entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
-        while True:
+        # what states and algebraic unknowns do, mass does not hold back
+        weight = np.where(np.append(np.ones(6 * system.n), system.order == 2), system.weight, 0.0)
+        for _ in range(TRIALS):
             solve = system.solver.factor(tangent.assemble(system, entries)).solve
             d, _ = equations.response(solve, right)
-            if not np.abs(d * system.weight).max() > self.move or shift == 0.0:
-                return Linearization(solve, self.inverse_tangent(unknown), None)
+            if not np.abs(d * weight).max() > self.move or shift == 0.0:
+                break
             entries[forces] += (MORE - 1.0) * shift * mass
             shift *= MORE
+        return Linearization(solve, self.inverse_tangent(unknown), None)
 
 
 def _mechanism(equations: Equations, point: Point) -> str:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 LIGHT, HEAVY = 1e-12, 1e12
 """Masses against the largest that count as none, and masses that count as infinite."""
-TINY = float(np.finfo(float).tiny)
+TINY = 1e-200
+"""A force, or a term, that counts as none: nothing overflows that is divided by it."""
 _NONE = np.empty(0)
 
 

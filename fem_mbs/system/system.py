@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -184,6 +184,7 @@ class System:
 
     def _make_batches(self, model: Model) -> None:
         self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
+        self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
         for batch in self.all_batches:
@@ -230,6 +231,11 @@ class System:
     def has_velocity_level(self) -> bool:
         """Whether any constraint equation is one of velocities."""
         return bool(self.velocity_level.any())
+
+    @cached_property
+    def algebraic(self) -> IntArray:
+        """Components that are algebraic unknowns."""
+        return 6 * self.n + np.flatnonzero(self.order == 0)
 
     @cached_property
     def has_history(self) -> bool:
@@ -354,6 +360,20 @@ class System:
 
     def history(self, motion: Motion) -> Array:
         """Own unknowns ``(k,)`` at the end of a step, those of kind "history" changed."""
+        return self._changed(motion, lambda batch, context: batch.accept(context))
+
+    def next_jump(self, state: State) -> float:
+        """The first instant after a state at which something jumps; up to its time, if something is due there."""
+        return min((batch.next_jump(state.t, state.u) for batch in self._jumping), default=math.inf)
+
+    def jump(self, state: State) -> State:
+        """A state with unknowns of kind "history" as they are after a jump."""
+        if not self.has_history:
+            return state
+        return replace(state, u=self._changed(self.motion(state), _jump))
+
+    def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
+        """Own unknowns with those of kind "history" as a batch says from its context."""
         u, prescribed = motion.u.copy(), self.prescribe(motion.t)
         for k, kept in self._histories.items():
             batch = self.all_batches[k]
@@ -363,7 +383,8 @@ class System:
             else:
                 context = batch.evaluate(motion, data)[2]
             assert batch.own is not None
-            u[batch.own[kept]] = batch.accept(context)[kept]
+            if (values := how(batch, context)) is not None:
+                u[batch.own[kept]] = values[kept]
         return u
 
     @cached_property
@@ -389,6 +410,10 @@ class System:
             return self._constraint_rows[constraint]
         except KeyError:
             raise ModelError(f"{constraint} is not part of this model") from None
+
+
+def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:
+    return batch.jump(context) if isinstance(batch, ElementBatch) else None
 
 
 def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:

@@ -35,6 +35,7 @@ RECORDS = {
     mbs.Method,
     mbs.Assembly,
     fem_mbs.elements.BeamMesh,
+    fem_mbs.elements.Signal,
     fem_mbs.elements.TimeLaw,
 }
 """Classes whose objects are results, or made by others: their constructors are not for users."""
@@ -50,7 +51,10 @@ RESULTS: dict[type, str] = {
 SLOW = {"simulate", "statics", "modes", "buckling", "convergence_study", "to_paraview", "animation", "linearize"}
 BESIDE = {"Solution.plot", "Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
 """Left out: what draws windows, and what does the same as another call in many files."""
-ALWAYS = {"convergence_study.t_end"}
+ALWAYS = {
+    "convergence_study.t_end",
+    *(f"{kind}.{name}" for kind in ("StateSpace", "SampledStateSpace") for name in "BC"),
+}
 """Arguments that others ask for."""
 
 

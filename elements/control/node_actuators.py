@@ -1,0 +1,140 @@
+"""Forces and moments on a node whose size is a signal.
+
+In body components a unit force along ``e`` at the point ``c`` is ``g = (e, c x e)``, a unit moment ``(0, e)``; a
+direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "Control").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.control.node_sensor import Frame
+from fem_mbs.elements.control.signal import Input, Signal, Wires, sources
+from fem_mbs.lie import so3
+from fem_mbs.model import Direction, Element, ElementBatch, Motion, Node, Numbering, Vector3, checked, node_rows
+
+
+class NodeActuator(Element):
+    """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
+
+    external = True
+    part: slice
+
+    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3) -> None:
+        self.nodes, self.inputs, self.frame = (node,), (input,), frame
+        self.direction, self.point = np.asarray(direction), np.asarray(point)
+
+    def batch_key(self) -> Hashable:
+        """Actuators in one frame that read as many unknowns share a batch."""
+        return self.frame, len(sources(self.inputs))
+
+    @classmethod
+    def batch(cls, elements: Sequence[NodeActuator], number: Numbering) -> ElementBatch:
+        """All actuators on nodes in one frame."""
+        return NodeActuatorBatch(elements, number)
+
+
+@checked
+class ForceActuator(NodeActuator):
+    """A force on a node along a direction.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    input : signal
+        Its size in N.
+    direction : (3,)
+        Only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``; one of the body turns with the node.
+    point : (3,)
+        Point of application in the node frame.
+    """
+
+    part = slice(0, 3)
+
+    def __init__(
+        self,
+        node: Node,
+        input: Input,
+        direction: Direction,
+        frame: Frame = "world",
+        point: Vector3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        super().__init__(node, input, direction, frame, point)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The node, unless the force acts on its place alone."""
+        return self.nodes if self.frame == "body" or self.point.any() else ()
+
+
+@checked
+class MomentActuator(NodeActuator):
+    """A moment on a node about a direction.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    input : signal
+        Its size in N m.
+    direction : (3,)
+        Only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``; one of the body turns with the node.
+    """
+
+    part = slice(3, 6)
+
+    def __init__(self, node: Node, input: Input, direction: Direction, frame: Frame = "world") -> None:
+        super().__init__(node, input, direction, frame, np.zeros(3))
+
+
+class NodeActuatorBatch(ElementBatch):
+    """Forces and moments on nodes as arrays."""
+
+    def __init__(self, actuators: Sequence[NodeActuator], number: Numbering) -> None:
+        self.owners = actuators
+        self.nodes = node_rows(actuators, number)
+        self._wires = Wires(actuators, [actuator.inputs for actuator in actuators], number)
+        self.own = self._wires.rows
+        self._world = actuators[0].frame == "world"
+        self._direction = np.array([actuator.direction for actuator in actuators])
+        lever = np.eye(6)[:, :3] + np.zeros((len(actuators), 1, 1))
+        for own, actuator in zip(lever, actuators, strict=True):
+            own[:] = 0.0
+            own[actuator.part] = np.eye(3)
+            if actuator.part.start == 0:
+                own[3:] = so3.skew(actuator.point)
+        self._lever = lever
+        """From the direction in the body frame to the wrench at the node, ``(n, 6, 3)``."""
+
+    def at(self, t: float) -> Array:
+        """What functions of time put in, ``(n, 1)``."""
+        return self._wires.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When the input jumps next."""
+        return self._wires.next_jump(t)
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Minus the wrench."""
+        e = np.vecmat(self._direction, motion.R[self.nodes[:, 0]]) if self._world else self._direction
+        value = self._wires.values(motion.u, prescribed)
+        wrench = np.matvec(self._lever, e)
+        return np.concatenate([-value * wrench, np.zeros(self.own.shape)], axis=-1), (e, value)
+
+    def stiffness(self, context: tuple[Array, Array]) -> Array:
+        """By the signal, and by directions of the world, which turn against the node."""
+        e, value = context
+        size = 6 + self.own.shape[1]
+        K = np.zeros((len(e), size, size))
+        if self._world:
+            K[:, :6, 3:6] = -value[..., None] * (self._lever @ so3.skew(e))
+        K[:, :6, 6:] = -np.matvec(self._lever, e)[..., None] * self._wires.W
+        return K

@@ -1,0 +1,161 @@
+"""Sensors on a node: place, velocity and acceleration of a point, and how the node turns.
+
+In body components, with the direction ``e`` there, a point at ``c`` has the velocity ``w = U + Omega x c`` and the
+acceleration ``s = a + alpha x c + Omega x (Omega x c)``; a direction of the world follows ``delta e = e x delta theta``
+(docs/theory.md, "Control").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.control.sensor import Sensor, SensorBatch
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.model import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice
+
+Frame = Annotated[str, choice(("world", "body"))]
+
+
+QUANTITIES: dict[str, str] = {
+    "position": "m",
+    "velocity": "m/s",
+    "acceleration": "m/s^2",
+    "rotation": "rad",
+    "angular velocity": "rad/s",
+    "angular acceleration": "rad/s^2",
+}
+"""What a node can be asked for, and its unit."""
+
+
+@checked
+class NodeSensor(Sensor):
+    """A component of the motion of a node.
+
+    Parameters
+    ----------
+    node : Node
+        Where it is fixed.
+    quantity : {"position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration"}
+        What it measures. "position" is that of ``point`` from ``origin``; "rotation" is a component of the rotation
+        vector since t = 0, at most half a turn; a sensor on a joint counts turns.
+    direction : (3,)
+        Along which, or about which; only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``; one of the body turns with the node. "position" and "rotation" are measured along
+        directions of the world.
+    point : (3,)
+        Point of the node that is measured, node frame.
+    origin : (3,)
+        From where positions count, world frame.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        quantity: Annotated[str, choice(QUANTITIES)],
+        direction: Direction,
+        frame: Frame = "world",
+        point: Vector3 = (0.0, 0.0, 0.0),
+        origin: Vector3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.nodes = (node,)
+        self.quantity, self.frame = quantity, frame
+        self.direction, self.point, self.origin = (np.asarray(own) for own in (direction, point, origin))
+        if frame == "body" and quantity in ("position", "rotation"):
+            raise ModelError(f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame")
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The node, unless its place alone matters."""
+        translation = self.quantity in ("position", "velocity", "acceleration")
+        return () if translation and self.frame == "world" and not self.point.any() else self.nodes
+
+    def batch_key(self) -> Hashable:
+        """Sensors of one quantity in one frame share a batch."""
+        return self.quantity, self.frame
+
+    @classmethod
+    def batch(cls, elements: Sequence[NodeSensor], number: Numbering) -> ElementBatch:
+        """All sensors of one quantity in one frame."""
+        return NodeSensorBatch(elements, number)
+
+
+class Context(NamedTuple):
+    """What gradients are made of, each ``(n, 3)`` in body components."""
+
+    e: Array
+    Omega: Array
+    along: Array
+    """The vector that is measured."""
+    w: Array
+    """Rotation vector, of sensors of rotations."""
+
+
+class NodeSensorBatch(SensorBatch):
+    """Sensors of one quantity on one node each."""
+
+    def __init__(self, sensors: Sequence[NodeSensor], number: Numbering) -> None:
+        super().__init__(sensors, number)
+        self._quantity, self._world = sensors[0].quantity, sensors[0].frame == "world"
+        self._direction = np.array([sensor.direction for sensor in sensors])
+        self._c = np.array([sensor.point for sensor in sensors])
+        self._origin = np.array([sensor.origin for sensor in sensors]) - number.origin
+        self._R0 = np.array([sensor.nodes[0].rotation for sensor in sensors])
+
+    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+        """Components of vectors."""
+        rows, c = self.nodes[:, 0], self._c
+        R = motion.R[rows]
+        (U, Omega), (a, alpha) = (np.split(rates[rows], 2, axis=1) for rates in (motion.V, motion.A))
+        e = np.vecmat(self._direction, R) if self._world else self._direction
+        w = none = np.zeros_like(c)
+        if self._quantity == "position":
+            along = motion.x[rows] + np.matvec(R, c) - self._origin
+            return np.vecdot(self._direction, along), Context(e, Omega, none, none)
+        if self._quantity == "rotation":
+            w = so3.log(self._R0.mT @ R)
+            e = np.vecmat(self._direction, self._R0)
+            return np.vecdot(e, w), Context(e, Omega, none, w)
+        if self._quantity == "velocity":
+            along = U + np.cross(Omega, c)
+        elif self._quantity == "acceleration":
+            along = a + np.cross(alpha, c) + np.cross(Omega, np.cross(Omega, c))
+        else:
+            along = Omega if self._quantity == "angular velocity" else alpha
+        return np.vecdot(e, along), Context(e, Omega, along, none)
+
+    def by_place(self, context: Context) -> Array:
+        """Of positions and rotations, and by directions of the world that turn against the node."""
+        e = context.e
+        if self._quantity == "position":
+            return np.concatenate([e, np.cross(self._c, e)], axis=-1)
+        none = np.zeros_like(e)
+        if self._quantity == "rotation":
+            return np.concatenate([none, np.vecmat(e, so3.inverse_tangent_operator(context.w))], axis=-1)
+        return np.concatenate([none, np.cross(context.along, e) if self._world else none], axis=-1)
+
+    def by_velocity(self, context: Context) -> Array | None:
+        """Of velocities, and of accelerations of points that go round."""
+        e, c, Omega, none = context.e, self._c, context.Omega, np.zeros_like(context.e)
+        if self._quantity == "velocity":
+            return np.concatenate([e, np.cross(c, e)], axis=-1)
+        if self._quantity == "angular velocity":
+            return np.concatenate([none, e], axis=-1)
+        if self._quantity == "acceleration":
+            round_ = np.cross(np.cross(Omega, c), e) + np.cross(c, np.cross(e, Omega))
+            return np.concatenate([none, round_], axis=-1)
+        return None
+
+    def by_acceleration(self, context: Context) -> Array | None:
+        """Of accelerations."""
+        e = context.e
+        if self._quantity == "acceleration":
+            return np.concatenate([e, np.cross(self._c, e)], axis=-1)
+        if self._quantity == "angular acceleration":
+            return np.concatenate([np.zeros_like(e), e], axis=-1)
+        return None

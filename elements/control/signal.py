@@ -1,0 +1,267 @@
+"""Signals: what sensors and blocks put out, combined with numbers and functions of time.
+
+A signal is ``sum f_i u_i + sum g_j r_j(t) + c``: own unknowns ``u_i`` of elements, laws ``r_j`` and a constant. Sums
+and multiples of signals are signals, so that they need no unknowns of their own (docs/theory.md, "Control").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Annotated, Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.jumps import next_jump
+from fem_mbs.elements.laws import evaluate
+from fem_mbs.errors import ModelError
+from fem_mbs.model import Constraint, Element, Numbering, checked, real, shown
+
+Part = Element | Constraint
+Law = Callable[[float], Any]
+Term = tuple[Part, int]
+"""A part of the model, and which of its own unknowns."""
+
+
+class Combines:
+    """What can be added, subtracted and multiplied by numbers; numbers and functions of time join in."""
+
+    __array_ufunc__ = None
+    """So that arrays and numbers of numpy leave sums to the methods below."""
+
+    def as_signal(self) -> Signal:
+        """The signal that it stands for."""
+        raise NotImplementedError(f"{type(self).__name__} must define as_signal()")
+
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
+        """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
+        return self.as_signal().signal_values(t, u, number)
+
+    def __add__(self, other: Any) -> Signal:
+        own, more = self.as_signal(), signal(other, f"{self} + ...")
+        terms = dict(own.terms)
+        for term, factor in more.terms.items():
+            terms[term] = terms.get(term, 0.0) + factor
+        return Signal(terms, own.laws + more.laws, own.constant + more.constant)
+
+    def __mul__(self, other: Any) -> Signal:
+        factor = real(other)
+        if factor is None or factor.shape != () or not np.isfinite(factor):
+            raise ModelError(
+                f"{self} can be multiplied by a number, received {shown(other)}; products of signals are a "
+                "Block(inputs, g=lambda t, x, u: u[0] * u[1])"
+            )
+        own, f = self.as_signal(), float(factor)
+        terms = {term: f * value for term, value in own.terms.items()}
+        return Signal(terms, tuple((law, f * value) for law, value in own.laws), f * own.constant)
+
+    def __truediv__(self, other: Any) -> Signal:
+        divisor = real(other)
+        if divisor is None or divisor.shape != () or not divisor:
+            raise ModelError(f"{self} can be divided by a number other than zero, received {shown(other)}")
+        return self * (1.0 / float(divisor))
+
+    def __neg__(self) -> Signal:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> Signal:
+        return self + -signal(other, f"{self} - ...")
+
+    def __rsub__(self, other: Any) -> Signal:
+        return -self + other
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+class Signal(Combines):
+    """A linear combination of own unknowns of elements, of laws of time, and a constant.
+
+    Made by arithmetic from sensors and blocks: ``2.0 * a - b``, ``reference - angle`` with a function ``reference(t)``.
+    """
+
+    called = "a signal: a sensor, a block, a sum of these, a number or a function of t"
+
+    def __init__(
+        self, terms: Mapping[Term, float], laws: tuple[tuple[Law, float], ...] = (), constant: float = 0.0
+    ) -> None:
+        self.terms, self.laws, self.constant = dict(terms), laws, constant
+
+    def as_signal(self) -> Signal:
+        """Itself."""
+        return self
+
+    @property
+    def size(self) -> float:
+        """A value that counts as large, where it is one of what it is made of."""
+        parts = [abs(factor) * part.unknowns[k].size for (part, k), factor in self.terms.items()]
+        return max([*parts, *(abs(factor) for _, factor in self.laws), abs(self.constant)])
+
+    @classmethod
+    @checked
+    def of(cls, part: Element | Constraint, unknown: str) -> Signal:
+        """The signal that an own unknown of any element or joint is, by its name: a state, a force, a deflection."""
+        names = [own.name for own in part.unknowns]
+        if unknown not in names:
+            has = f"it has {', '.join(map(repr, names))}" if names else "it has none"
+            raise ModelError(f"Signal.of: {part} has no unknown of its own called {shown(unknown)}; {has}")
+        return Signal({(part, names.index(unknown)): 1.0})
+
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
+        """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
+        result = np.full(len(t), self.constant)
+        for (part, index), factor in self.terms.items():
+            result += factor * u[:, number.own(part)[index]]
+        for law, factor in self.laws:
+            result += factor * np.array([float(evaluate(law, time, "Signal", None)) for time in t.tolist()])
+        return result
+
+    def __str__(self) -> str:
+        names = [f"{factor:g} {part.unknowns[k].name!r} of {part}" for (part, k), factor in self.terms.items()]
+        names += [f"{factor:g} {getattr(law, '__name__', type(law).__name__)}(t)" for law, factor in self.laws]
+        if self.constant or not names:
+            names.append(f"{self.constant:g}")
+        return f"Signal({' + '.join(names)})"
+
+    __repr__ = __str__
+
+
+class Source(Combines):
+    """Mixed into elements whose last own unknowns, or those that ``outputs`` lists, are signals."""
+
+    outputs: tuple[int, ...] = (0,)
+    """Which of its own unknowns are its outputs."""
+
+    def as_signal(self) -> Signal:
+        """The only output."""
+        if len(self.outputs) != 1:
+            raise ModelError(
+                f"{self} has {len(self.outputs)} outputs; take one of them, [0] to [{len(self.outputs) - 1}]"
+            )
+        return self._of(0)
+
+    def __getitem__(self, which: int | str) -> Signal:
+        """An output by its number, or any own unknown by its name."""
+        if isinstance(which, str):
+            return Signal.of(self, which)  # type: ignore[arg-type]
+        if isinstance(which, bool) or not isinstance(which, int | np.integer) or not 0 <= which < len(self.outputs):
+            raise ModelError(
+                f"{self} has {len(self.outputs)} outputs, counted from 0, and own unknowns by name; received "
+                f"{shown(which)}"
+            )
+        return self._of(int(which))
+
+    def __iter__(self) -> Iterator[Signal]:
+        return (self._of(k) for k in range(len(self.outputs)))
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
+        """Values ``(nt,)``, or ``(nt, p)`` of several outputs, over times and own unknowns ``(nt, k)`` of a run."""
+        values = u[:, number.own(self)[list(self.outputs)]]  # type: ignore[arg-type]
+        return values[:, 0] if len(self.outputs) == 1 else values
+
+    def _of(self, k: int) -> Signal:
+        return Signal({(self, self.outputs[k]): 1.0})  # type: ignore[dict-item]
+
+
+class ControlElement(Source, Element):
+    """Base of sensors and blocks."""
+
+    def __str__(self) -> str:
+        kind = type(self).__name__
+        if self.name:
+            return f"{kind} '{self.name}'"
+        return f"{kind} on {', '.join(map(str, self.nodes[:2]))}" if self.nodes else f"{kind} that is not in a model"
+
+    __repr__ = __str__
+
+
+def signal(value: Any, label: object) -> Signal:
+    """A signal, or a :class:`ModelError` that begins with ``label``."""
+    if isinstance(value, Combines):
+        try:
+            return value.as_signal()
+        except ModelError as error:
+            raise ModelError(f"{label}: {error}") from None
+    if callable(value) and not isinstance(value, type):
+        return Signal({}, ((value, 1.0),))
+    number = real(value)
+    if number is None or number.shape != () or not np.isfinite(number):
+        raise ModelError(f"{label} must be {Signal.called}, received {shown(value)}")
+    return Signal({}, (), float(number))
+
+
+def signals(value: Any, label: object) -> tuple[Signal, ...]:
+    """One signal or a list of them; all outputs of a source that has several."""
+    if isinstance(value, Source) and len(value) > 1:
+        return tuple(value)
+    if isinstance(value, list | tuple):
+        if not value:
+            raise ModelError(f"{label} must be one signal at least, received an empty list")
+        return tuple(signal(own, f"{label}[{k}]") for k, own in enumerate(value))
+    return (signal(value, label),)
+
+
+Input = Annotated[Any, signal]
+Inputs = Annotated[Any, signals]
+
+
+class Wires:
+    """The inputs of ``n`` elements, ``m`` signals each, as arrays: ``W u[rows] + r(t)``.
+
+    ``rows`` (n, k) are those of all own unknowns that the signals of an element read.
+    """
+
+    def __init__(self, owners: Sequence[Element], inputs: Sequence[Sequence[Signal]], number: Numbering) -> None:
+        self._owners = owners
+        terms = [sources(own) for own in inputs]
+        self.rows = np.array(
+            [[_row(owner, term, number) for term in own] for owner, own in zip(owners, terms, strict=True)], np.intp
+        ).reshape(len(owners), len(terms[0]))
+        self.W = np.array(
+            [
+                [[s.terms.get(term, 0.0) for term in own] for s in group]
+                for group, own in zip(inputs, terms, strict=True)
+            ]
+        )
+        self.W = self.W.reshape(len(owners), len(inputs[0]), len(terms[0]))
+        self._constant = np.array([[s.constant for s in own] for own in inputs])
+        self._laws = [
+            (n, m, law, factor) for n, own in enumerate(inputs) for m, s in enumerate(own) for law, factor in s.laws
+        ]
+
+    def at(self, t: float) -> Array:
+        """``r(t)``, ``(n, m)``."""
+        result = self._constant.copy()
+        for n, m, law, factor in self._laws:
+            result[n, m] += factor * float(evaluate(law, t, self._owners[n], None))
+        return result
+
+    def values(self, u: Array, at: Array) -> Array:
+        """The inputs ``(n, m)`` with own unknowns ``u`` and what :meth:`at` returned."""
+        return np.matvec(self.W, u[self.rows]) + at
+
+    def next_jump(self, t: float) -> float:
+        """When one of the laws jumps next."""
+        return min((next_jump(law, t) for _, _, law, _ in self._laws), default=inf)
+
+
+def sources(inputs: Iterable[Signal]) -> tuple[Term, ...]:
+    """The own unknowns that signals read, each once."""
+    return tuple(dict.fromkeys(term for own in inputs for term in own.terms))
+
+
+def _row(owner: Element, term: Term, number: Numbering) -> int:
+    part, index = term
+    try:
+        return int(number.own(part)[index])
+    except ModelError:
+        raise ModelError(
+            f"{owner} reads {part}, which is not part of this model; add it with model.add, to the same model"
+        ) from None

@@ -1,0 +1,229 @@
+"""Dry friction in joints: regularised Coulomb friction with Stribeck effect, and the LuGre model with its bristles.
+
+With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``,
+
+    regularised   N = L g(|v| - v_c) v/|v| + c v   for |v| > v_c, below it a polynomial of v/v_c in place of g v/|v|,
+    LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - s',   s' = sigma |v| z/g(v),
+
+where ``z = q - s`` is how far bristles are bent, ``s`` how far they have slipped, ``sigma = mu_s/bristle`` and
+``tau = bristle/v_s`` (Canudas de Wit, Olsson, Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995;
+docs/friction.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.friction_load import Load, Loads, pressing
+from fem_mbs.errors import ModelError
+from fem_mbs.model import ElementBatch, Energy, Motion, NotNegative, Numbering, Positive, Unknown, checked
+
+MOST = 9.0
+"""Static over kinetic coefficient up to which bristles never bring energy."""
+
+
+@checked
+class JointFriction(CoordinateElement):
+    """Dry friction along a coordinate of a joint.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    kinetic : float
+        Coefficient of friction while it slips.
+    static : float, optional
+        Coefficient from which it slips; by default the kinetic one.
+    preload : float
+        Normal force that is always there, N.
+    radius : float, optional
+        Of the pin on which forces across the axis rub, m; of a coordinate that is an angle.
+    thrust_radius : float, optional
+        At which forces along the axis rub, m; these make no friction by default.
+    length : float, optional
+        Distance of two supports, m, which carry a moment (across the axis of a hinge, any in a slider) by two opposite
+        forces; moments make no friction by default.
+    reactions : bool
+        Whether the forces that the joint carries press on it, besides the preload.
+    viscous : float
+        Further resistance per rate, N s/m or N m s/rad.
+    creep : float
+        Rate at which regularised friction reaches the static coefficient, m/s or rad/s; below it a joint creeps, in
+        place of sticking.
+    stribeck : float
+        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s.
+    bristle : float, optional
+        With it, the LuGre model: how far bristles bend before they slip, m or rad. A joint then sticks elastically
+        instead of creeping.
+    coordinate : str, optional
+        Which one, where the joint has several.
+
+    Raises
+    ------
+    ModelError
+        If a coefficient is negative or the static one below the kinetic one, a hinge has no radius, or the joint is
+        none whose reactions say how it is pressed.
+
+    Notes
+    -----
+    The load is ``preload + |F| + 2 |M|/length`` of a slider, and of a hinge ``radius`` times that, with the reactions
+    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.unknowns(friction, "slip")`` has how
+    far bristles have slipped, from which they are bent to where the coordinate is.
+    """
+
+    def __init__(
+        self,
+        joint: Joint,
+        kinetic: NotNegative,
+        static: NotNegative | None = None,
+        preload: NotNegative = 0.0,
+        radius: Positive | None = None,
+        thrust_radius: NotNegative = 0.0,
+        length: Positive | None = None,
+        reactions: bool = True,
+        viscous: NotNegative = 0.0,
+        creep: Positive = 1e-3,
+        stribeck: Positive = 1e-2,
+        bristle: Positive | None = None,
+        coordinate: str | None = None,
+    ) -> None:
+        super().__init__(joint, coordinate)
+        label = f"JointFriction on {joint}"
+        turns = is_angle(joint, self.coordinate)
+        if turns != (radius is not None):
+            raise ModelError(
+                f"{label}: '{self.coordinate}' is {'an angle' if turns else 'a travel'}, so that friction "
+                f"{'needs' if turns else 'has no'} radius, received {radius}"
+            )
+        self.kinetic, self.static = kinetic, kinetic if static is None else static
+        if self.static < kinetic:
+            raise ModelError(f"{label}: static must be at least kinetic, {kinetic:g}, received {static:g}")
+        if bristle is not None and not self.static <= MOST * kinetic:
+            raise ModelError(
+                f"{label}: with bristles, static must be at most {MOST:g} times kinetic, received {self.static:g} and "
+                f"{kinetic:g}"
+            )
+        if not reactions and not preload:
+            raise ModelError(f"{label}: nothing presses; give a preload, or reactions=True")
+        self.preload, self.radius, self.reactions = preload, 1.0 if radius is None else radius, reactions
+        arm = self.radius
+        weights = {"radial": arm, "axial": thrust_radius, "bending": 2.0 * arm / length if length else 0.0}
+        self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
+        self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
+        if bristle is not None:
+            unknown = Unknown("slip", "state", size=bristle, unit="rad" if turns else "m")
+            self.unknowns = (*self.unknowns, unknown)
+
+    def batch_key(self) -> Hashable:
+        """Those with bristles, and those of joints with other reactions, apart."""
+        equations = self.joint.equations if self.reactions else None
+        return super().batch_key(), self.bristle is None, equations
+
+    @classmethod
+    def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:
+        """All of one model of friction on coordinates of one kind."""
+        return (CoulombBatch if elements[0].bristle is None else LuGreBatch)(elements, number)
+
+
+class Coefficient(NamedTuple):
+    """Resistance per load, then minus the rate of slip, ``(n, 1 + s)``, with derivatives."""
+
+    value: Array
+    by_q: Array
+    by_rate: Array
+    by_state: Array
+
+
+class FrictionBatch(CoordinateLawBatch):
+    """Friction as arrays; a subclass says what its coefficient is."""
+
+    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
+        super().__init__(elements, number)
+        names = ("kinetic", "static", "viscous", "creep", "stribeck")
+        self.kinetic, self.static, self.viscous, self.creep, self.stribeck = (
+            np.array([getattr(element, name) for element in elements]) for name in names
+        )
+        self._load = Loads(elements, number)
+        self.reads = self._load.reads
+
+    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
+        """Of friction."""
+        raise NotImplementedError(f"{type(self).__name__} must define coefficient(q, rate, state)")
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
+        """What resists under the load of this motion."""
+        return super().force(motion, self._load(motion))
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Load) -> Law:
+        """Load times coefficient, and viscous resistance."""
+        load = prescribed.value
+        value, by_q, by_rate, by_state = self.coefficient(q, rate, state)
+        value[:, 0] = load * value[:, 0] + self.viscous * rate
+        by_q[:, 0] *= load
+        by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
+        by_state[:, 0] *= load[:, None]
+        return Law(value, by_q, by_rate, by_state)
+
+    def by_multipliers(self, context: Acting) -> Array:
+        """The load, and nothing else, depends on the reactions."""
+        G = context.measured.gradient
+        resists = self.coefficient(context.q, np.vecdot(G, context.V), context.state).value[:, 0]
+        changes = resists[:, None] * context.prescribed.by_multipliers
+        result = np.zeros((len(G), self._width + self._angle + self.states, changes.shape[1]))
+        result[:, : self._width] = G[:, :, None] * changes[:, None]
+        return result
+
+    def sliding(self, rate: Array) -> tuple[Array, Array, Array]:
+        """The coefficient ``g``, its derivative, and the share of the Stribeck effect."""
+        share = np.exp(-((rate / self.stribeck) ** 2))
+        more = self.static - self.kinetic
+        return self.kinetic + more * share, -2.0 * more * share * rate / self.stribeck**2, share
+
+
+class CoulombBatch(FrictionBatch):
+    """Regularised Coulomb friction."""
+
+    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
+        """``g(|v| - v_c)`` with the sign of ``v``; while it creeps, what leads there smoothly from zero."""
+        side, x = np.sign(rate), np.minimum(np.abs(rate) / self.creep, 1.0)
+        g, dg, _ = self.sliding(np.maximum(np.abs(rate) - self.creep, 0.0))
+        rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
+        slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
+        value = g * side * rise
+        none = np.zeros((len(rate), 1))
+        return Coefficient(value[:, None], none, slope[:, None], none[..., None][..., :0])
+
+
+class LuGreBatch(FrictionBatch):
+    """The LuGre model."""
+
+    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.bristle = np.array([element.bristle for element in elements], float)
+        self.sigma, self.tau = self.static / self.bristle, self.bristle / self.stribeck
+
+    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
+        """``sigma z + tau sigma exp(-(v/v_s)^2) z'``, and ``-s'``."""
+        z, sigma = q - state[:, 0], self.sigma
+        g, dg, share = self.sliding(rate)
+        size, side = np.abs(rate), np.sign(rate)
+        slip, slip_by_z = sigma * size * z / g, sigma * size / g
+        slip_by_rate = sigma * z * (side / g - size * dg / g**2)
+        damping = self.tau * sigma * share
+        d_damping = -2.0 * damping * rate / self.stribeck**2
+        value = np.stack([sigma * z + damping * (rate - slip), -slip], axis=-1)
+        by_q = np.stack([sigma - damping * slip_by_z, -slip_by_z], axis=-1)
+        by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), -slip_by_rate], axis=-1)
+        return Coefficient(value, by_q, by_rate, -by_q[..., None])
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the bristles store under a constant load; under that of reactions there is no such energy."""
+        if self.reads is not None:
+            return Energy()
+        z = self.values(motion) - motion.u[self._own[:, -1]]
+        return Energy(strain=float(0.5 * (self._load.preload * self.sigma * z**2).sum()))

@@ -1,0 +1,115 @@
+"""A spring and a damper side by side between two points.
+
+``N = k (l - l_0) + c l'``, or any law of the time, the length and its rate (docs/theory.md, "Lines").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.coordinate_law import Law
+from fem_mbs.elements.line import LineBatch, LineElement
+from fem_mbs.elements.user_laws import OF_LENGTH, PullLaw, ask
+from fem_mbs.errors import ModelError
+from fem_mbs.model import ElementBatch, Energy, Motion, Node, NotNegative, Numbering, Vector3, checked
+
+
+@checked
+class SpringDamper(LineElement):
+    """A spring and a damper side by side, between points of two nodes; its force is a pull.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    stiffness : float
+        Of the spring, N/m.
+    damping : float
+        Of the damper, N s/m.
+    free_length : float, optional
+        Length without force, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points in the node frames; the nodes themselves by default.
+    force : function of t, length, speed, optional
+        In place of all this, any law: the pull in N of the time in s, the distance of the points in m and its rate in
+        m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
+        derivatives; else they come from a complex step or from differences.
+
+    Raises
+    ------
+    ModelError
+        If a number is negative, the points are at one place, or both a stiffness and a law are given, or neither.
+    LawError
+        In a run, if a law returns anything but one finite number.
+    """
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        stiffness: NotNegative | None = None,
+        damping: NotNegative = 0.0,
+        free_length: NotNegative | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+        force: PullLaw | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        label = f"SpringDamper on {a}, {b}"
+        if stiffness is None and force is None:
+            raise ModelError(f"{label}: has no force; give a stiffness, or a law as force")
+        if force is not None and (stiffness or damping or free_length is not None):
+            raise ModelError(
+                f"{label}: force is a law in place of stiffness, damping and free_length, received both; "
+                "add them in the law, or give a second SpringDamper"
+            )
+        self.stiffness, self.damping, self.force = stiffness or 0.0, damping, force
+        self.free_length = self.built if free_length is None else free_length
+        self.active = force is not None
+
+    def batch_key(self) -> Hashable:
+        """Linear ones apart."""
+        return self.force is None
+
+    @classmethod
+    def batch(cls, elements: Sequence[SpringDamper], number: Numbering) -> ElementBatch:
+        """All linear ones, or all with laws."""
+        return (LinearBatch if elements[0].force is None else LawBatch)(elements, number)
+
+
+class LinearBatch(LineBatch):
+    """Linear springs and dampers as arrays."""
+
+    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.k, self.c, self.free = np.array([[e.stiffness, e.damping, e.free_length] for e in elements]).T
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: None) -> Law:
+        """``k (l - l_0) + c l'``."""
+        pull = self.k * (length - self.free) + self.c * speed
+        return Law(pull[:, None], self.k[:, None], self.c[:, None], np.zeros((len(pull), 1, 0)))
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the springs store."""
+        return Energy(strain=float(0.5 * (self.k * (self.values(motion) - self.free) ** 2).sum()))
+
+
+class LawBatch(LineBatch):
+    """Laws of users, asked one after the other."""
+
+    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._laws = [element.force for element in elements if element.force is not None]
+
+    def at(self, t: float) -> float:
+        """The time, which laws depend on."""
+        return t
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: float) -> Law:
+        """What the laws return."""
+        kinds = [OF_LENGTH] * len(length)
+        value, by_length, by_speed = ask(self._laws, self.owners, kinds, prescribed, length, speed)[..., None]
+        return Law(value, by_length, by_speed, np.zeros((len(length), 1, 0)))

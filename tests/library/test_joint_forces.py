@@ -1,0 +1,181 @@
+"""Forces along coordinates of joints against minimal coordinates: a bead that slides on an arm that turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from minimal import solved
+from motions import fitted_order
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    JointForce,
+    JointFriction,
+    JointSpring,
+    JointStop,
+    PositionMotor,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpeedMotor,
+    TorqueMotor,
+)
+from fem_mbs.model import Constraint, Element
+
+GROUPS = ("R3xSO3", "SE3")
+MASS, ARM, BEAD, START, SPIN, SPEED = 2.0, 0.7, 0.3, 0.5, 3.0, 1.0
+
+
+class Machine(NamedTuple):
+    """The model, and its joints by name."""
+
+    model: mbs.Model
+    arm: mbs.Node
+    bead: mbs.Node
+    hinge: Constraint
+    slider: Constraint
+
+
+def machine(group: str) -> Machine:
+    """An arm on a hinge about z, along whose x axis a bead slides."""
+    model = mbs.Model(group)
+    arm = model.add_node((0, 0, 0), angular_velocity=(0, 0, SPIN))
+    bead = model.add_node((START, 0, 0), velocity=(SPEED, SPIN * START, 0), angular_velocity=(0, 0, SPIN))
+    model.add(RigidBody(arm, 1.0, (0.4, 0.5, ARM)))
+    model.add(RigidBody(bead, MASS, (0.1, 0.2, BEAD)))
+    hinge = model.add(RevoluteJoint(model.ground, arm, (0, 0, 1)), name="hinge")
+    slider = model.add(PrismaticJoint(arm, bead, (1, 0, 0)), name="slider")
+    return Machine(model, arm, bead, hinge, slider)
+
+
+class Force(NamedTuple):
+    """Elements, and what they do by hand: forces on travel and angle, and rates of states."""
+
+    make: Callable[[Machine], list[Element]]
+    by_hand: Callable[[float, Array], tuple[float, float, Sequence[float]]]
+    states: int = 0
+
+
+def spring(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    return -90.0 * (y[0] - 0.1) - 1.5 * y[2], 0.0, ()
+
+
+def torsion(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    return -90.0 * y[0], -4.0 * (y[1] - 0.5) - 0.3 * y[3], ()
+
+
+def stop(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    beyond = max(y[0] - 0.2, 0.0) + min(y[0] + 0.1, 0.0)
+    rise = max(1.0 + 0.3 * np.sign(beyond) * y[2], 0.0)
+    return -400.0 * beyond * rise - 20.0 * y[0], 0.0, ()
+
+
+def driven(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    return -90.0 * y[0], 2.0 * np.sin(5.0 * t), ()
+
+
+def at_speed(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    error = np.cos(t) - y[3]
+    asked = 2.0 * error + 9.0 * y[4]
+    torque = np.clip(asked, -3.0, 3.0)
+    return -90.0 * y[0], torque, [error - (asked - torque) / 2.0]
+
+
+def at_place(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    error = 0.2 * np.sin(3.0 * t) - y[0]
+    return 90.0 * error + 5.0 * (0.6 * np.cos(3.0 * t) - y[2]) + 40.0 * y[4], 0.0, [error]
+
+
+def coefficient(v: float) -> float:
+    return 0.3 + 0.2 * np.exp(-((v / 0.5) ** 2))
+
+
+def dry(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    x = np.clip(y[2] / 0.2, -1.0, 1.0)
+    mu = coefficient(max(abs(y[2]) - 0.2, 0.0)) * x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
+    return -90.0 * y[0] - 9.0 * mu - 0.4 * y[2], 0.0, ()
+
+
+def bristles(t: float, y: Array) -> tuple[float, float, Sequence[float]]:
+    z, v, sigma, tau = y[4], y[2], 0.5 / 0.02, 0.02 / 0.5
+    z_dot = v - sigma * abs(v) * z / coefficient(v)
+    return -90.0 * y[0] - 9.0 * (sigma * z + tau * sigma * np.exp(-((v / 0.5) ** 2)) * z_dot) - 0.4 * v, 0.0, [z_dot]
+
+
+FRICTION = {"preload": 9.0, "reactions": False, "viscous": 0.4, "stribeck": 0.5}
+
+
+FORCES: dict[str, Force] = {
+    "spring in the slider": Force(lambda m: [JointSpring(m.slider, 90.0, 1.5, 0.1)], spring),
+    "law in the slider": Force(lambda m: [JointForce(m.slider, lambda t, q, v: -90.0 * (q - 0.1) - 1.5 * v)], spring),
+    "spring in the hinge": Force(lambda m: [JointSpring(m.slider, 90.0), JointSpring(m.hinge, 4.0, 0.3, 0.5)], torsion),
+    "law in the hinge": Force(
+        lambda m: [JointSpring(m.slider, 90.0), JointForce(m.hinge, lambda t, q, v: -4.0 * (q - 0.5) - 0.3 * v)],
+        torsion,
+    ),
+    "stops": Force(lambda m: [JointSpring(m.slider, 20.0), JointStop(m.slider, -0.1, 0.2, 400.0, 0.3)], stop),
+    "torque motor": Force(
+        lambda m: [JointSpring(m.slider, 90.0), TorqueMotor(m.hinge, lambda t: 2.0 * np.sin(5.0 * t))], driven
+    ),
+    "speed motor, limited": Force(
+        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, 3.0)], at_speed, 1
+    ),
+    "position motor": Force(
+        lambda m: [PositionMotor(m.slider, lambda t: 0.2 * np.sin(3.0 * t), 90.0, 40.0, 5.0)], at_place, 1
+    ),
+    "friction": Force(
+        lambda m: [JointSpring(m.slider, 90.0), JointFriction(m.slider, 0.3, 0.5, creep=0.2, **FRICTION)], dry
+    ),
+    "bristles": Force(
+        lambda m: [JointSpring(m.slider, 90.0), JointFriction(m.slider, 0.3, 0.5, bristle=0.02, **FRICTION)],
+        bristles,
+        1,
+    ),
+}
+
+
+def by_hand(force: Force) -> Callable[[float, Array], Array]:
+    """Equations of travel and angle, their rates, and states."""
+
+    def rhs(t: float, y: Array) -> Array:
+        along, about, states = force.by_hand(t, y)
+        r = START + y[0]
+        rates = [y[3] ** 2 * r + along / MASS, (about - 2 * MASS * r * y[2] * y[3]) / (ARM + BEAD + MASS * r**2)]
+        return np.array([y[2], y[3], *rates, *states])
+
+    return rhs
+
+
+def errors(name: str, group: str, h: float) -> tuple[float, float]:
+    """Of coordinates, and of the reactions in the slider: across its axis, and the moment about z."""
+    force, m = FORCES[name], machine(group)
+    for element in force.make(m):
+        m.model.add(element)
+    solution = mbs.simulate(m.model, 1.0, h)
+    rhs = by_hand(force)
+    exact = solved(rhs, [0.0, 0.0, SPEED, SPIN, *[0.0] * force.states], solution.t)
+    found = np.stack([solution.coordinate(m.slider), solution.coordinate(m.hinge)], axis=-1)
+    reaction, moment = solution.reaction(m.slider)
+    rates = np.array([rhs(t, y) for t, y in zip(solution.t, exact, strict=True)])
+    across = MASS * ((START + exact[:, 0]) * rates[:, 3] + 2.0 * exact[:, 2] * exact[:, 3])
+    angle = exact[:, 1]
+    force_y = np.vecdot(reaction, np.stack([-np.sin(angle), np.cos(angle), 0 * angle], axis=-1))
+    # without the first steps, in which what the start has excited dies out
+    off = np.abs(np.stack([force_y - across, moment[:, 2] - BEAD * rates[:, 3]]))[:, solution.t > 0.2]
+    return float(np.abs(found - exact[:, :2]).max()), float(off.max())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", FORCES)
+def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
+    """Errors fall with the square of the step; where a force has kinks, as a stop that meets, on the average."""
+    steps = np.array([0.02, 0.01, 0.005] if name not in ("stops", "bristles") else [0.02, 0.01, 0.005, 0.0025])
+    coordinates, reactions = np.array([errors(name, group, h) for h in steps]).T
+    assert coordinates[2] < 3e-4
+    assert reactions[2] < 1e-2
+    assert abs(fitted_order(steps, coordinates) - 2.0) < 0.15
+    assert abs(fitted_order(steps, reactions) - 2.0) < 0.15

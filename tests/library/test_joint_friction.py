@@ -1,0 +1,171 @@
+"""Friction in joints: exact motions under reactions, sticking, stick-slip, energy, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from minimal import assert_second_order, solved
+from scipy.optimize import brentq
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
+
+GROUPS = ("R3xSO3", "SE3")
+KINDS: tuple[dict[str, Any], ...] = ({}, {"bristle": 1e-5})
+MASS, INERTIA, MU = 2.0, 0.3, 0.25
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=("regularised", "bristles"))
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_rotor_slows_down_under_the_load_of_its_bearing(group: str, kind: dict[str, Any]) -> None:
+    """A constant moment of radial force, thrust and the moment that two supports carry; then it stands."""
+    model = mbs.Model(group, gravity=(3.0, 0, -8.0))
+    rotor = model.add_node((0, 0, 0), angular_velocity=(0, 0, 5.0))
+    model.add(RigidBody(rotor, MASS, (0.2, 0.2, INERTIA), (0, 0, 0.1)))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+    model.add(JointFriction(hinge, MU, preload=1.5, radius=0.2, thrust_radius=0.1, length=0.4, **kind))
+    solution = mbs.simulate(model, 1.8, 0.01)
+    load = 0.2 * (1.5 + MASS * 3.0 + 2 * 0.1 * MASS * 3.0 / 0.4) + 0.1 * MASS * 8.0
+    slows = MU * load / INERTIA
+    t = solution.t
+    expected = np.where(t < 5.0 / slows, 5.0 * t - 0.5 * slows * t**2, 5.0**2 / (2 * slows))
+    np.testing.assert_allclose(solution.coordinate(hinge), expected, rtol=0, atol=3e-4)
+    rate = solution.angular_velocity(rotor)[:, 2]
+    if not kind:  # bristles ring a little after the start
+        np.testing.assert_allclose(np.diff(rate[t < 4.9 / slows]), -0.01 * slows, rtol=1e-6)
+    assert np.abs(rate[t > 5.1 / slows]).max() < 1e-3
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
+    """``g (sin - mu_k cos)`` on the steep one; on the other it creeps, or bends its bristles by their share."""
+    for slope, kind in ((0.6, {}), (0.2, {}), (0.2, {"bristle": 1e-4})):
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        block = model.add_node((0, 0, 0), velocity=(0.1 * np.cos(slope), 0, -0.1 * np.sin(slope)))
+        model.add(RigidBody(block, MASS, (1, 1, 1)))
+        guide = model.add(PrismaticJoint(model.ground, block, (np.cos(slope), 0, -np.sin(slope))))
+        friction = model.add(JointFriction(guide, MU, 0.4, **kind))
+        solution = mbs.simulate(model, 0.5, 0.005)
+        q, t = solution.coordinate(guide), solution.t
+        if slope == 0.6:
+            slides = 9.81 * (np.sin(slope) - MU * np.cos(slope))
+            np.testing.assert_allclose(q, 0.1 * t + 0.5 * slides * t**2, rtol=0, atol=1e-5)
+            continue
+        late = t > 0.4
+        if kind:
+            np.testing.assert_allclose(
+                q[-1] - solution.unknowns(friction, "slip")[-1], 1e-4 / 0.4 * np.tan(slope), rtol=1e-3
+            )
+            np.testing.assert_allclose(q[late], q[-1], rtol=0, atol=1e-8)
+        else:
+            x = brentq(lambda x: 0.4 * x * (15 - 10 * x**2 + 3 * x**4) / 8 - np.tan(0.2), 0, 1)
+            np.testing.assert_allclose(np.diff(q[late]) / 0.005, 1e-3 * x, rtol=1e-6)
+
+
+LENGTH, RADIUS, CREEP = 0.7, 0.3, 0.4
+
+
+def pendulum(t: float, y: Array) -> list[float]:
+    """The reaction, and with it friction, depends on the acceleration."""
+    angle, rate = y
+    along = MASS * (LENGTH * rate**2 + 9.81 * np.cos(angle))
+    x = min(abs(rate) / CREEP, 1.0)
+    mu = MU * np.sign(rate) * x * (15 - 10 * x**2 + 3 * x**4) / 8
+
+    def balance(a: float) -> float:
+        force = np.hypot(along, MASS * (LENGTH * a + 9.81 * np.sin(angle)))
+        return (INERTIA + MASS * LENGTH**2) * a + MASS * 9.81 * LENGTH * np.sin(angle) + mu * RADIUS * force
+
+    return [rate, float(brentq(balance, -200.0, 200.0, xtol=1e-14))]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_friction_of_a_pendulum_follows_the_force_in_its_hinge(group: str) -> None:
+    def error(h: float) -> float:
+        model = mbs.Model(group, gravity=(0, 0, -9.81))
+        turn = np.array([[np.cos(1.2), 0, -np.sin(1.2)], [0, 1, 0], [np.sin(1.2), 0, np.cos(1.2)]])
+        place = LENGTH * np.array([np.sin(1.2), 0, -np.cos(1.2)])
+        body = model.add_node(place, turn)
+        model.add(RigidBody(body, MASS, (0.2, INERTIA, 0.3)))
+        hinge = model.add(RevoluteJoint(model.ground, body, (0, -1, 0), (0, 0, 0)))
+        model.add(JointFriction(hinge, MU, radius=RADIUS, creep=CREEP))
+        solution = mbs.simulate(model, 1.5, h)
+        exact = solved(pendulum, [1.2, 0.0], solution.t)
+        return float(np.abs(1.2 + solution.coordinate(hinge) - exact[:, 0]).max())
+
+    assert_second_order(error, 0.01, 2e-3)
+
+
+def belt(group: str, **friction: float) -> tuple[mbs.Model, mbs.Node]:
+    """A block of 1 kg on a belt at 0.1 m/s, held by a spring of 100 N/m; 0.5 and 0.3 are the coefficients, g = 10."""
+    model = mbs.Model(group, gravity=(0, 0, -10.0))
+    strap, block = (model.add_node((0, 0, 0), velocity=(0.1, 0, 0), name=name) for name in ("strap", "block"))
+    for node in (strap, block):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(PrismaticJoint(model.ground, strap, (1, 0, 0), drive=lambda t: 0.1 * t))
+    contact = model.add(PrismaticJoint(strap, block, (1, 0, 0)))
+    model.add(SpringDamper(model.ground, block, 100.0, point_a=(-10, 0, 0)))
+    model.add(JointFriction(contact, 0.3, 0.5, **friction))
+    return model, block
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "friction",
+    [{"creep": 1e-4, "stribeck": 3e-4}, {"stribeck": 1e-3, "bristle": 1e-6}],
+    ids=("regularised", "bristles"),
+)
+def test_stick_and_slip_on_a_belt(group: str, friction: dict[str, float]) -> None:
+    """Coulomb's law: it sticks for ``2 A/v``, slips for ``2/omega (pi - atan(omega A/v))``, ``A = 0.2 m g/k``."""
+    model, block = belt(group, **friction)
+    solution = mbs.simulate(model, 2.2, 2e-3)
+    t, v, A = solution.t, solution.velocity(block)[:, 0], 0.02
+    k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
+    turns = t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
+    period = 2 * A / 0.1 + 0.2 * (np.pi - np.arctan(10 * A / 0.1))
+    np.testing.assert_allclose(np.diff(turns), period, rtol=1e-2)
+    np.testing.assert_allclose(solution.displacement(block)[:, 0].max(), 0.03 + np.hypot(A, 0.01), rtol=1e-2)
+
+
+def test_below_the_static_limit_it_sticks_to_the_belt() -> None:
+    """Until the spring pulls with ``mu_s m g``; on a slow belt it would not slip before 0.5 s."""
+    model, block = belt("R3xSO3", stribeck=1e-3, bristle=1e-6)
+    solution = mbs.simulate(model, 0.45, 5e-3)
+    np.testing.assert_allclose(solution.displacement(block)[:, 0], 0.1 * solution.t, rtol=0, atol=1e-5)
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="end")
+    hinge = model.add(RevoluteJoint(model.ground, node, (0, 0, 1)), name="hinge")
+    slider = PrismaticJoint(model.ground, node, (1, 0, 0))
+    ball = SphericalJoint(model.ground, node)
+    for joint, arguments, message in (
+        (hinge, {"kinetic": -0.1, "radius": 1}, "RevoluteJoint 'hinge': kinetic must be at least 0"),
+        (
+            hinge,
+            {"kinetic": 0.3, "static": 0.2, "radius": 1},
+            "'hinge': static must be at least kinetic, 0.3, received",
+        ),
+        (hinge, {"kinetic": 0.3}, "'rotation z' is an angle, so that friction needs radius, received None"),
+        (slider, {"kinetic": 0.3, "radius": 0.1}, "'translation z' is a travel, so that friction has no radius"),
+        (hinge, {"kinetic": 0.3, "radius": 0.0}, "radius must be a positive number"),
+        (hinge, {"kinetic": 0.3, "radius": 1, "preload": -1.0}, "preload must be at least 0"),
+        (hinge, {"kinetic": 0.3, "radius": 1, "creep": 0.0}, "creep must be a positive number"),
+        (slider, {"kinetic": 0.01, "static": 0.3, "bristle": 1e-5}, "static must be at most 9 times kinetic"),
+        (slider, {"kinetic": 0.1, "reactions": False}, "nothing presses; give a preload"),
+        (ball, {"kinetic": 0.1, "radius": 1}, "SphericalJoint .* has the coordinates .*; say which"),
+        (ball, {"kinetic": 0.1, "radius": 1, "coordinate": "rotation x"}, "how its reactions press on it is not known"),
+        (node, {"kinetic": 0.1}, "JointFriction: joint must be a Constraint"),
+    ):
+        with pytest.raises(mbs.ModelError, match=message):
+            JointFriction(joint, **arguments)
+    model.add(JointFriction(slider, 0.3))
+    with pytest.raises(
+        mbs.ModelError, match="PrismaticJoint on node 'ground', node 'end' is not part of this model; add it"
+    ):
+        mbs.System(model)

@@ -1,0 +1,185 @@
+"""Sampled controllers against exact solutions in the z-domain, and what jumps at known instants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.signal
+from plants import cart
+from scipy.linalg import expm
+
+import fem_mbs as mbs
+from fem_mbs.analysis import fitted_order
+from fem_mbs.elements import Force, ForceActuator, Junction, SampledController, SampledStateSpace
+
+GROUPS = ("R3xSO3", "SE3")
+MASS, STIFFNESS, DAMPING, PERIOD, SPEED = 0.5, 30.0, 0.8, 0.05, 0.3
+A = np.array([[0.0, 1.0], [-STIFFNESS / MASS, -DAMPING / MASS]])
+B = np.array([0.0, 1.0 / MASS])
+
+
+def flow(z, u, t):
+    """The plant after a time with a constant force."""
+    whole = expm(np.block([[A, B[:, None]], [np.zeros((1, 3))]]) * t)
+    return whole[:2, :2] @ z + whole[:2, 2] * u
+
+
+def exact(samples, delay=0.0):
+    """States of the plant at samples, with an integral and a state feedback."""
+    z, integral, before, result = np.array([0.0, SPEED]), 0.0, 0.0, []
+    for _ in range(samples):
+        result.append(z)
+        u = 4.0 * integral + 15.0 * (1 - z[0]) - 1.5 * z[1]
+        integral += PERIOD * (1 - z[0])
+        z = flow(flow(z, before, delay), u, PERIOD - delay)
+        before = u
+    return np.array(result)
+
+
+def controlled(group, **options):
+    model, node, place, speed = cart(group, MASS, SPEED)
+    model.add(ForceActuator(node, -STIFFNESS * place - DAMPING * speed, (1, 0, 0)))
+    controller = SampledStateSpace([1.0 - place, -speed], PERIOD, 1.0, [PERIOD, 0.0], 4.0, [15.0, 1.5], **options)
+    model.add(ForceActuator(node, controller, (1, 0, 0)))
+    return model, model.add(controller, name="controller"), place, speed
+
+
+def errors_at_samples(run, place, speed, samples, delay=0.0):
+    rows = [int(np.argmin(np.abs(run.t - k * PERIOD))) for k in range(samples)]
+    np.testing.assert_allclose(run.t[rows], PERIOD * np.arange(samples), rtol=0, atol=1e-12)
+    z = np.stack([run.signal(place), run.signal(speed)], axis=-1)[rows]
+    return np.abs(z - exact(samples, delay)).max(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "delay"),
+    [((PERIOD / 4, PERIOD / 8), 0.0), ((0.2 * PERIOD, 0.1 * PERIOD), 0.02), ((PERIOD / 2, PERIOD / 4), PERIOD)],
+)
+@pytest.mark.parametrize("group", GROUPS)
+def test_order_2_against_the_exact_solution(group, steps, delay):
+    errors = []
+    for h in steps:
+        model, _, place, speed = controlled(group, delay=delay)
+        run = mbs.simulate(model, 0.6, h)
+        errors.append(errors_at_samples(run, place, speed, 12, delay))
+    largest, least = np.array(errors)
+    np.testing.assert_allclose(np.log2(largest / least), 2.0, atol=0.1)
+    assert least[0] < 1e-3
+
+
+@pytest.mark.parametrize("formulation", ["index3", "index2"])
+def test_order_2_in_other_formulations(formulation):
+    errors = []
+    for h in (PERIOD / 4, PERIOD / 8):
+        model, _, place, speed = controlled("SE3")
+        run = mbs.simulate(model, 0.4, h, mbs.GeneralizedAlpha(formulation=formulation))
+        errors.append(errors_at_samples(run, place, speed, 8))
+    np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.1)
+
+
+def test_any_ratio_of_step_and_period():
+    """Steps end at samples, are equal in between and no longer than the nominal one."""
+    for h, count in ((0.019, 3), (0.3, 1), (0.05, 1), (0.0125, 4)):
+        model, controller, place, speed = controlled("SE3")
+        run = mbs.simulate(model, 0.5, h)
+        assert len(run.t) == 10 * count + 1
+        np.testing.assert_allclose(np.diff(run.t), PERIOD / count, rtol=1e-9)
+        held = run.signal(controller)[:-1].reshape(10, count)
+        assert (held == held[:, :1]).all() and len(np.unique(held)) == 10
+        assert errors_at_samples(run, place, speed, 10)[0] < 1.2e-2 * min(h / PERIOD, 1.0) ** 2 + 1e-9
+
+
+def test_variable_steps_end_at_samples():
+    errors = []
+    for tolerance in (1e-2, 1e-3):
+        model, _, place, speed = controlled("R3xSO3")
+        run = mbs.simulate(model, 1.0, mbs.VariableStep(tolerance))
+        errors.append(errors_at_samples(run, place, speed, 20)[0])
+    assert errors[0] < 1e-3 and errors[1] < 0.2 * errors[0]
+
+
+def test_values_at_samples_are_those_just_after():
+    model, controller, place, speed = controlled("SE3")
+    run = mbs.simulate(model, 0.3, PERIOD / 2)
+    force = run.signal(controller - STIFFNESS * place - DAMPING * speed)
+    felt = np.array([run.motion(k).A[1, 0] for k in range(len(run.t))])
+    np.testing.assert_allclose(MASS * felt, force, rtol=1e-9, atol=1e-9)
+
+
+def test_a_run_that_is_cut_goes_on(tmp_path):
+    model, controller, *_ = controlled("SE3", delay=0.03)
+    whole = mbs.simulate(model, 0.5, 0.0113)
+    for end in (0.15, 0.25):
+        cut = mbs.simulate(model, end, 0.0113)
+        file = cut.checkpoint.save(tmp_path / "cut")
+        for initial in (cut.checkpoint, mbs.Checkpoint.load(file, mbs.GeneralizedAlpha()), cut.state(-1)):
+            rest = mbs.simulate(model, 0.5, 0.0113, initial=initial)
+            np.testing.assert_allclose(rest.u[-1], whole.u[-1], rtol=1e-12)
+    stopped = mbs.simulate(model, 0.5, 0.0113, callback=lambda state: state.t > 0.2)
+    rest = mbs.simulate(model, 0.5, 0.0113, initial=stopped.checkpoint)
+    np.testing.assert_array_equal(rest.u[-1], whole.u[-1])
+
+
+def test_a_discrete_system_of_scipy():
+    """A discrete filter of a sampled law, by scipy."""
+    num, den = scipy.signal.butter(2, 0.2)
+    model, node, *_ = cart("SE3")
+    block = model.add(SampledStateSpace(lambda t: np.sin(7 * t), None, scipy.signal.dlti(num, den, dt=0.02)))
+    model.add(ForceActuator(node, 0.0 * block, (1, 0, 0)))
+    run = mbs.simulate(model, 0.4, 0.02)
+    _, expected = scipy.signal.dlsim(scipy.signal.dlti(num, den, dt=0.02), np.sin(7 * run.t))
+    np.testing.assert_allclose(run.signal(block), expected[:, 0], atol=1e-12)
+
+
+def test_two_rates_and_an_offset():
+    model, node, place, speed = cart("SE3", speed=1.0)
+    seen = []
+    slow = model.add(SampledController(place, 0.1, lambda t, x, u: seen.append(round(t, 9)) or -u[0]))
+    fast = model.add(SampledController(slow, 0.03, lambda t, x, u: u[0], offset=0.01, start=7.0))
+    model.add(ForceActuator(node, 0.0 * fast, (1, 0, 0)))
+    run = mbs.simulate(model, 0.2, 0.05)
+    assert seen == [0.0, 0.1, 0.2]
+    np.testing.assert_allclose(run.t, [0, 0.01, 0.04, 0.07, 0.1, 0.13, 0.16, 0.19, 0.2])
+    np.testing.assert_allclose(run.signal(slow), np.repeat([0.0, -0.1, -0.2], [4, 4, 1]), atol=1e-12)
+    np.testing.assert_allclose(run.signal(fast), [7, 0, 0, 0, 0, -0.1, -0.1, -0.1, -0.1], atol=1e-12)
+
+
+def test_a_controller_with_states_of_its_own():
+    model, node, *_ = cart("R3xSO3")
+    block = SampledController(2.0, 0.1, lambda t, x, u: x, lambda t, x, u: [x[1], x[0] + u[0]], [1.0, 0.0], outputs=2)
+    model.add(block)
+    model.add(ForceActuator(node, block[1], (1, 0, 0)))
+    run = mbs.simulate(model, 0.3, 0.1)
+    np.testing.assert_allclose(run.signal(block), [[1, 0], [0, 3], [3, 2], [2, 5]])
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_load_that_jumps(group):
+    """Steps end where it jumps: second order in spite of it."""
+
+    def law(t):
+        return (3.0 if t < 0.333 else -1.0 if t < 0.7 else 2.0), 0.0, 0.0
+
+    law.jumps = [0.333, 0.7]
+    errors = []
+    for h in (0.02, 0.01):
+        model, node, place, speed = cart(group, MASS)
+        model.add(Force(node, law))
+        model.add(ForceActuator(node, -STIFFNESS * place - DAMPING * speed, (1, 0, 0)))
+        run = mbs.simulate(model, 1.0, h)
+        z = flow(flow(flow(np.zeros(2), 3.0, 0.333), -1.0, 0.367), 2.0, 0.3)
+        errors.append(abs(run.signal(place)[-1] - z[0]))
+    assert abs(fitted_order(np.array([0.02, 0.01]), np.array(errors)) - 2.0) < 0.1
+
+
+def test_a_reference_that_jumps():
+    def law(t):
+        return 1.0 if t >= 0.25 else 0.0
+
+    law.jumps = [0.25]
+    model, node, place, speed = cart("SE3")
+    force = model.add(Junction(law - 0.0 * place))
+    model.add(ForceActuator(node, force, (1, 0, 0)))
+    run = mbs.simulate(model, 0.5, 0.1)
+    assert 0.25 in run.t
+    np.testing.assert_allclose(run.position(node)[-1, 0], 0.25**2, atol=1e-12)
