@@ -309,6 +309,7 @@ SPECIAL: dict[str, Any] = {
     "profile_a": lambda w: [(0, 0, 0), (1, 0, 0)],
     "profile_b": lambda w: [(0, 0.2, 0), (0.5, 0, 0), (1, 0.2, 0)],
     "CamJoint.normal": lambda w: (0, 0, 1),
+    "SlidingJoint.rotation": lambda w: True,
     "Box.size": lambda w: (0.1, 0.2, 0.3),
     "Surface.mesh": lambda w: sheet(),
     "PointToPoint.start": lambda w: 0.3,
