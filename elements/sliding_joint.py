@@ -229,7 +229,7 @@ class SlidingBatch(ConstraintBatch):
         return (
             f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length "
             f"{sigma[k]:.6g} m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a "
-            "force"
+            "JointStop"
         )
 
     def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:
