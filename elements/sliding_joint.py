@@ -90,8 +90,8 @@ class SlidingJoint(Constraint):
                 f"{label}: the point {place} is {gap:.4g} m from the beam, whose nearest place is {section.x[0]}, "
                 f"{sigma:.6g} m from its start; a point on the beam is needed"
             )
-        self.axes = section.R[0].T @ node.rotation
-        """Orientation of the node against the section as built."""
+        self.axes = (node.rotation.T @ section.R[0],)
+        """Axes of the section as built, as columns in the frame of the node."""
         self.equations = (*TRANSLATIONS, *(ROTATIONS if rotation else ()))
 
     @property
@@ -171,8 +171,7 @@ class SlidingBatch(ConstraintBatch):
         self._offset = np.array([joint.offset for joint in joints])
         k = len(self.tracks.cells)
         self.bends = Bends(np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1)))
-        # the axes of the node that are along those of the section as built, as rows
-        self._axes = np.array([joint.axes for joint in joints])
+        self._axes = np.array([joint.axes[-1].T for joint in joints])
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, Context]:
         """``Phi`` (m,) and ``B`` (m, b)."""

@@ -396,6 +396,29 @@ def _servo(t: float, length: float, speed: float) -> float:
     return 5.0 * (length - 1.0 - 0.2 * np.sin(t)) + 0.5 * length * speed
 
 
+def _lift(velocity: Array, s: Array) -> Array:
+    """Lift and drag of a profile, which stalls."""
+    angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
+    return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
+
+
+class Turner(RelativeJoint):
+    """Turns about an axis, from axes that are given."""
+
+    closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
+
+
+def _slider(n: Stage) -> PrismaticJoint:
+    """A slider that is measured, but not added."""
+    return PrismaticJoint(n.line[0], n.line[1], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
+
+
+def _turner(n: Stage) -> RelativeJoint:
+    """A hinge likewise."""
+    axes = n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8]))
+    return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
+
+
 def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> SlidingJoint:
     """On a beam at a share of its length."""
     x, R = (np.array([getattr(own, name) for own in beam.nodes]) for name in ("position", "rotation"))
@@ -422,29 +445,6 @@ def _cam(n: Stage, flat: bool) -> CamJoint:
     cam = [n.point(p) for p in outline(np.zeros(3), (0.5, 0.3))]
     shapes = [(-1.0, 0.3, 0.0), (1.0, 0.3, 0.0)] if flat else outline(np.array([0, 0.4, 0]), (0.1, 0.1), points=12)
     return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
-
-
-def _lift(velocity: Array, s: Array) -> Array:
-    """Lift and drag of a profile, which stalls."""
-    angle, size = np.arctan2(velocity[:, 2], velocity[:, 1]), np.vecdot(velocity, velocity)[:, None]
-    return size * np.stack([0.0 * angle, 0.1 + s * np.sin(angle) ** 2, np.sin(2.0 * angle)], axis=-1)
-
-
-class Turner(RelativeJoint):
-    """Turns about an axis, from axes that are given."""
-
-    closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
-
-
-def _slider(n: Stage) -> PrismaticJoint:
-    """A slider that is measured, but not added."""
-    return PrismaticJoint(n.line[0], n.line[1], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
-
-
-def _turner(n: Stage) -> RelativeJoint:
-    """A hinge likewise."""
-    axes = n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8]))
-    return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
 
 
 def _axes(n: Stage) -> Array:

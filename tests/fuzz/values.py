@@ -182,7 +182,7 @@ SPECIAL: dict[str, Any] = {
     "GeneralJoint.translation": lambda w: pick([(True, False, True), (True, True, True)], w),
     "GeneralJoint.rotation": lambda w: pick([(True, False, True), (False, True, False)], w),
     "GeneralJoint.drives": lambda w: None,
-    "OrientationJoint.axes_b": lambda w: None,
+    "axes_b": lambda w: so3.exp(w.rng.normal(size=3)),
     "drives": lambda w: pick([{}, {"translation x": lambda t: t * t}], w),
     "CylindricalJoint.drives": lambda w: {"rotation z": lambda t: t * t},
     "x_axis": lambda w: None,
