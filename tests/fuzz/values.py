@@ -329,6 +329,7 @@ SPECIAL: dict[str, Any] = {
     "PositionMotor.position": lambda w: pick([0.5, np.sin], w),
     "SpeedMotor.speed": lambda w: pick([0.5, np.sin], w),
     "TorqueMotor.torque": lambda w: pick([0.5, np.sin], w),
+    "SlidingJoint.rotation": lambda w: True,
     "Box.size": lambda w: (0.1, 0.2, 0.3),
     "Surface.mesh": lambda w: sheet(),
     "PointToPoint.start": lambda w: 0.3,
