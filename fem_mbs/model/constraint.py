@@ -94,6 +94,22 @@ class Rates(NamedTuple):
     """``Phi_tt`` (m,); of equations of velocities, unused."""
 
 
+class StepEnd(NamedTuple):
+    """How a step has ended."""
+
+    before: float
+    """Time at which it began."""
+    t: float
+    R: Array
+    """Rotations of all nodes."""
+    u: Array
+    """Own unknowns of all elements and constraints."""
+    multipliers: Array
+    """Of all constraints."""
+    rows: slice
+    """Those of the batch that is asked."""
+
+
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
@@ -142,8 +158,8 @@ class ConstraintBatch:
         """``H = DB``, ``(m, b, b)``."""
         raise NotImplementedError(f"{type(self).__name__} must define second(context)")
 
-    def astray(self, R: Array, before: float, t: float) -> str:
-        """What is wrong with a step between two times, to rotations ``R`` of all nodes, though the equations hold."""
+    def astray(self, end: StepEnd) -> str:
+        """What is wrong with how a step has ended, though the equations hold."""
         return ""
 
     def rates(self, context: Any) -> Rates | None:
