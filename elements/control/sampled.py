@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.block import asked
 from fem_mbs.elements.control.linear import named_outputs, named_states
 from fem_mbs.elements.control.matrices import check_matrices, of_scipy
@@ -172,6 +172,8 @@ class SampledStateSpace(SampledController):
 
 class SampledBatch(ElementBatch):
     """Sampled controllers, which are asked one after the other, at samples alone."""
+
+    own: IntArray
 
     def __init__(self, controllers: Sequence[SampledController], number: Numbering) -> None:
         self.owners = self._controllers = controllers
