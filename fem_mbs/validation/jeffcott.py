@@ -33,7 +33,7 @@ def _exact() -> Array:
     return np.concatenate([run.y[:2] / OFFSET, run.y[5:]]).T
 
 
-@case("Jeffcott rotor", "machines")
+@case("Jeffcott rotor", "machines", slow=True)
 def jeffcott() -> list[Quantity]:
     """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import roots_laguerre
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint
+from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, PointMass, RevoluteJoint
 from fem_mbs.modal import modes
 from fem_mbs.model import Model
 from fem_mbs.static import statics
@@ -81,6 +81,29 @@ def thick_cantilever() -> list[Quantity]:
     values, order = refine(run, (20, 40, 80))
     names = [f"frequency {k + 1} (rad/s)" for k in range(4)]
     return [*compared(names, values, _timoshenko(EI, GA, mu, j, L, 4), 1e-5, "Timoshenko, exact"), rate(order)]
+
+
+@case("thick beam on hinges", "modes")
+def thick_beam_on_hinges() -> list[Quantity]:
+    """Waves of bending and, above a cut-off, waves of shear fit a beam on two hinges: both branches of three shapes."""
+    EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0
+    exact = []
+    for k in np.pi * np.arange(1, 4) / L:
+        squares = np.linalg.eigvals([[GA * k**2 / mu, -GA * k / mu], [-GA * k / j, (GA + EI * k**2) / j]])
+        exact += [*np.sqrt(np.sort(squares.real))]
+
+    def run(elements: int) -> Array:
+        model = Model()
+        section = BeamSection(EA=1e9, GA=(1e9, GA), GJ=1e9, EI=(EI, 1e9), mass=mu, inertia=(1e-3, j, 1e-3))
+        beam = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements, y_axis=(0, 1, 0))
+        for end, along in ((0, True), (-1, False)):
+            model.add(GeneralJoint(model.ground, beam.nodes[end], (along, True, True), rotation=(True, False, True)))
+        found = modes(model, 20).angular
+        return np.array([found[np.abs(found - value).argmin()] for value in exact])
+
+    values, order = refine(run, (40, 80, 160))
+    names = [f"{branch}, half waves: {n} (rad/s)" for n in (1, 2, 3) for branch in ("bending", "shear")]
+    return [*compared(names, values, exact, 1e-5, "Timoshenko, exact"), rate(order)]
 
 
 @case("chain of ten links", "modes")

@@ -27,7 +27,7 @@ def _series(terms: int = 200) -> Array:
     return total
 
 
-@case("moving load", "joints")
+@case("moving load", "joints", slow=True)
 def moving_load() -> list[Quantity]:
     """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
     model = Model()

@@ -6,13 +6,12 @@ Seven bodies in a plane; three rods and a triangle meet at E. Angles ``q`` and l
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
-from fem_mbs.model import Model
+from fem_mbs.model import Model, Node
 from fem_mbs.result import Solution
 from fem_mbs.validation.case import Quantity, case
 from fem_mbs.validation.iftomm import Problem
@@ -71,7 +70,7 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     G, H = A + _along(delta, 0.04, 0), A + _along(epsilon, 0, -0.04)
     model = Model(group)
 
-    def body(name: str, mass: float, inertia: float, place: Array) -> Any:
+    def body(name: str, mass: float, inertia: float, place: Array) -> Node:
         node = model.add_node(place, name=name)
         model.add(RigidBody(node, mass, (inertia, inertia, inertia)))
         return node
@@ -84,7 +83,7 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     he = body("HE", 0.00706, 5.667e-7, H + _along(Omega + epsilon, 0.02 - 0.01421, 0))
     ah = body("AH", 0.05498, 1.912e-5, A + _along(epsilon, -0.00449, -0.01228))
 
-    def hinge(a: Any, b: Any, point: Array) -> RevoluteJoint:
+    def hinge(a: Node, b: Node, point: Array) -> RevoluteJoint:
         return model.add(RevoluteJoint(a, b, axis=(0, 0, 1), point=point))
 
     ground = model.ground
