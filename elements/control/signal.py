@@ -66,7 +66,8 @@ class Combines:
         return self * -1.0
 
     def __sub__(self, other: Any) -> Signal:
-        return self + signal(other, f"{self} - ...") * -1.0
+        difference: Signal = self + signal(other, f"{self} - ...") * -1.0
+        return difference
 
     def __rsub__(self, other: Any) -> Signal:
         negative: Signal = self * -1.0

@@ -87,7 +87,7 @@ class CamJoint(Constraint):
             Spline((points - node.position) @ node.rotation, f"{label}: {name}")
             for node, points, name in zip(self.nodes, profiles, ("profile_a", "profile_b"), strict=True)
         )
-        self.axes = a.rotation.T @ axes_about(n)
+        self.plane = a.rotation.T @ axes_about(n)
         """Axes in the plane and its normal as columns, in the frame of node a."""
         extent = sum(curve.length for curve in self.curves)
         for points, name in zip(profiles, ("profile_a", "profile_b"), strict=True):
@@ -125,7 +125,7 @@ class CamJoint(Constraint):
 
     def _touch(self, label: str) -> Touch:
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
-        return touch(self.curves, self.axes, relative(x, R), label)
+        return touch(self.curves, self.plane, relative(x, R), label)
 
 
 class CamBatch(PlacesBatch):
@@ -140,8 +140,8 @@ class CamBatch(PlacesBatch):
         self.cell, self._every = np.repeat(np.arange(n), 3), np.arange(n)
         self.length = np.tile([True, True, False], n)
         self._curves = [Splines([cam.curves[end] for cam in cams]) for end in (0, 1)]
-        self._plane = np.array([cam.axes.T[:2] for cam in cams])
-        self._across = so3.skew(np.array([cam.axes[:, 2] for cam in cams]))
+        self._plane = np.array([cam.plane.T[:2] for cam in cams])
+        self._across = so3.skew(np.array([cam.plane[:, 2] for cam in cams]))
         self._side = np.array([0.0 if cam.pulls else cam.side for cam in cams])
 
     def first(self, frames: Frames, s: Array, t: float) -> First:
