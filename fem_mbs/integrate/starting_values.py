@@ -80,7 +80,8 @@ def resolved(system: System, state: State, h: float, parameters: Parameters) -> 
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
         gaps = constraints.gradient_product(system, evaluation, d)
-        return increments * solve_with_constraints(system, factors, right, gaps)[0]
+        left: Array = increments * solve_with_constraints(system, factors, right, gaps)[0]
+        return left
 
     R = state.R
     bodily = system.with_own(evaluation.motion.A, here)
