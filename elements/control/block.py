@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.linear import named_outputs, named_states
+from fem_mbs.elements.control.matrices import initial_values
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
-from fem_mbs.model import Count, ElementBatch, Motion, Numbering, Positive, array, checked, function, real, shown
+from fem_mbs.model import Count, ElementBatch, Motion, Numbering, Positive, checked, function, real, shown
 
 STEP = 6e-6
 """Differences over this share of an argument, and of one, are exact to about ten digits."""
@@ -53,7 +54,7 @@ class Block(ControlElement):
         jacobian: Function | None = None,
         size: Positive = 1.0,
     ) -> None:
-        x0 = array(initial, "Block: initial", (), (None,)).reshape(-1) if np.size(initial) else np.zeros(0)
+        x0 = initial_values(initial, "Block")
         n = len(x0)
         if (f is None) != (n == 0):
             raise ModelError(

@@ -70,8 +70,8 @@ class Combines:
         return difference
 
     def __rsub__(self, other: Any) -> Signal:
-        negative: Signal = self * -1.0
-        return negative + other
+        difference: Signal = self * -1.0 + other
+        return difference
 
     __radd__ = __add__
     __rmul__ = __mul__
