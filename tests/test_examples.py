@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from examples import (
@@ -19,6 +20,7 @@ from examples import (
     right_angle_cantilever,
     slider_crank_engine,
     statics,
+    suspension,
     work_precision,
 )
 
@@ -34,6 +36,7 @@ SCRIPTS = [
     reproduce_2012,
     reproduce_2015,
     slider_crank_engine,
+    suspension,
 ]
 
 
@@ -117,6 +120,17 @@ def test_slider_crank_engine():
     for name, (computed, rigid) in slider_crank_engine.main(["--plot", "--paraview"]).items():
         assert computed == pytest.approx(rigid, rel=1.5e-3), name
     assert {file.name for file in Path("out").glob("*.p*")} == {"slider_crank_engine.png", "slider_crank_engine.pvd"}
+
+
+@pytest.mark.parametrize("stiffer, limit", [(1, 0.05), (100, 5e-4)])
+def test_suspension(stiffer, limit, monkeypatch):
+    """What bushings add to the camber, in degrees, goes with their flexibility in translation."""
+    monkeypatch.setattr(suspension, "RUBBER", np.array(suspension.RUBBER) * [*3 * [stiffer], 1, 1, 1])
+    numbers = suspension.main([])
+    load, weight = numbers.pop("tyre at rest (N)")
+    assert load == pytest.approx(weight, rel=1e-6)
+    for name, (camber, rigid) in numbers.items():
+        assert camber == pytest.approx(rigid, abs=limit), name
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)
