@@ -51,5 +51,5 @@ def panels(file, *given):
         panel.margins(x=0.02)
         panel.grid(alpha=0.3)
         if any(name for name, *_ in curves):
-            panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize="small")
+            panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize="small")
     fig.savefig(file, dpi=120)

@@ -15,6 +15,7 @@ from examples import (
     heavy_top,
     modes,
     pendulum,
+    planetary_gear,
     reproduce_2012,
     reproduce_2015,
     right_angle_cantilever,
@@ -37,6 +38,7 @@ SCRIPTS = [
     reproduce_2015,
     slider_crank_engine,
     suspension,
+    planetary_gear,
 ]
 
 
@@ -131,6 +133,14 @@ def test_suspension(stiffer, limit, monkeypatch):
     assert load == pytest.approx(weight, rel=1e-6)
     for name, (camber, rigid) in numbers.items():
         assert camber == pytest.approx(rigid, abs=limit), name
+
+
+def test_planetary_gear():
+    numbers = planetary_gear.main([])
+    slip, _ = numbers.pop("Willis: largest error of the speeds (rad/s)")
+    assert slip < 1e-9
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=2e-4), name
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)
