@@ -34,8 +34,10 @@ from fem_mbs.elements.joint_forces import JointForce, JointSpring
 from fem_mbs.elements.joint_friction import JointFriction
 from fem_mbs.elements.joint_stop import JointStop
 from fem_mbs.elements.joints import (
+    CamJoint,
     ConstantVelocityJoint,
     Coupling,
+    CurveJoint,
     CylindricalJoint,
     DistanceJoint,
     EndRelease,
@@ -73,6 +75,7 @@ from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
+from fem_mbs.elements.sliding_joint import SlidingJoint
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
@@ -86,10 +89,12 @@ __all__ = [
     "Block",
     "Box",
     "Bushing",
+    "CamJoint",
     "Constant",
     "ConstantVelocityJoint",
     "Coupling",
     "CrossFlow",
+    "CurveJoint",
     "Cylinder",
     "CylindricalJoint",
     "DistanceJoint",
@@ -141,6 +146,7 @@ __all__ = [
     "Saturation",
     "ScrewJoint",
     "Signal",
+    "SlidingJoint",
     "SlipSpring",
     "SmoothStep",
     "SpeedMotor",

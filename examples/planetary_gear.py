@@ -9,7 +9,7 @@ the same, the least are given, a third each. The reference has two coordinates, 
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from _shapes import gear
 from scipy.integrate import solve_ivp
 
@@ -94,6 +94,6 @@ def figure(solution, sun, carrier, ring, teeth, file):
     panels(file, ("time (s)", "speed (rad/s)", *shown), ("time (s)", "force of a tooth of the sun (N)", *force))
 
 
-main = command(__file__, run, compare, figure, every=4)
+main = main_of(__file__, run, compare, figure, every=4)
 if __name__ == "__main__":
     main()

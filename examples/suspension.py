@@ -9,7 +9,7 @@ one motion; the bushings add a little. With steps of 1 ms, a second takes about 
 from dataclasses import replace
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
@@ -94,6 +94,6 @@ def figure(solution, body, wheel, raised, camber, file):
     panels(file, ("time (s)", "height (m)", *heights), ride, ("wheel against body (m)", "camber (°)", *cambers))
 
 
-main = command(__file__, run, compare, figure, every=5)
+main = main_of(__file__, run, compare, figure, every=5)
 if __name__ == "__main__":
     main()

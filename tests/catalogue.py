@@ -22,9 +22,11 @@ from fem_mbs.elements import (
     BeamSection,
     Block,
     Bushing,
+    CamJoint,
     ConstantVelocityJoint,
     Coupling,
     CrossFlow,
+    CurveJoint,
     CylindricalJoint,
     DistanceJoint,
     DistributedLoad,
@@ -64,6 +66,7 @@ from fem_mbs.elements import (
     SampledStateSpace,
     Saturation,
     ScrewJoint,
+    SlidingJoint,
     SlipSpring,
     SpeedMotor,
     SphericalJoint,
@@ -75,6 +78,7 @@ from fem_mbs.elements import (
     Truss,
     UniversalJoint,
 )
+from fem_mbs.elements.beam_track import BeamTracks
 from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.line import LineBatch, LineElement
@@ -415,6 +419,34 @@ def _turner(n: Stage) -> RelativeJoint:
     return Turner(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)), axes)
 
 
+def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> SlidingJoint:
+    """On a beam at a share of its length."""
+    x, R = (np.array([getattr(own, name) for own in beam.nodes]) for name in ("position", "rotation"))
+    tracks = BeamTracks([beam])
+    place = share * float(tracks.lengths[0])
+    point = tracks.sections(np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
+    return SlidingJoint(beam, node, point, rotation)
+
+
+def _wire(n: Stage, closed: bool) -> CurveJoint:
+    points = [n.point(p) for p in ((0.4, 0.1, -0.2), (1.0, 0.5, 0.3), (1.2, 1.0, 0.1), (0.5, 1.1, 0.4), (0, 0.7, -0.5))]
+    return CurveJoint(n.line[0], n.arc[1], [*points, points[0]] if closed else points, points[2])
+
+
+def outline(center: Array, radii: tuple[float, float], turned: float = 0.0, points: int = 24) -> Array:
+    """An ellipse in the plane of x and y."""
+    angle = np.linspace(0, 2 * np.pi, points + 1)
+    across = np.stack([radii[0] * np.cos(angle), radii[1] * np.sin(angle), 0 * angle], axis=1)
+    return center + across @ so3.exp(np.array([0, 0, -turned]))
+
+
+def _cam(n: Stage, flat: bool) -> CamJoint:
+    """An ellipse on which a line lies, or a disc rolls."""
+    cam = [n.point(p) for p in outline(np.zeros(3), (0.5, 0.3))]
+    shapes = [(-1.0, 0.3, 0.0), (1.0, 0.3, 0.0)] if flat else outline(np.array([0, 0.4, 0]), (0.1, 0.1), points=12)
+    return CamJoint(n.line[0], n.arc[1], n.vector((0, 0, 1)), cam, [n.point(p) for p in shapes])
+
+
 def _axes(n: Stage) -> Array:
     """Axes of a joint as columns."""
     return np.stack([n.vector(axis) for axis in so3.exp(np.array([0.3, -0.8, 0.5])).T], axis=-1)
@@ -484,11 +516,22 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
         n.point((0.4, 0.1, -0.2)),
         lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
     ),
+    "sliding joint": lambda n: sliding(_beam("straight", PLAIN, "SE3", n), n.arc[1], 0.3),
+    "sleeve on a curved beam": lambda n: sliding(_beam("curved", PLAIN, "R3xSO3", n), n.line[1], 0.7, True),
+    "sleeve on a beam with offsets": lambda n: sliding(
+        _beam("twisted with offsets", PLAIN, "SE3", n), n.arc[1], 0.4, True
+    ),
+    "sliding joint on order 2": lambda n: sliding(_higher(2, "curved", PLAIN, n), n.line[0], 0.6),
+    "sleeve on order 3": lambda n: sliding(_higher(3, "straight", PLAIN, n), n.arc[0], 0.4, True),
     "gears": lambda n: Coupling(_hinge(n, 0, 1), _hinge(n, 1, 2), -0.7),
     "differential": lambda n: Coupling([_hinge(n, 0, 1), _hinge(n, 1, 2), _hinge(n, 2, 0)], [1.0, 0.5, -2.0]),
     "ball driven about x": lambda n: JointDrive(
         SphericalJoint(n.line[0], n.line[1]), lambda t: 0.3 * np.sin(2 * t), "rotation x"
     ),
+    "wire": lambda n: _wire(n, False),
+    "closed wire": lambda n: _wire(n, True),
+    "cam with a flat follower": lambda n: _cam(n, True),
+    "cam with a roller": lambda n: _cam(n, False),
     "rolling disc": lambda n: RollingDisc(
         n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
     ),

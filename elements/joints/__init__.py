@@ -20,6 +20,11 @@ OrientationJoint       rotation                          3, and 1 a drive
 GeneralJoint           any of the six                    1 to 6
 DistanceJoint          distance of two points            1
 ScrewJoint             all but a turn with a travel      5
+CamJoint               a common point and tangent of     3, less 2 places
+                       two curves
+CurveJoint             translation across a curve        3, less 1 place
+SlidingJoint           translation across a beam that    3, less 1 place, and
+                       deforms, and rotation if held     3 if held
 Coupling               a sum of coordinates of joints    1
 JointDrive             a coordinate of a joint, in time  1
 EndRelease             all but some rotations of a       3 to 5
@@ -28,8 +33,10 @@ RollingDisc            height, slip on a plane           1, and 2 of velocities
 ====================== ================================= =======================
 """
 
+from fem_mbs.elements.joints.cam import CamJoint
 from fem_mbs.elements.joints.constant_velocity import ConstantVelocityJoint
 from fem_mbs.elements.joints.coupling import Coupling, JointDrive
+from fem_mbs.elements.joints.curve import CurveJoint
 from fem_mbs.elements.joints.cylindrical import CylindricalJoint
 from fem_mbs.elements.joints.distance import DistanceJoint
 from fem_mbs.elements.joints.fixed import FixedJoint
@@ -46,8 +53,10 @@ from fem_mbs.elements.joints.spherical import SphericalJoint
 from fem_mbs.elements.joints.universal import UniversalJoint
 
 __all__ = [
+    "CamJoint",
     "ConstantVelocityJoint",
     "Coupling",
+    "CurveJoint",
     "CylindricalJoint",
     "DistanceJoint",
     "EndRelease",

@@ -100,7 +100,7 @@ def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
     axis = joint.axes_a[..., k]
     along = np.vecmat(axis, frames.S)
     value = np.vecdot(axis, frames.r + np.matvec(frames.S, joint.point_b) - joint.point_a)
-    gradient = np.concatenate([along, np.cross(joint.point_b, along)], axis=-1)
+    gradient = np.concatenate([along, so3.cross(joint.point_b, along)], axis=-1)
     bend = np.zeros((*along.shape[:-1], 6, 6))
     bend[..., :3, 3:] = so3.skew(along)
     bend[..., 3:, 3:] = so3.skew(joint.point_b) @ so3.skew(along)
@@ -167,7 +167,7 @@ def _d_row(w: Array, k: int) -> Array:
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
     seen = np.vecmat(a, frames.S)
-    return np.vecdot(seen, b), np.cross(b, seen), so3.skew(b) @ so3.skew(seen)
+    return np.vecdot(seen, b), so3.cross(b, seen), so3.skew(b) @ so3.skew(seen)
 
 
 def _outer(a: Array, b: Array) -> Array:

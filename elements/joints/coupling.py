@@ -175,7 +175,7 @@ class JointDrive(CoordinateConstraint):
         self._close([Term(joint, chosen(joint, coordinate, "JointDrive"), 1.0)])
 
 
-class Prescribed:
+class Imposed:
     """What laws say at a time; their derivatives, if they are asked for."""
 
     def __init__(self, batch: CouplingBatch, t: float) -> None:
@@ -208,7 +208,7 @@ class Group(NamedTuple):
 class Context(NamedTuple):
     """What further derivatives need of an evaluation."""
 
-    prescribed: Prescribed
+    prescribed: Imposed
     measured: list[Measured]
     angles: list[Array]
 
@@ -257,7 +257,7 @@ class CouplingBatch(ConstraintBatch):
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
-        for own, begins in zip(self.owners, Prescribed(self, 0.0).value, strict=True):
+        for own, begins in zip(self.owners, Imposed(self, 0.0).value, strict=True):
             if abs(begins) > BEGIN:
                 raise ModelError(
                     f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
@@ -265,11 +265,11 @@ class CouplingBatch(ConstraintBatch):
                 )
         _check_locked([part for part in self.number.parts if isinstance(part, Coupling)])
 
-    def at(self, t: float) -> Prescribed:
+    def at(self, t: float) -> Imposed:
         """What drives prescribe."""
-        return Prescribed(self, t)
+        return Imposed(self, t)
 
-    def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, Context]:
         """``sum f q - law`` and ``sum f G``."""
         phi, B = -prescribed.value, np.zeros((len(self.nodes), self._width))
         context = Context(prescribed, [], [])

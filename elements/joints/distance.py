@@ -88,6 +88,11 @@ class DistanceJoint(Constraint):
         """Nodes that its points are not at."""
         return levers(self.nodes, self.offsets)
 
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that its points are at: point masses on rods need no rotation."""
+        return tuple(node for node in self.nodes if node not in self.turned)
+
     def picture(self, number: Numbering, stations: int) -> Picture:
         """The rod."""
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)

@@ -19,6 +19,11 @@ class PointJoint(RelativeJoint):
         """Node a, whose axes count, and node b if the point is not at it."""
         return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
 
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Node b if the point is at it: a point mass on a line needs no rotation."""
+        return tuple(node for node in self.nodes if node not in self.turned)
+
 
 @checked
 class PointOnLineJoint(PointJoint):

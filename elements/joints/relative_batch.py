@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.joints import placement
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import ConstraintBatch, Motion, Numbering, Rates, node_rows
+from fem_mbs.model import ConstraintBatch, Motion, Numbering, Rates, StepEnd, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
@@ -216,15 +216,15 @@ class RelativeBatch(ConstraintBatch):
                     change[k, : self._p, 12] -= self._D[self._driven[k]] @ moving
         return first, speed * B_across, second
 
-    def astray(self, R: Array, before: float, t: float) -> str:
+    def astray(self, end: StepEnd) -> str:
         """Axes half a turn off meet the equations, too, and so do drives that jump by whole turns."""
-        pairs = R.take(self.nodes, 0)
+        pairs = end.R.take(self.nodes, 0)
         cosines = np.matvec(self._upright, (pairs[:, 0].mT @ pairs[:, 1]).reshape(-1, 9))
         if cosines.min() < 0.0:
             return f"{self.owners[int(cosines.min(axis=1).argmin())]}: it has turned over in one step"
         for drives in self._drives:
-            if jump := drives.jump(before, t):
-                return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {before:.6g} s to {t:.6g} s"
+            if jump := drives.jump(end.before, end.t):
+                return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
         return ""
 
     def _w(self, context: Context) -> Array:

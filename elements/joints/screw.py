@@ -25,7 +25,17 @@ from fem_mbs.elements.joints.coordinates import (
 from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
 from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.model import ConstraintBatch, CoordinateBatch, Direction, Node, Numbering, Vector3, checked, node_rows
+from fem_mbs.model import (
+    ConstraintBatch,
+    CoordinateBatch,
+    Direction,
+    Node,
+    Numbering,
+    StepEnd,
+    Vector3,
+    checked,
+    node_rows,
+)
 
 FLATTEST = 1e-12
 """Smallest lead, m per turn."""
@@ -140,8 +150,9 @@ class ScrewBatch(FramesBatch):
         bend: Array = context.own
         return bend
 
-    def astray(self, R: Array, before: float, t: float) -> str:
+    def astray(self, end: StepEnd) -> str:
         """Axes half a turn off meet the equations, too."""
+        R = end.R
         S = R[self.nodes[:, 0]].mT @ R[self.nodes[:, 1]]
         cosines = np.vecdot(self._frame.axes_a[..., 2], np.matvec(S, self._frame.axes_b[..., 2]))
         return "" if cosines.min() > 0.0 else f"{self.owners[int(cosines.argmin())]}: it has turned over in one step"

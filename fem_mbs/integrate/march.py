@@ -64,7 +64,8 @@ class March:
                 step = self.stepper.step(self.system, self.state, h, self.memory)
                 if not self.steps:
                     check_step(step, self.method)
-                constraints.check_step(self.system, step.state.R, self.state.t, step.state.t)
+                end = step.state
+                constraints.check_step(self.system, self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)

@@ -94,6 +94,31 @@ class Rates(NamedTuple):
     """``Phi_tt`` (m,); of equations of velocities, unused."""
 
 
+class StepEnd(NamedTuple):
+    """How a step has ended."""
+
+    before: float
+    """Time at which it began."""
+    t: float
+    R: Array
+    """Rotations of all nodes."""
+    u: Array
+    """Own unknowns of all elements and constraints."""
+    multipliers: Array
+    """Of all constraints."""
+    rows: slice
+    """Those of the batch that is asked."""
+
+
+class Bends(NamedTuple):
+    """Which blocks the geometric stiffness of constraints has, where it couples few of their many columns."""
+
+    cells: IntArray
+    """The constraint of each block, ``(r,)``."""
+    columns: IntArray
+    """Its columns, ``(r, c)``."""
+
+
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
@@ -116,6 +141,9 @@ class ConstraintBatch:
     8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
        step; only those of history are taken.
 
+    9. Where constraints have many nodes, of which few are coupled with each other, ``bends`` says which, and
+       ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
+
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
     functions below; where a closed form is cheaper, write it.
     """
@@ -126,6 +154,7 @@ class ConstraintBatch:
     length: BoolArray
     own: IntArray | None = None
     velocity: BoolArray | None = None
+    bends: Bends | None = None
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""
@@ -142,8 +171,8 @@ class ConstraintBatch:
         """``H = DB``, ``(m, b, b)``."""
         raise NotImplementedError(f"{type(self).__name__} must define second(context)")
 
-    def astray(self, R: Array, before: float, t: float) -> str:
-        """What is wrong with a step between two times, to rotations ``R`` of all nodes, though the equations hold."""
+    def astray(self, end: StepEnd) -> str:
+        """What is wrong with how a step has ended, though the equations hold."""
         return ""
 
     def rates(self, context: Any) -> Rates | None:

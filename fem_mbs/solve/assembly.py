@@ -11,7 +11,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Model, Node
-from fem_mbs.solve.closing import CLOSED, Closing, Pose
+from fem_mbs.solve.closing import CLOSED, Closing, built_pose
 from fem_mbs.solve.place import as_built, without_accelerations
 from fem_mbs.solve.projection import project_velocities
 from fem_mbs.system import System, constraints
@@ -77,7 +77,7 @@ def assemble(model: Model, hold: Iterable[Node] = ()) -> Assembly:
     """Close the joints of a model; see :meth:`Model.assemble`."""
     system = System(model)
     closing = Closing(system, _held(model, hold))
-    start, velocities = Pose(system.x0, system.R0), _velocities(model)
+    start, velocities = built_pose(system), _velocities(model)
     before = closing.gap(start)
     pose = start if before <= CLOSED else closing.smallest(closing.close(start))
     built = [(node.position, node.rotation) for node in model.nodes]

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import splu
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import ElementBatch, Motion
+from fem_mbs.model import Constraint, ElementBatch, Motion
 from fem_mbs.system import GAP, Evaluation, System, flat, tangent
 
 CLOSED = 1e-12
@@ -42,24 +42,32 @@ NAMED = 12
 
 
 class Pose(NamedTuple):
-    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes."""
+    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes, own unknowns ``(k,)``."""
 
     x: Array
     R: Array
+    u: Array
+
+
+def built_pose(system: System) -> Pose:
+    """Where a model is built."""
+    return Pose(system.x0, system.R0, system.u0)
 
 
 class Closing:
-    """The joints of a system and the components that may move to close them: free ones, of nodes that are not held."""
+    """The joints of a system and what may move to close them: nodes that are not held, and places of the joints."""
 
     def __init__(self, system: System, held: list[int]) -> None:
         self.system = system
         free = system.free.copy()
         free[held] = False
-        self.components: IntArray = np.flatnonzero(free.ravel())
+        pairs = zip(system.unknowns, system.order, strict=True)
+        places = [isinstance(owner, Constraint) and order == 2 for (owner, _), order in pairs]
+        self.components: IntArray = np.flatnonzero(np.append(free.ravel(), np.array(places, np.bool_)))
         self.columns = system.equation[self.components]
         self.rows = np.flatnonzero(~system.velocity_level)
         self.units = 1.0 / system.weight[self.components]
-        self.solid, self.weight = self._stiffness(Pose(system.x0, system.R0))
+        self.solid, self.weight = self._stiffness(built_pose(system))
 
     def gap(self, pose: Pose) -> float:
         """Largest gap, lengths against the extent of the model."""
@@ -113,8 +121,8 @@ class Closing:
 
     def _motion(self, pose: Pose) -> Motion:
         """At rest and without weight."""
-        system, still, none = self.system, np.zeros((self.system.n, 6)), np.zeros(self.system.k)
-        return Motion(0.0, pose.x, pose.R, still, still, np.zeros(3), system.u0, none, none)
+        still, none = np.zeros((self.system.n, 6)), np.zeros(self.system.k)
+        return Motion(0.0, pose.x, pose.R, still, still, np.zeros(3), pose.u, none, none)
 
     def _gaps(self, evaluation: Evaluation) -> Array:
         """Dimensionless gaps of the equations of positions."""
@@ -123,10 +131,10 @@ class Closing:
 
     def _moved(self, pose: Pose, d: Array, share: float) -> Pose:
         """The pose after a share of a dimensionless correction."""
-        body = np.zeros(6 * self.system.n)
+        body = np.zeros(self.system.N)
         body[self.components] = share * self.units * d
-        u, w = np.split(body.reshape(-1, 6), 2, axis=1)
-        return Pose(pose.x + np.matvec(pose.R, u), pose.R @ so3.exp(w))
+        moved, turned = np.split(self.system.nodes_of(body), 2, axis=1)
+        return Pose(pose.x + np.matvec(pose.R, moved), pose.R @ so3.exp(turned), pose.u + self.system.own_of(body))
 
     @staticmethod
     def _longest(d: Array) -> float:

@@ -139,7 +139,8 @@ class Path:
             raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report)
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
-        constraints.check_step(self.equations.system, step.point.R, self.here.point.load, step.point.load)
+        end = step.point
+        constraints.check_step(self.equations.system, self.here.point.load, end.load, end.R, end.u, end.multipliers)
         place = self._place(step.point, step.evaluation, step.increment)
         if self.step is None and length > CAREFUL and self._branches(place):
             raise NotConvergedError("the path may branch on the way", step.report)

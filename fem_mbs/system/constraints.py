@@ -10,7 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
-from fem_mbs.model import Follow, Motion
+from fem_mbs.model import Follow, Motion, StepEnd
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
@@ -100,8 +100,8 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
     )
 
 
-def check_step(system: System, R: Array, before: float, t: float) -> None:
+def check_step(system: System, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
     """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
-    for batch in system.constraint_batches:
-        if text := batch.astray(R, before, t):
+    for batch, rows in zip(system.constraint_batches, system.constraint_slices, strict=True):
+        if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
             raise MotionError(text)

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Coupling, FixedJoint, JointDrive, Moment, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Coupling,
+    FixedJoint,
+    JointDrive,
+    JointSpring,
+    Moment,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 
 GROUPS = ("R3xSO3", "SE3")
 Z = (0, 0, 1)
@@ -118,3 +127,14 @@ def test_a_drive_that_does_not_begin_at_rest_is_refused() -> None:
     model.add(JointDrive(hinge, lambda t: 1.0 + t), name="motor")
     with pytest.raises(mbs.ModelError, match="JointDrive 'motor': its law must be 0 at t = 0"):
         mbs.simulate(model, 0.1, 0.01)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_statics_counts_turns(group: str) -> None:
+    """A torsion spring is wound up by 2.2 turns."""
+    model = mbs.Model(group)
+    hinge = wheel(model, 0.0, 1.0)
+    model.add(JointSpring(hinge, stiffness=0.5))
+    model.add(Moment(hinge.nodes[1], (0, 0, 0.5 * 4.4 * np.pi)))
+    solution = mbs.statics(model)
+    assert solution.coordinate(hinge)[-1] == pytest.approx(4.4 * np.pi, rel=1e-9)

@@ -10,6 +10,8 @@ from chains import rotation
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    Beam,
+    BeamSection,
     ConstantVelocityJoint,
     CylindricalJoint,
     DistanceJoint,
@@ -19,6 +21,7 @@ from fem_mbs.elements import (
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
+    PointMass,
     PointOnLineJoint,
     PointOnPlaneJoint,
     PrismaticJoint,
@@ -226,6 +229,59 @@ def test_joints_on_the_ground_are_the_same_far_from_the_origin(name: str, group:
         found.append(solution.position(body) - c)
         assert solution.constraint_residual.position.max() < 1e-12
     np.testing.assert_allclose(*found, rtol=0, atol=1e-8)
+
+
+BETWEEN_BEAMS = {
+    "prismatic": lambda a, b, p: PrismaticJoint(a, b, X + Z, p),
+    "cylindrical": lambda a, b, p: CylindricalJoint(a, b, X + Z, p),
+    "planar": lambda a, b, p: PlanarJoint(a, b, Z, p),
+    "universal": lambda a, b, p: UniversalJoint(a, b, Y, Z, p),
+    "constant velocity": lambda a, b, p: ConstantVelocityJoint(a, b, X, X + 0.3 * Y, p),
+    "point on a line": lambda a, b, p: PointOnLineJoint(a, b, X, p),
+    "point on a plane": lambda a, b, p: PointOnPlaneJoint(a, b, Z, p),
+    "parallel axes": lambda a, b, p: ParallelAxesJoint(a, b, Y),
+    "orientation": lambda a, b, p: OrientationJoint(a, b),
+    "distance": lambda a, b, p: DistanceJoint(a, b, p - 0.2 * X, p + 0.1 * X),
+    "screw": lambda a, b, p: ScrewJoint(a, b, X + Z, 0.5, p),
+    "slot": lambda a, b, p: GeneralJoint(a, b, (True, True, False), (False, True, False), p),
+}
+
+
+@pytest.mark.parametrize("k", range(len(BETWEEN_BEAMS)))
+def test_joints_between_beams_keep_energy(k: int) -> None:
+    """Two beams that fall, the first from a hinge: what is lost falls with the square of the step."""
+    section = BeamSection.rectangle(width=0.02, height=0.02, E=2e9, nu=0.3, rho=1200)
+    drifts = []
+    for step in (8e-3, 4e-3):
+        model = mbs.Model(GROUPS[k % 2], gravity=(0, 0, -9.81))
+        first = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=1)
+        second = Beam.line(model, (1, 0, 0.05), (2, 0, 0.05), section, elements=1)
+        model.add(RevoluteJoint(model.ground, first.nodes[0], Y))
+        make = list(BETWEEN_BEAMS.values())[k]
+        joint = model.add(make(first.nodes[-1], second.nodes[0], np.array([1.0, 0.02, 0.03])))
+        solution = mbs.simulate(model, 0.12, step)
+        energy = solution.energy
+        drifts.append(np.abs(energy.total - energy.total[0]).max() / energy.kinetic.max())
+        assert solution.constraint_residual.position.max() < 1e-12
+        assert np.isfinite(np.concatenate(solution.reaction(joint))).all()
+    assert drifts[0] < 2e-3 and drifts[1] < 0.4 * drifts[0], drifts
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_point_masses_need_no_rotation(group: str) -> None:
+    """A double pendulum of rods keeps its energy; a bead on an inclined line falls by ``g sin cos t^2/2``."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    for k in (1, 2):
+        model.add(PointMass(model.add_node((k, 0, 0)), 1.0))
+        model.add(DistanceJoint(*model.nodes[k - 1 : k + 1]))
+    energy = mbs.simulate(model, 0.5, 0.01).energy
+    assert np.ptp(energy.total) < 1e-2 * energy.kinetic.max()
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    bead = model.add_node((1, 0, 0))
+    model.add(PointMass(bead, 1.0))
+    model.add(PointOnLineJoint(model.ground, bead, (1, 0, -1)))
+    solution = mbs.simulate(model, 0.5, 0.01)
+    np.testing.assert_allclose(solution.position(bead)[:, 0], 1.0 + 0.25 * 9.81 * solution.t**2, rtol=1e-9)
 
 
 def pair() -> tuple[mbs.Model, Node, Node]:

@@ -82,8 +82,13 @@ class Case:
     A: Array | None = None
     drives: dict[int, Law] = field(default_factory=dict)
     point: Array = field(default_factory=lambda: P)
-    coordinates: list[int] | None = None
-    """Pairs whose values the coordinates of the joint are."""
+    coordinates: Callable[[Array], Array] | None = None
+    """The coordinates of the joint ``(nt, c)`` from the values ``(nt, k)`` of the pairs."""
+
+
+def of(*pairs: int) -> Callable[[Array], Array]:
+    """The values of some pairs."""
+    return lambda s: s[:, list(pairs)]
 
 
 def turns(*axes: Array, point: Array = P) -> list[Pair]:
@@ -96,67 +101,71 @@ def slides(*axes: Array) -> list[Pair]:
 
 ROD = (P - P_A) / np.linalg.norm(P - P_A)
 ACROSS = np.cross(ROD, X) / np.linalg.norm(np.cross(ROD, X))
-BENT = rotation(0.7 * X) @ Z
+ANGLE = 0.7
+BENT = rotation(ANGLE * X) @ Z
 NODE_B = NODES["b"][0]
 FRAME = np.stack([X, Y, Z], axis=-1)
 
 CASES = {
     "fixed": Case(lambda a, b: FixedJoint(a, b, P), []),
     "spherical": Case(lambda a, b: SphericalJoint(a, b, P), turns(X, Y, Z)),
-    "revolute": Case(lambda a, b: RevoluteJoint(a, b, Z, P), turns(Z), coordinates=[0]),
-    "prismatic": Case(lambda a, b: PrismaticJoint(a, b, Z, P), slides(Z), coordinates=[0]),
+    "revolute": Case(lambda a, b: RevoluteJoint(a, b, Z, P), turns(Z), coordinates=of(0)),
+    "prismatic": Case(lambda a, b: PrismaticJoint(a, b, Z, P), slides(Z), coordinates=of(0)),
     "prismatic, driven": Case(
-        lambda a, b: PrismaticJoint(a, b, Z, P, drive=Law(0.2)), slides(Z), drives={0: Law(0.2)}, coordinates=[0]
+        lambda a, b: PrismaticJoint(a, b, Z, P, drive=Law(0.2)), slides(Z), drives={0: Law(0.2)}, coordinates=of(0)
     ),
-    "cylindrical": Case(lambda a, b: CylindricalJoint(a, b, Z, P), [*slides(Z), *turns(Z)], coordinates=[0, 1]),
+    "cylindrical": Case(lambda a, b: CylindricalJoint(a, b, Z, P), [*slides(Z), *turns(Z)], coordinates=of(0, 1)),
     "cylindrical, turn driven": Case(
         lambda a, b: CylindricalJoint(a, b, Z, P, {"rotation z": Law(1.5)}),
         [*slides(Z), *turns(Z)],
         drives={1: Law(1.5)},
-        coordinates=[0, 1],
+        coordinates=of(0, 1),
     ),
     "cylindrical, both driven": Case(
         lambda a, b: CylindricalJoint(a, b, Z, P, {"rotation z": Law(1.5), "translation z": Law(0.2)}),
         [*slides(Z), *turns(Z)],
         drives={0: Law(0.2), 1: Law(1.5)},
-        coordinates=[0, 1],
+        coordinates=of(0, 1),
     ),
-    "planar": Case(lambda a, b: PlanarJoint(a, b, Z, P, x_axis=X), [*slides(X, Y), *turns(Z)], coordinates=[0, 1, 2]),
+    "planar": Case(lambda a, b: PlanarJoint(a, b, Z, P, x_axis=X), [*slides(X, Y), *turns(Z)], coordinates=of(0, 1, 2)),
     "planar, all driven": Case(
         lambda a, b: PlanarJoint(
             a, b, Z, P, {"translation x": Law(0.2), "translation y": Law(-0.1), "rotation z": Law(1.5)}, x_axis=X
         ),
         [*slides(X, Y), *turns(Z)],
         drives={0: Law(0.2), 1: Law(-0.1), 2: Law(1.5)},
-        coordinates=[0, 1, 2],
+        coordinates=of(0, 1, 2),
     ),
-    "universal": Case(lambda a, b: UniversalJoint(a, b, X, Y, P), turns(X, Y), coordinates=[0, 1]),
+    "universal": Case(lambda a, b: UniversalJoint(a, b, X, Y, P), turns(X, Y), coordinates=of(0, 1)),
     "constant velocity": Case(
-        lambda a, b: ConstantVelocityJoint(a, b, Z, BENT, P), turns(Z, X, BENT), np.array([[1.0, 0], [0, 1], [-1, 0]])
+        lambda a, b: ConstantVelocityJoint(a, b, Z, BENT, P),
+        turns(Z, X, BENT),
+        np.array([[1.0, 0], [0, 1], [-1, 0]]),
+        coordinates=lambda s: ((ANGLE + s[:, 1]) * [np.cos(s[:, 0]), np.sin(s[:, 0])] - [[ANGLE], [0.0]]).T,
     ),
     "point on a line": Case(lambda a, b: PointOnLineJoint(a, b, Z, P), [*slides(Z), *turns(X, Y, Z)]),
     "point on a plane": Case(lambda a, b: PointOnPlaneJoint(a, b, Z, P, x_axis=X), [*slides(X, Y), *turns(X, Y, Z)]),
     "parallel axes": Case(
         lambda a, b: ParallelAxesJoint(a, b, Z), [*slides(X, Y, Z), *turns(Z, point=NODE_B)], point=NODE_B
     ),
-    "orientation": Case(lambda a, b: OrientationJoint(a, b), slides(*np.eye(3)), point=NODE_B, coordinates=[0, 1, 2]),
+    "orientation": Case(lambda a, b: OrientationJoint(a, b), slides(*np.eye(3)), point=NODE_B, coordinates=of(0, 1, 2)),
     "distance": Case(lambda a, b: DistanceJoint(a, b, P_A, P), [*turns(X, ACROSS, point=P_A), *turns(X, Y, Z)]),
     "distance, driven": Case(
         lambda a, b: DistanceJoint(a, b, P_A, P, Law(0.1)),
         [*turns(X, ACROSS, point=P_A), *slides(ROD), *turns(X, Y, Z)],
         drives={2: Law(0.1)},
-        coordinates=[2],
+        coordinates=of(2),
     ),
     "screw": Case(
         lambda a, b: ScrewJoint(a, b, Z, LEAD, P),
         [*slides(Z), *turns(Z)],
         np.array([[LEAD / (2 * np.pi)], [1.0]]),
-        coordinates=[1],
+        coordinates=of(1),
     ),
     "general, a slot for a fork": Case(
         lambda a, b: GeneralJoint(a, b, (True, True, False), (False, False, True), P, FRAME),
         [*slides(Z), *turns(X, Y)],
-        coordinates=[0, 1, 2],
+        coordinates=of(0, 1, 2),
     ),
 }
 
@@ -230,11 +239,9 @@ def errors(name: str, group: str, step: float, **options: Any) -> Errors:
     sizes = [max(_largest(part), 1.0) for part in exact]
     apart = 0.0
     if case.coordinates is not None:
-        s = q @ made.A.T + [
-            [made.drives[k](t)[0] if k in made.drives else 0.0 for k in range(len(made.A))] for t in solution.t
-        ]
+        driven = [[made.drives[k](t)[0] if k in made.drives else 0.0 for k in range(len(made.A))] for t in solution.t]
         values = solution.coordinate(joint).reshape(len(q), -1)
-        apart = _largest(values - s[:, [k + 1 for k in case.coordinates]])
+        apart = _largest(values - case.coordinates((q @ made.A.T + driven)[:, 1:]))
     return Errors(place, velocity, _largest(force - exact[0]) / sizes[0], _largest(moment - exact[1]) / sizes[1], apart)
 
 

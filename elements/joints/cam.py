@@ -1,0 +1,206 @@
+"""Cams: two planar curves on two nodes that stay in contact.
+
+At the places ``s_a``, ``s_b`` the curves have a common point and a common tangent: in the plane with the axes ``e_1``,
+``e_2`` and the normal ``n``,
+
+    e_k . (r + S P_b - P_a) = 0,    (n x P_a') . S P_b' = 0,
+
+two equations more than places would need, so that one motion is closed. The equations of the places say that the third
+multiplier is zero and that the force is along the common normal (docs/curves.md, "Cam joint").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements.joints.frames import Frames, relative
+from fem_mbs.elements.joints.own_coordinate import OwnCoordinate, consistent_rates
+from fem_mbs.elements.joints.places import First, PlacesBatch, Second
+from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.joints.spline import Points, Spline, Splines
+from fem_mbs.elements.joints.touch import Touch, touch
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
+from fem_mbs.model import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
+    Direction,
+    Node,
+    Numbering,
+    StepEnd,
+    Unknown,
+    checked,
+    node_rows,
+    own_rows,
+)
+
+FLAT = 1e-8
+"""Distance from the plane of the curves, against their lengths."""
+BEYOND = 0.1
+"""Share of the length of an open curve by which an iteration may leave it."""
+PULL = 1e-8
+"""Pulling force against the largest multiplier of the model that is rounding."""
+
+
+@checked
+class CamJoint(Constraint):
+    """Two planar profiles, one fixed to node a, one to node b, stay in contact and slide on each other freely.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes, such as those of a cam and of its follower.
+    normal : (3,)
+        Normal of the plane of both profiles at t = 0, world frame. Other joints keep the nodes in the plane.
+    profile_a, profile_b : (n, 3)
+        Points of the profiles at t = 0, world frame: cubic splines through them, closed if the last is the first again.
+        A straight one, of a flat follower, needs two. Closed profiles are outlines of solid bodies.
+    pulls : bool
+        Whether the contact may also pull, as a pin in a groove does. Else a run ends with a :class:`MotionError` where
+        the profiles would separate.
+
+    Notes
+    -----
+    The profiles touch as built, or :meth:`Model.assemble` moves the nodes until they do. The coordinates "place on a"
+    and "place on b" are how far the contact has moved along the profiles; the unknowns "arc length on a" and "arc
+    length on b" count from the first points. The force of :meth:`Solution.reaction` is the contact force on node b.
+    Where both profiles are equally curved they touch along a line, which the joint refuses.
+    """
+
+    equations = ("contact x", "contact y", "tangent")
+    coordinates = (Coordinate("place on a", False), Coordinate("place on b", False))
+
+    def __init__(
+        self, a: Node, b: Node, normal: Direction, profile_a: Points, profile_b: Points, pulls: bool = False
+    ) -> None:
+        label = f"CamJoint on {a}, {b}"
+        if a is b:
+            raise ModelError(f"CamJoint: connects {a} with itself; give two nodes")
+        self.nodes, self.pulls = (a, b), pulls
+        n, profiles = np.asarray(normal), (np.asarray(profile_a), np.asarray(profile_b))
+        self.curves = tuple(
+            Spline((points - node.position) @ node.rotation, f"{label}: {name}")
+            for node, points, name in zip(self.nodes, profiles, ("profile_a", "profile_b"), strict=True)
+        )
+        self.plane = a.rotation.T @ axes_about(n)
+        """Axes in the plane and its normal as columns, in the frame of node a."""
+        extent = sum(curve.length for curve in self.curves)
+        for points, name in zip(profiles, ("profile_a", "profile_b"), strict=True):
+            out = (points - profiles[0][0]) @ n
+            if np.abs(out).max() > FLAT * extent:
+                k = int(np.argmax(np.abs(out)))
+                raise ModelError(
+                    f"{label}: {name}: point {k}, {points[k]}, is {abs(out[k]):.3g} m out of the plane through the "
+                    f"first point of profile_a with the normal {n}; profiles are planar, in one plane"
+                )
+        self.side = self._touch(label).side
+        if self.side == 0.0 and not pulls:
+            raise ModelError(
+                f"{label}: both profiles are open, so that nothing tells on which side the bodies are; close one "
+                "around its body, or let the contact pull with pulls=True"
+            )
+
+    @property
+    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+        """The arc lengths, where the profiles touch now."""
+        s = self._touch(str(self)).s
+        rates, lengths = consistent_rates(self, s), [curve.length for curve in self.curves]
+        parts = zip(("a", "b"), s.tolist(), rates.tolist(), lengths, strict=True)
+        return tuple(Unknown(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts)
+
+    @classmethod
+    def batch(cls, constraints: Sequence[CamJoint], number: Numbering) -> ConstraintBatch:
+        """All cams of a model."""
+        return CamBatch(constraints, number)
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[CamJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """How far the contact has moved."""
+        return OwnCoordinate(joints, [own.name for own in cls.coordinates].index(name), number)
+
+    def _touch(self, label: str) -> Touch:
+        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        return touch(self.curves, self.plane, relative(x, R), label)
+
+
+class CamBatch(PlacesBatch):
+    """Cams as arrays, with three equations and two places each."""
+
+    owners: Sequence[CamJoint]
+
+    def __init__(self, cams: Sequence[CamJoint], number: Numbering) -> None:
+        self.owners = cams
+        self.nodes, self.own = node_rows(cams, number), own_rows(cams, number)
+        n = len(cams)
+        self.cell, self._every = np.repeat(np.arange(n), 3), np.arange(n)
+        self.length = np.tile([True, True, False], n)
+        self._curves = [Splines([cam.curves[end] for cam in cams]) for end in (0, 1)]
+        self._plane = np.array([cam.plane.T[:2] for cam in cams])
+        self._across = so3.skew(np.array([cam.plane[:, 2] for cam in cams]))
+        self._side = np.array([0.0 if cam.pulls else cam.side for cam in cams])
+
+    def first(self, frames: Frames, s: Array, t: float) -> First:
+        """Common point and common tangent."""
+        for end, curves in enumerate(self._curves):
+            if len(off := curves.off(s[:, end], BEYOND)):
+                raise MotionError(self._left(int(off[0]), end, t))
+        a, b = (curves.at(self._every, own) for curves, own in zip(self._curves, s.T, strict=True))
+        S, plane, (B, B1, B2, _) = frames.S, self._plane, b
+        # the normal of a and its derivatives, and the axes, seen from b
+        normal, turning, third = (np.vecmat(np.matvec(self._across, part), S) for part in a[1:])
+        seen = plane @ S
+        phi = np.empty((len(S), 3))
+        phi[:, :2] = np.matvec(plane, frames.r + np.matvec(S, B) - a[0])
+        phi[:, 2] = np.vecdot(normal, B1)
+        gradient = np.zeros((len(S), 3, 6))
+        gradient[:, :2, :3], gradient[:, :2, 3:] = seen, so3.cross(B[:, None], seen)
+        gradient[:, 2, 3:] = so3.cross(B1, normal)
+        c = np.empty((len(S), 3, 2))
+        c[:, :2, 0], c[:, :2, 1] = -np.matvec(plane, a[1]), np.matvec(seen, B1)
+        c[:, 2, 0], c[:, 2, 1] = np.vecdot(turning, B1), np.vecdot(normal, B2)
+        return First(phi, gradient, c, (a, b, third, turning, normal))
+
+    def second_order(self, frames: Frames, more: tuple) -> Second:  # type: ignore[type-arg]
+        """Curvatures, and how directions of one node turn against the other."""
+        a, (B, B1, B2, B3), third, turning, normal = more
+        n = len(B)
+        seen = self._plane @ frames.S
+        bend, mixed, curved = np.zeros((n, 3, 6, 6)), np.zeros((n, 3, 2, 6)), np.zeros((n, 3, 2, 2))
+        turned = so3.skew(seen)
+        bend[:, :2, :3, 3:], bend[:, :2, 3:, 3:] = turned, so3.skew(B)[:, None] @ turned
+        bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
+        mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
+        mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)
+        curved[:, :2, 0, 0], curved[:, :2, 1, 1] = -np.matvec(self._plane, a[2]), np.matvec(seen, B2)
+        curved[:, 2, 0, 0], curved[:, 2, 1, 1] = np.vecdot(third, B1), np.vecdot(normal, B3)
+        curved[:, 2, 0, 1] = curved[:, 2, 1, 0] = np.vecdot(turning, B2)
+        return Second(bend, mixed, curved)
+
+    def astray(self, end: StepEnd) -> str:
+        """Profiles that end or separate."""
+        s = end.u[self.own]
+        for side, curves in enumerate(self._curves):
+            if len(off := curves.off(s[:, side], FLAT)):
+                return self._left(int(off[0]), side, end.t)
+        force = -np.vecmat(end.multipliers[end.rows].reshape(-1, 3)[:, :2], self._plane)
+        tangent = self._curves[0].at(self._every, s[:, 0])[1]
+        push = self._side * np.vecdot(force, np.matvec(self._across, tangent)) / np.linalg.norm(tangent, axis=-1)
+        if push.min() >= -PULL * np.abs(end.multipliers).max():
+            return ""
+        k = int(np.argmin(push))
+        return (
+            f"{self.owners[k]}: its profiles separate at t = {end.t:.6g} s, where the contact would have to pull with "
+            f"{-push[k]:.3g} N; press them together by a spring or a weight, turn slower, or let the contact pull with "
+            "pulls=True"
+        )
+
+    def _left(self, k: int, side: int, t: float) -> str:
+        name = ("profile_a", "profile_b")[side]
+        return (
+            f"{self.owners[k]}: the contact runs off the end of {name} at t = {t:.6g} s; prolong or close the profile"
+        )
