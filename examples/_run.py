@@ -33,3 +33,24 @@ def command(argv, script, run, compare, figure, every=1):
     if options.paraview:
         solution.to_paraview(f"out/{name}", every=every)
     return numbers
+
+
+def main_of(script, run, compare, figure, every=1):
+    """The function ``main`` of a script, of the arguments of a command line; see :func:`command`."""
+    return lambda argv=None: command(argv, script, run, compare, figure, every)
+
+
+def panels(file, *given):
+    """Draw panels side by side, each a label of x, a label of y, and curves: a name, x, y and perhaps a style."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(given), figsize=(4.4 * len(given), 4), layout="constrained", squeeze=False)
+    for panel, (x_label, y_label, *curves) in zip(axes[0], given, strict=True):
+        for name, *curve in curves:
+            panel.plot(*curve, label=name)
+        panel.set(xlabel=x_label, ylabel=y_label)
+        panel.margins(x=0.02)
+        panel.grid(alpha=0.3)
+        if any(name for name, *_ in curves):
+            panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize="small")
+    fig.savefig(file, dpi=120)
