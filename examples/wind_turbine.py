@@ -9,25 +9,26 @@ weight, to which the swing that this sets off adds 2 %.
 """
 
 import numpy as np
-from _run import command
+from _run import command, panels
 from numpy.polynomial import Chebyshev
+from scipy.interpolate import make_interp_spline
 from scipy.linalg import eigh
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Cylinder, RevoluteJoint, RigidBody, SpinUp
 
 HUB, LENGTH, GRAVITY, RATED, BEGIN, T_END = 1.5, 61.5, 9.81, 12.1 * np.pi / 30, 1.0, 36.0
-BLADE = [  # share of the length, mass in kg/m, bending stiffness out of the plane and in it in GN m^2
-    [0, 0.036, 0.068, 0.117, 0.182, 0.263, 0.361, 0.459, 0.556, 0.654, 0.751, 0.849, 0.930, 0.971, 1],
-    [679, 741, 592, 401, 417, 347, 322, 287, 242, 179, 139, 98.8, 68.8, 49.1, 10.3],
-    [18.1, 17.5, 10.8, 5.53, 3.95, 2.27, 1.59, 0.876, 0.409, 0.176, 0.0909, 0.0495, 0.0265, 0.0101, 0.0002],
-    [18.1, 19.5, 14.9, 8.06, 7.27, 4.81, 3.99, 3.14, 2.33, 1.32, 0.798, 0.455, 0.281, 0.102, 0.005],
-]
+# shares of the length; there mass in kg/m, bending stiffness out of the plane and in it in GN m^2
+SHARE = [0, 0.036, 0.068, 0.117, 0.182, 0.263, 0.361, 0.459, 0.556, 0.654, 0.751, 0.849, 0.930, 0.971, 1]
+MASS = [679, 741, 592, 401, 417, 347, 322, 287, 242, 179, 139, 98.8, 68.8, 49.1, 10.3]
+FLAP = [18.1, 17.5, 10.8, 5.53, 3.95, 2.27, 1.59, 0.876, 0.409, 0.176, 0.0909, 0.0495, 0.0265, 0.0101, 0.0002]
+EDGE = [18.1, 19.5, 14.9, 8.06, 7.27, 4.81, 3.99, 3.14, 2.33, 1.32, 0.798, 0.455, 0.281, 0.102, 0.005]
+PROPERTIES = make_interp_spline(SHARE, np.transpose([MASS, FLAP, EDGE]) * (1, 1e9, 1e9), k=1)
 
 
 def section(s):
-    mass, flap, edge = (np.interp(s, BLADE[0], row) for row in BLADE[1:])
-    flap, edge, EA = 1e9 * flap, 1e9 * edge, 1.4e7 * mass  # extension, shear, torsion are guessed, and matter little
+    mass, flap, edge = PROPERTIES(s)
+    EA = 1.4e7 * mass  # extension, shear and torsion are guessed, and matter little
     return BeamSection(EA, EA, 0.3 * flap, (edge, flap), mass, np.array([flap + edge, edge, flap]) * mass / EA)
 
 
@@ -63,48 +64,35 @@ def frequencies(speed):
 
 
 def ritz(speed):
-    """The same of Euler's beam, then pull and moment at the root."""
+    """The same of Euler's beam, then the pull and the moment of the weight at the root."""
     s = (np.arange(4000) + 0.5) / 4000
-    mass, flap, edge = [[1.0], [1e9], [1e9]] * np.array([np.interp(s, BLADE[0], row) for row in BLADE[1:]])
-    pull = speed**2 * LENGTH * np.cumsum((mass * (HUB + LENGTH * s))[::-1])[::-1] / len(s)
+    (mass, flap, edge), r = PROPERTIES(s).T, HUB + LENGTH * s
+    pull = speed**2 * LENGTH * np.cumsum((mass * r)[::-1])[::-1] / len(s)
     shapes = [Chebyshev([3, 4, 1], (0, 1)) * Chebyshev.basis(k, (0, 1)) for k in range(14)]  # 8 s^2 T_k
     w, slope, bend = (np.array([f.deriv(k)(s) if k else f(s) for f in shapes]) / LENGTH**k for k in range(3))
     out, inside = (eigh((EI * bend) @ bend.T + (pull * slope) @ slope.T, (mass * w) @ w.T)[0] for EI in (flap, edge))
-    root = pull[0], GRAVITY * LENGTH**2 * (mass * s).mean()
-    return np.sqrt([out[0], inside[0] - speed**2, out[1]]) / (2 * np.pi), root
+    f = np.sqrt([out[0], inside[0] - speed**2, out[1]]) / (2 * np.pi)
+    return [*f, pull[0], GRAVITY * LENGTH**2 * np.mean(mass * s)]
 
 
 def compare(solution, blade):
-    numbers = {}
-    for speed in (0, RATED):
-        for name, *pair in zip(("flap", "lag", "second flap"), frequencies(speed), ritz(speed)[0], strict=True):
-            numbers[f"{name} at {speed:.3f} rad/s (Hz)"] = pair
     root = solution.section_forces(blade)[solution.t > T_END - 2 * np.pi / RATED, 0]
-    numbers["pull at the root, mean (N)"] = root[:, 0].mean(), ritz(RATED)[1][0]
-    numbers["moment at the root, amplitude (N m)"] = np.ptp(root[:, 4]) / 2, ritz(RATED)[1][1]
-    return numbers
+    forces = {"mean pull at the root (N)": root[:, 0].mean(), "moment, amplitude (N m)": np.ptp(root[:, 4]) / 2}
+    names = ("flap (Hz)", "lag (Hz)", "second flap (Hz)", *forces)
+    numbers = dict(zip(names, zip([*frequencies(RATED), *forces.values()], ritz(RATED), strict=True), strict=True))
+    return numbers | {"flap at rest (Hz)": (frequencies(0)[0], ritz(0)[0])}
 
 
 def figure(solution, blade, file):
-    import matplotlib.pyplot as plt
-
-    fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     rpm = np.linspace(0, 20, 41)
-    left.plot(rpm, [ritz(n * np.pi / 30)[0] for n in rpm], "C0", label=["Ritz", None, None])
-    left.plot(rpm[::10], [frequencies(n * np.pi / 30) for n in rpm[::10]], "ko", label=["fem_mbs", None, None])
-    left.plot(rpm, np.outer(rpm, (1, 3, 6)) / 60, "0.6", label=["1, 3, 6 a turn", None, None])
-    left.set(xlabel="speed (turns a minute)", ylabel="frequency (Hz)", xlim=(0, 20), ylim=(0, 2.4))
-    forces = solution.section_forces(blade)[:, 0, [0, 4]] / (1e3, 1e4)
-    right.plot(solution.t, forces, label=["pull at the root (kN)", "moment in the plane (10 kN m)"])
-    right.set(xlabel="time (s)", xlim=(BEGIN, T_END))
-    for panel in (left, right):
-        panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
-    fig.savefig(file, dpi=90)
+    exact, found = ([f(n * np.pi / 30)[:3] for n in part] for f, part in ((ritz, rpm), (frequencies, rpm[::10])))
+    campbell = [(["Ritz", "", ""], rpm, exact, "C0"), (["fem_mbs", "", ""], rpm[::10], found, "ko")]
+    campbell.append((["1, 3, 6 a turn", "", ""], rpm, np.outer(rpm, (1, 3, 6)) / 60, "0.6"))
+    forces = solution.section_forces(blade)[:, 0, [0, 4]] / 1e3
+    root = ["pull (kN)", "moment in the plane (kN m)"], solution.t, forces
+    panels(file, ("speed (turns a minute)", "frequency (Hz)", *campbell), ("time (s)", "at the root", root))
 
 
-def main(argv=None):
-    return command(argv, __file__, run, compare, figure, every=4)
-
-
+main = command(__file__, run, compare, figure, every=4)
 if __name__ == "__main__":
     main()

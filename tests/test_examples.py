@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import newton_euler
-import numpy as np
 import pytest
 
 from examples import (
@@ -20,7 +18,9 @@ from examples import (
     reproduce_2015,
     right_angle_cantilever,
     robot,
+    slider_crank_engine,
     statics,
+    wind_turbine,
     work_precision,
 )
 
@@ -36,6 +36,8 @@ SCRIPTS = [
     reproduce_2012,
     reproduce_2015,
     robot,
+    slider_crank_engine,
+    wind_turbine,
 ]
 
 
@@ -114,30 +116,11 @@ def test_statics():
     assert written == {"statics.png", "lee.pvd", "helix.pvd", "frame_01.pvd", "frame_02.pvd"}
 
 
-@pytest.mark.slow
-def test_robot():
-    numbers = robot.main(["--plot", "--paraview"])
-    for name, (computed, reference) in numbers.items():  # what is left of the swing and of the integrals
-        assert computed == pytest.approx(reference, abs=5e-5 if "ball" in name else 3e-3), name
-    assert {"robot.png", "robot.pvd"} <= {file.name for file in Path("out").iterdir()}
-
-
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
-def test_robot_moves_as_newton_and_euler_say(group):
-    """Torques of the motors against those of the motion."""
-    h = 4e-3
-    solution, _, axes = robot.run(h, t_end=0.9, group=group)
-    angle, error, torque = (np.stack([solution.signal(axis[k]) for axis in axes], axis=-1) for k in range(3))
-    rate = np.stack([solution.coordinate_rate(angle.joint) for angle, *_ in axes], axis=-1)
-    bodies = [[link[3:6]] for link in robot.LINKS]
-    bodies[5].append((robot.PAYLOAD, robot.TOOL, np.full(3, 0.4 * robot.PAYLOAD * robot.RADIUS**2)))
-    largest = np.array([link[9] for link in robot.LINKS])
-    assert np.abs(error).max() < 0.03
-    for k in range(20, len(solution.t) - 2, 20):
-        acceleration = (8 * (rate[k + 1] - rate[k - 1]) - (rate[k + 2] - rate[k - 2])) / (12 * h)
-        x, R = robot.frames(robot.START + angle[k])
-        expected = newton_euler.torques(x, R, bodies, rate[k], acceleration, robot.GRAVITY)
-        assert (np.abs(torque[k] - expected) < 1e-4 * largest).all()
+def test_slider_crank_engine():
+    """The rod is 0.02 % shorter or longer, its first frequency 90 times that of the crank, and damps a little."""
+    for name, (computed, rigid) in slider_crank_engine.main(["--plot", "--paraview"]).items():
+        assert computed == pytest.approx(rigid, rel=1.5e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"slider_crank_engine.png", "slider_crank_engine.pvd"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)

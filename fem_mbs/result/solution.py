@@ -207,6 +207,15 @@ class Solution:
         return np.matvec(self.rotation(node), v) if node.group == "SE3" else v
 
     @checked
+    def acceleration(self, node: Node) -> Array:
+        """Acceleration ``(nt, 3)`` of a node, world frame, on either group."""
+        a = self.vdot[:, self._row(node), :3]
+        if node.group != "SE3":
+            return a
+        v = self.v[:, self._row(node)]
+        return np.matvec(self.rotation(node), a + so3.cross(v[:, 3:], v[:, :3]))
+
+    @checked
     def angular_velocity(self, node: Node) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
         return self.v[:, self._row(node), 3:]

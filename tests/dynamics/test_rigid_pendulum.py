@@ -83,3 +83,13 @@ def test_period() -> None:
     extrapolated = (4 * quarters[1] - quarters[0]) / 3
     np.testing.assert_allclose(4 * np.array([quarters[1], extrapolated]), PERIOD, rtol=3e-4)
     np.testing.assert_allclose(4 * extrapolated, PERIOD, rtol=2e-6)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_acceleration_of_a_node(group: str) -> None:
+    """In the world frame it is the derivative of the velocity."""
+    model, node = pendulum(group, "revolute")
+    solution = mbs.simulate(model, 0.5, 1e-3)
+    v, a = solution.velocity(node), solution.acceleration(node)
+    differences = (v[2:] - v[:-2]) / 2e-3
+    np.testing.assert_allclose(a[1:-1], differences, atol=2e-4 * np.abs(a).max())

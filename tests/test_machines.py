@@ -1,0 +1,61 @@
+"""The machines of the examples move as equations say that were written apart from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import newton_euler
+import numpy as np
+import pytest
+
+from examples import robot, wind_turbine
+
+
+@pytest.fixture(autouse=True)
+def run_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.slow
+def test_robot():
+    numbers = robot.main(["--plot", "--paraview"])
+    for name, (computed, reference) in numbers.items():  # what is left of the swing and of the integrals
+        assert computed == pytest.approx(reference, abs=5e-5 if "ball" in name else 3e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"robot.png", "robot.pvd"}
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_robot_moves_as_newton_and_euler_say(group):
+    """Torques of the motors against those of the motion."""
+    h = 4e-3
+    solution, _, axes = robot.run(h, t_end=0.9, group=group)
+    angle, error, torque = (np.stack([solution.signal(axis[k]) for axis in axes], axis=-1) for k in range(3))
+    rate = np.stack([solution.coordinate_rate(angle.joint) for angle, *_ in axes], axis=-1)
+    bodies = [[link[3:6]] for link in robot.LINKS]
+    bodies[5].append((robot.PAYLOAD, robot.TOOL, np.full(3, 0.4 * robot.PAYLOAD * robot.RADIUS**2)))
+    largest = np.array([link[9] for link in robot.LINKS])
+    assert np.abs(error).max() < 0.03
+    for k in range(20, len(solution.t) - 2, 20):
+        acceleration = (8 * (rate[k + 1] - rate[k - 1]) - (rate[k + 2] - rate[k - 2])) / (12 * h)
+        x, R = robot.frames(robot.START + angle[k])
+        expected = newton_euler.torques(x, R, bodies, rate[k], acceleration, robot.GRAVITY)
+        assert (np.abs(torque[k] - expected) < 1e-4 * largest).all()
+
+
+def test_blades_stiffen_as_they_turn():
+    """Six elements a blade, of a section that is given at 15 places; modes of one kind in the order of Ritz."""
+    for speed in (0.0, wind_turbine.RATED, 2.0):
+        np.testing.assert_allclose(wind_turbine.frequencies(speed), wind_turbine.ritz(speed)[:3], rtol=3e-3)
+
+
+@pytest.mark.slow
+def test_wind_turbine():
+    numbers = wind_turbine.main(["--plot", "--paraview"])
+    swing, weight = numbers.pop("moment, amplitude (N m)")
+    assert (
+        1.01 < swing / weight < 1 / (1 - (wind_turbine.RATED / 7.18) ** 2)
+    )  # between none and all of that of one mode
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=4e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"wind_turbine.png", "wind_turbine.pvd"}
