@@ -20,6 +20,7 @@ from examples import (
     robot,
     slider_crank_engine,
     statics,
+    tower_crane,
     wind_turbine,
     work_precision,
 )
@@ -37,6 +38,7 @@ SCRIPTS = [
     reproduce_2015,
     robot,
     slider_crank_engine,
+    tower_crane,
     wind_turbine,
 ]
 

@@ -8,7 +8,8 @@ import newton_euler
 import numpy as np
 import pytest
 
-from examples import robot, wind_turbine
+from examples import robot, tower_crane, wind_turbine
+from fem_mbs.elements import BeamSection
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +60,30 @@ def test_wind_turbine():
     for name, (computed, reference) in numbers.items():
         assert computed == pytest.approx(reference, rel=4e-3), name
     assert {file.name for file in Path("out").glob("*.p*")} == {"wind_turbine.png", "wind_turbine.pvd"}
+
+
+@pytest.mark.slow
+def test_tower_crane():
+    numbers = tower_crane.main(["--plot", "--paraview"])
+    for name in (
+        "shaped: largest swing (degrees)",
+        "plain: largest swing (degrees)",
+        "plain: swing at the end (degrees)",
+    ):
+        computed, stiff = numbers[name]
+        assert computed == pytest.approx(stiff, rel=6e-3), name
+    assert numbers["shaped: swing at the end (degrees)"][0] < 0.2  # that of a crane which gives
+    assert {file.name for file in Path("out").glob("*.p*")} == {"tower_crane.png", "tower_crane.pvd"}
+
+
+def test_stiff_crane_bears_a_pendulum(monkeypatch):
+    """Of second order in the step."""
+    for name in ("JIB", "TOWER"):
+        monkeypatch.setattr(tower_crane, name, BeamSection(2.5e14, 1e14, 5e12, 2e14, 150, (150, 75, 75)))
+    monkeypatch.setattr(tower_crane, "PATHS", {"plain": tower_crane.PLAIN})
+    errors = []
+    for step in (0.4, 0.2):
+        run, (_, swing) = tower_crane.run(step, t_end=20)
+        errors.append(np.abs(swing - tower_crane.pendulum(run.t, tower_crane.PLAIN)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.1)
+    assert errors[1] < 0.22  # periods are (omega h)^2/12 too long, after 14 rad and at 10 degrees
