@@ -17,9 +17,11 @@ copyright = f"2026, {author}"
 release = metadata.version(project)
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated/gallery.md"]
 html_theme = "furo"
 html_title = f"fem_mbs {release}"
+html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
@@ -67,18 +69,37 @@ def write_reference() -> None:
             (GENERATED / "reference" / f"{package}.rst").write_text(text, encoding="utf-8")
 
 
+BENCHMARKS = ("four_bar", "heavy_top", "pendulum", "right_angle_cantilever", "reproduce_2012", "reproduce_2015")
+METHODS = ("modes", "statics", "work_precision")
+"""Examples that stand apart in the gallery; all others are machines."""
+CARD = {"reproduce_2012": "reproduced_2012_top", "reproduce_2015": "reproduced_transients"}
+"""Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
+
+
+def pictures(name):
+    """Files of the scene and of the figure of an example, those that there are."""
+    files = (DOCS / "images" / f"{stem}.png" for stem in (f"{name}_paraview", name, CARD.get(name, name)))
+    return list(dict.fromkeys(file.name for file in files if file.exists()))
+
+
 def write_examples() -> None:
-    """One page per script: its docstring, its figure if there is one, its code."""
+    """One page per script: its docstring, its pictures if there are any, its code; and a card in the gallery."""
+    cards = {"Machines": [], "Benchmarks of the literature": [], "Methods": []}
     for file in sorted((ROOT / "examples").glob("[!_]*.py")):
         module = ast.parse(file.read_text(encoding="utf-8"))
         title, _, prose = (ast.get_docstring(module) or file.stem).partition("\n")
-        title = title.rstrip(".")
+        title, shown = title.rstrip("."), pictures(file.stem)
         text = f"# {title}\n{prose}\n\n"
-        if (DOCS / "images" / f"{file.stem}.png").exists():
-            text += f"![{title}](/images/{file.stem}.png)\n\n"
+        text += "".join(f"![{title}](/images/{picture})\n\n" for picture in shown if picture.startswith(file.stem))
         text += f"## {file.name}\n\n```{{literalinclude}} ../../../examples/{file.name}\n"
         text += f":lines: {module.body[0].end_lineno + 1}-\n```\n"
         (GENERATED / "examples" / f"{file.stem}.md").write_text(text, encoding="utf-8")
+        kind = [file.stem not in (*BENCHMARKS, *METHODS), file.stem in BENCHMARKS, file.stem in METHODS].index(True)
+        page = f"/_generated/examples/{file.stem}.md"
+        picture = f"[![{title}](/images/{shown[0]})]({page})\n\n" if shown else ""
+        cards[[*cards][kind]].append(f"```{{container}} card\n{picture}[{title}]({page})\n```\n")
+    gallery = (f"## {kind}\n\n````{{container}} gallery\n{''.join(those)}````\n" for kind, those in cards.items())
+    (GENERATED / "gallery.md").write_text("\n".join(gallery), encoding="utf-8")
 
 
 def name_shapes(app, what, name, obj, options, lines) -> None:

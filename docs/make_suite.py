@@ -48,7 +48,8 @@ def table(case, quantities) -> str:
 
 
 def figure(results) -> None:
-    fig, (dots, locking) = plt.subplots(1, 2, figsize=(12, 6), layout="constrained", width_ratios=(2, 1))
+    size = 12, 0.2 * len(results)
+    fig, (dots, locking) = plt.subplots(1, 2, figsize=size, layout="constrained", width_ratios=(2, 1))
     for k, (_, quantities) in enumerate(results):
         for q in quantities:
             dots.plot(max(q.deviation, 1e-10), k, "o", ms=3, color="C0" if q.passed else "C3")

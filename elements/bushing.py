@@ -151,10 +151,10 @@ class BushingBatch(ElementBatch):
         # body velocities of the two frames from those of the nodes
         back = self._axes.mT
         n = len(bushings)
-        self._to_frames = np.zeros((n, 2, 6, 2, 6))
+        both = np.zeros((n, 2, 6, 2, 6))
         for k in range(2):
-            self._to_frames[:, k, :, k] = se3.adjoint(back[:, k], -np.matvec(back[:, k], self._offsets[:, k]))
-        self._to_frames = self._to_frames.reshape(n, 12, 12)
+            both[:, k, :, k] = se3.adjoint(back[:, k], -np.matvec(back[:, k], self._offsets[:, k]))
+        self._to_frames = both.reshape(n, 12, 12)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
         """Wrenches on the nodes, ``(n, 12)``."""
@@ -181,7 +181,8 @@ class BushingBatch(ElementBatch):
         """Of the rate."""
         J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
         rates = context.b @ J @ self._to_frames
-        return rates.mT @ self._C @ rates
+        result: Array = rates.mT @ self._C @ rates
+        return result
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""

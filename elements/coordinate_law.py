@@ -115,11 +115,12 @@ def is_angle(joint: Constraint, name: str) -> bool:
     return next(own.angle for own in joint.coordinates if own.name == name)
 
 
-def coordinates_of(elements: Sequence[CoordinateElement], number: Numbering) -> CoordinateBatch:
-    """The coordinates that elements of one batch act on."""
+def coordinates_of(elements: Sequence[Any], number: Numbering) -> CoordinateBatch:
+    """The coordinates of joints that elements of one batch act on, or sense."""
     first = elements[0]
     joints = [element.joint for element in elements]
-    return type(first.joint).coordinate_batch(joints, first.coordinate, number)
+    batch: CoordinateBatch = type(first.joint).coordinate_batch(joints, first.coordinate, number)
+    return batch
 
 
 class CoordinateLawBatch(ElementBatch):

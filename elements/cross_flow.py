@@ -64,7 +64,9 @@ class CrossFlow:
 
     def _factors(self, s: Array) -> Array:
         size = np.asarray(self.width(s) if callable(self.width) else self.width + 0.0 * s)
-        return 0.5 * self.density * size[:, None] * np.array([self.tangential, self.coefficient, self.coefficient])
+        factors: Array = np.array([self.tangential, self.coefficient, self.coefficient])
+        result: Array = 0.5 * self.density * size[:, None] * factors
+        return result
 
     def _speeds(self, velocity: Array) -> Array:
         across, along = np.linalg.norm(velocity[:, 1:], axis=-1), np.abs(velocity[:, 0])

@@ -207,7 +207,7 @@ class DragBatch(ElementBatch):
         """Minus what nodes have of forces ``(n, g, p, 3, 6)`` at quadrature points, ``(n, p, 6, p, 6)``."""
         at_nodes = np.einsum("ngi,ngjac->niajc", self._shape, forces)
         n, p = self.nodes.shape
-        rows = (R @ self._moved).mT @ at_nodes.reshape(n, p, 3, 6 * p)
+        rows: Array = (R @ self._moved).mT @ at_nodes.reshape(n, p, 3, 6 * p)
         return -rows.reshape(n, p, 6, p, 6)
 
     def _slopes(self, context: Context) -> Array:

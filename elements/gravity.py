@@ -65,7 +65,7 @@ class Gravity(Element):
 
     def batch_key(self) -> Hashable:
         """By the number of own coordinates that feel it."""
-        return self.masses.modes.shape[-1]
+        return int(self.masses.modes.shape[-1])
 
     @classmethod
     def batch(cls, elements: Sequence[Gravity], number: Numbering) -> ElementBatch:
@@ -86,7 +86,7 @@ class GravityBatch(ElementBatch):
         parts = zip(*(gravity.masses for gravity in gravities), strict=True)
         self._mass, self._moment, self._modes = (np.concatenate(part) for part in parts)
         if self._modes.shape[-1]:
-            self.own = np.array([number.own(owner.part) for owner in self.owners])
+            self.own = np.array([number.own(own.part) for own in gravities for _ in own.nodes])
         self._rows = [slice(end - count, end) for count, end in zip(counts, np.cumsum(counts), strict=True)]
         self._laws = [gravity.acceleration for gravity in gravities]
         self._gravities = gravities

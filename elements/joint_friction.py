@@ -1,13 +1,12 @@
 """Dry friction in joints: regularised Coulomb friction with Stribeck effect, and the LuGre model with its bristles.
 
-With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``,
+With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``::
 
     regularised   N = L g(|v| - v_c) v/|v| + c v   for |v| > v_c, below it a polynomial of v/v_c in place of g v/|v|,
-    LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - s',   s' = sigma |v| z/g(v),
+    LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - sigma |v| z/g(v),
 
-where ``z = q - s`` is how far bristles are bent, ``s`` how far they have slipped, ``sigma = mu_s/bristle`` and
-``tau = bristle/v_s`` (Canudas de Wit, Olsson, Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995;
-docs/friction.md).
+where ``z`` is how far bristles are bent, ``sigma = mu_s/bristle`` and ``tau = bristle/v_s`` (Canudas de Wit, Olsson,
+Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995; docs/friction.md).
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ class JointFriction(CoordinateElement):
     Notes
     -----
     The load is ``preload + |F| + 2 |M|/length`` of a slider, and of a hinge ``radius`` times that, with the reactions
-    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.unknowns(friction, "slip")`` has how
-    far bristles have slipped, from which they are bent to where the coordinate is.
+    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.unknowns(friction, "bristle")`` has
+    how far bristles are bent.
     """
 
     def __init__(
@@ -116,8 +115,9 @@ class JointFriction(CoordinateElement):
         self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
         self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
         if bristle is not None:
-            unknown = Unknown("slip", "state", size=bristle, unit="rad" if turns else "m")
+            unknown = Unknown("bristle", "state", size=bristle, unit="rad" if turns else "m")
             self.unknowns = (*self.unknowns, unknown)
+            self.active = True  # what bristles have stored they give back, whatever moved them
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those of joints with other reactions, apart."""
@@ -131,10 +131,9 @@ class JointFriction(CoordinateElement):
 
 
 class Coefficient(NamedTuple):
-    """Resistance per load, then minus the rate of slip, ``(n, 1 + s)``, with derivatives."""
+    """Resistance per load, then minus the rate of bristles, ``(n, 1 + s)``, with derivatives."""
 
     value: Array
-    by_q: Array
     by_rate: Array
     by_state: Array
 
@@ -151,9 +150,9 @@ class FrictionBatch(CoordinateLawBatch):
         self._load = Loads(elements, number)
         self.reads = self._load.reads
 
-    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
         """Of friction."""
-        raise NotImplementedError(f"{type(self).__name__} must define coefficient(q, rate, state)")
+        raise NotImplementedError(f"{type(self).__name__} must define coefficient(rate, state)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
         """What resists under the load of this motion."""
@@ -162,17 +161,16 @@ class FrictionBatch(CoordinateLawBatch):
     def law(self, q: Array, rate: Array, state: Array, prescribed: Load) -> Law:
         """Load times coefficient, and viscous resistance."""
         load = prescribed.value
-        value, by_q, by_rate, by_state = self.coefficient(q, rate, state)
+        value, by_rate, by_state = self.coefficient(rate, state)
         value[:, 0] = load * value[:, 0] + self.viscous * rate
-        by_q[:, 0] *= load
         by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
         by_state[:, 0] *= load[:, None]
-        return Law(value, by_q, by_rate, by_state)
+        return Law(value, np.zeros_like(value), by_rate, by_state)
 
     def by_multipliers(self, context: Acting) -> Array:
         """The load, and nothing else, depends on the reactions."""
         G = context.measured.gradient
-        resists = self.coefficient(context.q, np.vecdot(G, context.V), context.state).value[:, 0]
+        resists = self.coefficient(np.vecdot(G, context.V), context.state).value[:, 0]
         changes = resists[:, None] * context.prescribed.by_multipliers
         result = np.zeros((len(G), self._width + self._angle + self.states, changes.shape[1]))
         result[:, : self._width] = G[:, :, None] * changes[:, None]
@@ -188,15 +186,14 @@ class FrictionBatch(CoordinateLawBatch):
 class CoulombBatch(FrictionBatch):
     """Regularised Coulomb friction."""
 
-    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
         """``g(|v| - v_c)`` with the sign of ``v``; while it creeps, what leads there smoothly from zero."""
         side, x = np.sign(rate), np.minimum(np.abs(rate) / self.creep, 1.0)
         g, dg, _ = self.sliding(np.maximum(np.abs(rate) - self.creep, 0.0))
         rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
         slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
         value = g * side * rise
-        none = np.zeros((len(rate), 1))
-        return Coefficient(value[:, None], none, slope[:, None], none[..., None][..., :0])
+        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)))
 
 
 class LuGreBatch(FrictionBatch):
@@ -207,23 +204,23 @@ class LuGreBatch(FrictionBatch):
         self.bristle = np.array([element.bristle for element in elements], float)
         self.sigma, self.tau = self.static / self.bristle, self.bristle / self.stribeck
 
-    def coefficient(self, q: Array, rate: Array, state: Array) -> Coefficient:
-        """``sigma z + tau sigma exp(-(v/v_s)^2) z'``, and ``-s'``."""
-        z, sigma = q - state[:, 0], self.sigma
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+        """``sigma z + tau sigma exp(-(v/v_s)^2) z'``, and ``-z'``."""
+        z, sigma = state[:, 0], self.sigma
         g, dg, share = self.sliding(rate)
         size, side = np.abs(rate), np.sign(rate)
         slip, slip_by_z = sigma * size * z / g, sigma * size / g
         slip_by_rate = sigma * z * (side / g - size * dg / g**2)
         damping = self.tau * sigma * share
         d_damping = -2.0 * damping * rate / self.stribeck**2
-        value = np.stack([sigma * z + damping * (rate - slip), -slip], axis=-1)
-        by_q = np.stack([sigma - damping * slip_by_z, -slip_by_z], axis=-1)
-        by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), -slip_by_rate], axis=-1)
-        return Coefficient(value, by_q, by_rate, -by_q[..., None])
+        value = np.stack([sigma * z + damping * (rate - slip), slip - rate], axis=-1)
+        by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), slip_by_rate - 1.0], axis=-1)
+        by_state = np.stack([sigma - damping * slip_by_z, slip_by_z], axis=-1)
+        return Coefficient(value, by_rate, by_state[..., None])
 
     def energy(self, motion: Motion) -> Energy:
         """What the bristles store under a constant load; under that of reactions there is no such energy."""
         if self.reads is not None:
             return Energy()
-        z = self.values(motion) - motion.u[self._own[:, -1]]
+        z = motion.u[self._own[:, -1]]
         return Energy(strain=float(0.5 * (self._load.preload * self.sigma * z**2).sum()))

@@ -60,7 +60,7 @@ class JointStop(CoordinateElement):
             raise ModelError(f"JointStop on {joint}: neither lower nor upper; give one end of the way, or both")
         if lower is not None and upper is not None and not lower < upper:
             raise ModelError(f"JointStop on {joint}: lower must be below upper, received {lower:g} and {upper:g}")
-        self.lower, self.upper = -inf if lower is None else lower, inf if upper is None else upper
+        self.lower, self.upper = lower, upper
         self.stiffness, self.damping = stiffness, damping
 
     @classmethod
@@ -74,8 +74,9 @@ class StopBatch(CoordinateLawBatch):
 
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
-        values = [[e.lower, e.upper, e.stiffness, e.damping] for e in elements]
-        self.lower, self.upper, self.k, self.c = np.array(values).T
+        self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements]).T
+        self.lower = np.array([-inf if e.lower is None else e.lower for e in elements])
+        self.upper = np.array([inf if e.upper is None else e.upper for e in elements])
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: None) -> Law:
         """What the stops resist; positive in the upper one."""
@@ -95,4 +96,5 @@ class StopBatch(CoordinateLawBatch):
 
     def _beyond(self, q: Array) -> Array:
         """How far a coordinate is beyond the upper end, or, negative, the lower one."""
-        return np.maximum(q - self.upper, 0.0) + np.minimum(q - self.lower, 0.0)
+        beyond: Array = np.maximum(q - self.upper, 0.0) + np.minimum(q - self.lower, 0.0)
+        return beyond

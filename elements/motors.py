@@ -33,7 +33,7 @@ class Motor(CoordinateElement):
     reference: float | Callable[[float], float]
     gains: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Proportional, integral, derivative."""
-    limit: float = inf
+    limit: float | None = None
 
     def batch_key(self) -> Hashable:
         """With an integral or without, on coordinates of one kind."""
@@ -46,7 +46,7 @@ class Motor(CoordinateElement):
         limit: float | None,
         per: str,
     ) -> None:
-        self.reference, self.gains, self.limit = reference, gains, inf if limit is None else limit
+        self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
             unit = ("rad" if is_angle(self.joint, self.coordinate) else "m") + per
             self.unknowns = (*self.unknowns, Unknown("integral", "state", unit=unit))
@@ -169,13 +169,13 @@ class MotorBatch(CoordinateLawBatch):
 
     def __init__(self, elements: Sequence[Motor], number: Numbering) -> None:
         super().__init__(elements, number)
-        self.end = number.end
+        self._motors, self._end = elements, number.end
         self.P, self.I, self.D = np.array([motor.gains for motor in elements]).T
-        self.limit = np.array([motor.limit for motor in elements])
+        self.limit = np.array([inf if motor.limit is None else motor.limit for motor in elements])
 
     def at(self, t: float) -> Any:
         """References ``(n,)``."""
-        return np.array([_value(motor.reference, t, motor) for motor in self.owners])
+        return np.array([_value(motor.reference, t, motor) for motor in self._motors])
 
 
 class TorqueBatch(MotorBatch):
@@ -237,12 +237,12 @@ class PositionBatch(ControlledBatch):
 
     def at(self, t: float) -> tuple[Array, Array]:
         """References and their rates ``(n,)``."""
-        return super().at(t), np.array([self._rate(motor, t) for motor in self.owners])
+        return super().at(t), np.array([self._rate(motor, t) for motor in self._motors])
 
     def _rate(self, motor: Motor, t: float) -> float:
         if not motor.gains[2] or not callable(motor.reference):
             return 0.0
-        return float(derivatives(motor.reference, t, motor, None, self.end)[0])
+        return float(derivatives(motor.reference, t, motor, None, self._end)[0])
 
     def error(self, q: Array, rate: Array, prescribed: tuple[Array, Array]) -> Error:
         """Of the position."""

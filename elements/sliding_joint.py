@@ -23,6 +23,7 @@ from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
+    Bends,
     Constraint,
     ConstraintBatch,
     Coordinate,
@@ -168,6 +169,8 @@ class SlidingBatch(ConstraintBatch):
         self.length = np.tile([name not in ROTATIONS for name in joints[0].equations], n)
         self._held = joints[0].rotation
         self._offset = np.array([joint.offset for joint in joints])
+        k = len(self.tracks.cells)
+        self.bends = Bends(np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1)))
         self._axes = np.array([joint.axes[-1].T for joint in joints])
 
     def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, Context]:
@@ -181,7 +184,8 @@ class SlidingBatch(ConstraintBatch):
         if self._held:
             phi.append(np.stack([np.vecdot(S[:, i], self._axes[:, j]) for i, j in COSINES], axis=-1))
         B = np.zeros((*context.b.shape[:2], 6 * self.nodes.shape[1] + 1))
-        columns = np.broadcast_to(self._columns(context)[:, None], (*B.shape[:2], self._columns(context).shape[1]))
+        own = self._columns(context.sections.element)
+        columns = np.broadcast_to(own[:, None], (*B.shape[:2], own.shape[1]))
         along = -(context.b @ context.Ad) @ context.sections.gradient
         np.put_along_axis(B, columns, np.concatenate([along[..., :-1], context.b, along[..., -1:]], axis=-1), -1)
         return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
@@ -192,10 +196,12 @@ class SlidingBatch(ConstraintBatch):
         return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
 
     def stiffness(self, context: Context, multipliers: Array) -> Array:
-        """``sum lambda H`` (n, b, b)."""
-        compact, columns = context.bent
+        """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
+        compact, _ = context.bent
         every = (multipliers[:, None, None] * compact).reshape(-1, self._m, *compact.shape[1:])
-        return _spread(every.sum(axis=1), columns[:: self._m], 6 * self.nodes.shape[1] + 1)
+        result = np.zeros((len(self.nodes), len(self.tracks.cells), *compact.shape[1:]))
+        result[np.arange(len(self.nodes)), context.sections.element] = every.sum(axis=1)
+        return result.reshape(-1, *compact.shape[1:])
 
     def rate_gradient(self, context: Context, V: Array) -> Array:
         """``H V`` (m, b)."""
@@ -222,7 +228,7 @@ class SlidingBatch(ConstraintBatch):
         return (
             f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length "
             f"{sigma[k]:.6g} m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a "
-            "force"
+            "JointStop"
         )
 
     def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:
@@ -247,10 +253,10 @@ class SlidingBatch(ConstraintBatch):
                 bend[:, 3 + k, 3:, 3:] = so3.skew(self._axes[rows, j]) @ turned[:, i]
         return bend
 
-    def _columns(self, context: Context) -> IntArray:
-        """Columns ``(r, 6p + 7)`` of the nodes of the element, of the node that slides, of the arc length."""
+    def _columns(self, elements: IntArray) -> IntArray:
+        """Columns ``(r, 6p + 7)`` of the nodes of elements, of the node that slides, of the arc length."""
         q = self.nodes.shape[1] - 1
-        cells = self.tracks.cells[context.sections.element]
+        cells = self.tracks.cells[elements]
         nodes = (6 * cells[..., None] + np.arange(6)).reshape(len(cells), -1)
         return np.concatenate([nodes, np.broadcast_to(6 * q + np.arange(7), (len(nodes), 7))], axis=-1)
 
@@ -260,7 +266,7 @@ class SlidingBatch(ConstraintBatch):
         every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
         of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
         b, bend = every.b[of], self._bend(every.frames.S, rows)[of]
-        return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every)
+        return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every.sections.element)
 
 
 def _refuse_corners(beam: Beam, label: str) -> None:

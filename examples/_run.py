@@ -6,37 +6,43 @@ import argparse
 from pathlib import Path
 
 
+<<<<<<< HEAD
 def command(script, run, compare, figure, every=1):
     """Make the function ``main`` of a script, of the arguments of a command line.
+=======
+def command(argv, script, run, compare, figure, every=1):
+    """Print what ``compare`` makes of what ``run`` returns, and write into the folder ``out`` what is asked for.
 
-    It prints what ``compare`` makes of what ``run`` returns, the solution first, writes into the folder ``out`` what is
-    asked for, and returns the numbers: names with what is computed and what it should be. A frame of ParaView stands
-    for ``every`` steps.
+    The first that ``run`` returns is the solution; ``compare`` and ``figure`` take all of it. Files bear the name of
+    the file ``script``, and a frame of ParaView stands for ``every`` steps. Returns the numbers: names with what is
+    computed and what it should be.
     """
-    name, summary = Path(script).stem, run.__globals__["__doc__"].splitlines()[0]
+    name = Path(script).stem
+    parser = argparse.ArgumentParser(description=run.__globals__["__doc__"].splitlines()[0])
+    parser.add_argument("--plot", action="store_true", help=f"write out/{name}.png")
+    parser.add_argument("--paraview", action="store_true", help=f"write out/{name}.pvd")
+    options = parser.parse_args(argv)
 
-    def main(argv=None):
-        parser = argparse.ArgumentParser(description=summary)
-        parser.add_argument("--plot", action="store_true", help=f"write out/{name}.png")
-        parser.add_argument("--paraview", action="store_true", help=f"write out/{name}.pvd")
-        options = parser.parse_args(argv)
+    solution, *parts = run()
+    print(solution)
+    numbers = compare(solution, *parts)
+    width = max(map(len, numbers)) + 2
+    print(f"{'':{width}}{'computed':>14}{'reference':>14}")
+    for what, (computed, reference) in numbers.items():
+        print(f"{what:{width}}{computed:14.6g}{reference:14.6g}")
 
-        solution, *parts = run()
-        print(solution)
-        numbers = compare(solution, *parts)
-        width = max(map(len, numbers)) + 2
-        print(f"{'':{width}}{'computed':>14}{'reference':>14}")
-        for what, (computed, reference) in numbers.items():
-            print(f"{what:{width}}{computed:14.6g}{reference:14.6g}")
+    Path("out").mkdir(exist_ok=True)
+    if options.plot:
+        figure(solution, *parts, f"out/{name}.png")
+    if options.paraview:
+        solution.to_paraview(f"out/{name}", every=every)
+    return numbers
+>>>>>>> mech
 
-        Path("out").mkdir(exist_ok=True)
-        if options.plot:
-            figure(solution, *parts, f"out/{name}.png")
-        if options.paraview:
-            solution.to_paraview(f"out/{name}", every=every)
-        return numbers
 
-    return main
+def main_of(script, run, compare, figure, every=1):
+    """The function ``main`` of a script, of the arguments of a command line; see :func:`command`."""
+    return lambda argv=None: command(argv, script, run, compare, figure, every)
 
 
 def panels(file, *given):
@@ -51,5 +57,5 @@ def panels(file, *given):
         panel.margins(x=0.02)
         panel.grid(alpha=0.3)
         if any(name for name, *_ in curves):
-            panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize="small")
+            panel.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False, fontsize="small")
     fig.savefig(file, dpi=120)

@@ -9,7 +9,7 @@ at it; and it should bend as a beam on two hinges under its own inertia.
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, JointForce, PrismaticJoint, RevoluteJoint, RigidBody, SmoothStep, SpinUp
@@ -93,6 +93,6 @@ def figure(solution, t, x, acceleration, torque, moment, file):
     panels(file, *shown)
 
 
-main = command(__file__, run, compare, figure, every=3)
+main = main_of(__file__, run, compare, figure, every=3)
 if __name__ == "__main__":
     main()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fem_mbs import elements
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -47,3 +49,8 @@ def test_there_are_pages_that_run() -> None:
     assert {"README.md", "getting_started.md", "notation.md", "theory.md", "add_an_element.md"} <= {
         name for name, blocks in PAGES.items() if blocks
     }
+
+
+def test_the_library_at_a_glance_has_all_of_it() -> None:
+    page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    assert [name for name in elements.__all__ if f"`{name}`" not in page] == []

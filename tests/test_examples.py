@@ -7,19 +7,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from examples import (
+    flyball_governor,
     four_bar,
     heavy_top,
     modes,
     pendulum,
+    planetary_gear,
     reproduce_2012,
     reproduce_2015,
     right_angle_cantilever,
     robot,
     slider_crank_engine,
     statics,
+    suspension,
     tower_crane,
     wind_turbine,
     work_precision,
@@ -36,10 +40,13 @@ SCRIPTS = [
     work_precision,
     reproduce_2012,
     reproduce_2015,
-    robot,
     slider_crank_engine,
-    tower_crane,
+    suspension,
+    planetary_gear,
+    robot,
     wind_turbine,
+    tower_crane,
+    flyball_governor,
 ]
 
 
@@ -123,6 +130,25 @@ def test_slider_crank_engine():
     for name, (computed, rigid) in slider_crank_engine.main(["--plot", "--paraview"]).items():
         assert computed == pytest.approx(rigid, rel=1.5e-3), name
     assert {file.name for file in Path("out").glob("*.p*")} == {"slider_crank_engine.png", "slider_crank_engine.pvd"}
+
+
+@pytest.mark.parametrize("stiffer, limit", [(1, 0.05), (100, 5e-4)])
+def test_suspension(stiffer, limit, monkeypatch):
+    """What bushings add to the camber, in degrees, goes with their flexibility in translation."""
+    monkeypatch.setattr(suspension, "RUBBER", np.array(suspension.RUBBER) * [*3 * [stiffer], 1, 1, 1])
+    numbers = suspension.main([])
+    load, weight = numbers.pop("tyre at rest (N)")
+    assert load == pytest.approx(weight, rel=1e-6)
+    for name, (camber, rigid) in numbers.items():
+        assert camber == pytest.approx(rigid, abs=limit), name
+
+
+def test_planetary_gear():
+    numbers = planetary_gear.main([])
+    slip, _ = numbers.pop("Willis: largest error of the speeds (rad/s)")
+    assert slip < 1e-9
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=2e-4), name
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)

@@ -9,11 +9,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.linear import named_outputs, named_states
+from fem_mbs.elements.control.matrices import initial_values
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
-from fem_mbs.model import Count, ElementBatch, Motion, Numbering, Positive, array, checked, function, real, shown
+from fem_mbs.model import Count, ElementBatch, Motion, Numbering, Positive, checked, function, real, shown
 
 STEP = 6e-6
 """Differences over this share of an argument, and of one, are exact to about ten digits."""
@@ -53,7 +54,7 @@ class Block(ControlElement):
         jacobian: Function | None = None,
         size: Positive = 1.0,
     ) -> None:
-        x0 = array(initial, "Block: initial", (), (None,)).reshape(-1) if np.size(initial) else np.zeros(0)
+        x0 = initial_values(initial, "Block")
         n = len(x0)
         if (f is None) != (n == 0):
             raise ModelError(
@@ -79,7 +80,7 @@ class Block(ControlElement):
         return BlockBatch(elements, number)
 
 
-class Point(NamedTuple):
+class Arguments(NamedTuple):
     """Where functions are asked: time, states ``(n, nx)`` and inputs ``(n, m)``."""
 
     t: float
@@ -90,6 +91,7 @@ class Point(NamedTuple):
 class BlockBatch(ElementBatch):
     """Blocks are asked one after the other."""
 
+    own: IntArray
     terms = 2
 
     def __init__(self, blocks: Sequence[Block], number: Numbering) -> None:
@@ -111,10 +113,10 @@ class BlockBatch(ElementBatch):
         """When an input jumps next."""
         return self._wires.next_jump(t)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Point]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Arguments]:
         """``x' - f`` and ``y - g``."""
         z, n, p = motion.u[self.own], self._n, self._p
-        point = Point(motion.t, z[:, :n], self._wires.values(motion.u, prescribed))
+        point = Arguments(motion.t, z[:, :n], self._wires.values(motion.u, prescribed))
         terms = np.zeros((len(z), 2, z.shape[1]))
         terms[:, 0, :n] = motion.udot[self.own[:, :n]]
         terms[:, 0, n : n + p] = z[:, n : n + p]
@@ -122,7 +124,7 @@ class BlockBatch(ElementBatch):
         terms[:, 1, : n + p] = [-_values(block, point.t, x, u) for block, x, u in asked]
         return terms, point
 
-    def stiffness(self, context: Point) -> Array:
+    def stiffness(self, context: Arguments) -> Array:
         """Derivatives, by differences where they are not given."""
         n, p = self._n, self._p
         asked = zip(self._blocks, context.x, context.u, strict=True)

@@ -98,7 +98,7 @@ class LineSensor(Sensor, LineElement):
         """All sensors of one quantity."""
         return CoordinateSensorBatch(elements, number, lengths_of(elements, number))
 
-    def picture(self, number: Numbering, stations: int) -> Picture | None:
+    def picture(self, number: Numbering, stations: int) -> Picture | None:  # type: ignore[override]
         """Nothing is drawn."""
         return None
 
@@ -133,7 +133,8 @@ class CoordinateSensorBatch(SensorBatch):
         measured = context.measured
         if not self._rate:
             return measured.gradient
-        return np.vecmat(context.V, self._coordinates.second(measured.context))
+        gradient: Array = np.vecmat(context.V, self._coordinates.second(measured.context))
+        return gradient
 
     def by_velocity(self, context: Context) -> Array | None:
         """``G`` of rates."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.elements.control.signal import ControlElement, Signal, Wires, sources
 from fem_mbs.errors import ModelError
 from fem_mbs.model import ElementBatch, Motion, Numbering, Unknown
@@ -75,6 +75,8 @@ class LinearBlock(ControlElement):
 class LinearBatch(ElementBatch):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
+    own: IntArray
+
     def __init__(self, blocks: Sequence[LinearBlock], number: Numbering) -> None:
         self.owners = blocks
         for block in blocks:
@@ -103,7 +105,8 @@ class LinearBatch(ElementBatch):
 
     def at(self, t: float) -> Array:
         """What functions of time put in, ``(n, s)``."""
-        return np.matvec(self._by_law, self._wires.at(t))
+        own: Array = np.matvec(self._by_law, self._wires.at(t))
+        return own
 
     def next_jump(self, t: float, u: Array) -> float:
         """When an input jumps next."""

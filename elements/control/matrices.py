@@ -30,6 +30,13 @@ def _infinite(value: Any) -> bool:
 Limits = Annotated[tuple[float, float], limit_pair]
 
 
+def initial_values(value: Any, label: str) -> Array:
+    """Initial states ``(n,)``; none of an empty list."""
+    if isinstance(value, list | tuple) and not value:
+        return np.zeros(0)
+    return array(value, f"{label}: initial", (), (None,)).reshape(-1)
+
+
 def check_matrices(a: Any, b: Any, c: Any, d: Any, m: int, label: str) -> Quadruple:
     """``A`` (n, n), ``B`` (n, m), ``C`` (p, n), ``D`` (p, m); numbers and vectors where a dimension is one."""
     A = np.atleast_2d(array(a, f"{label}: A", (), (None, None), what="a square matrix"))

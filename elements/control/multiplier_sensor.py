@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.sensor import Sensor, SensorBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Constraint, ElementBatch, Motion, Numbering, checked, shown
@@ -46,6 +46,8 @@ class MultiplierSensor(Sensor):
 
 class MultiplierSensorBatch(SensorBatch):
     """Sensors of multipliers as arrays."""
+
+    reads: IntArray
 
     def __init__(self, sensors: Sequence[MultiplierSensor], number: Numbering) -> None:
         super().__init__(sensors, number)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.node_sensor import Frame
 from fem_mbs.elements.control.signal import Input, Signal, Wires, sources
 from fem_mbs.lie import so3
@@ -97,6 +97,8 @@ class MomentActuator(NodeActuator):
 
 class NodeActuatorBatch(ElementBatch):
     """Forces and moments on nodes as arrays."""
+
+    own: IntArray
 
     def __init__(self, actuators: Sequence[NodeActuator], number: Numbering) -> None:
         self.owners = actuators

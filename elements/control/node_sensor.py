@@ -122,9 +122,9 @@ class NodeSensorBatch(SensorBatch):
             e = np.vecmat(self._direction, self._R0)
             return np.vecdot(e, w), Context(e, Omega, none, w)
         if self._quantity == "velocity":
-            along = U + np.cross(Omega, c)
+            along = U + so3.cross(Omega, c)
         elif self._quantity == "acceleration":
-            along = a + np.cross(alpha, c) + np.cross(Omega, np.cross(Omega, c))
+            along = a + so3.cross(alpha, c) + so3.cross(Omega, so3.cross(Omega, c))
         else:
             along = Omega if self._quantity == "angular velocity" else alpha
         return np.vecdot(e, along), Context(e, Omega, along, none)
@@ -133,21 +133,21 @@ class NodeSensorBatch(SensorBatch):
         """Of positions and rotations, and by directions of the world that turn against the node."""
         e = context.e
         if self._quantity == "position":
-            return np.concatenate([e, np.cross(self._c, e)], axis=-1)
+            return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
         none = np.zeros_like(e)
         if self._quantity == "rotation":
             return np.concatenate([none, np.vecmat(e, so3.inverse_tangent_operator(context.w))], axis=-1)
-        return np.concatenate([none, np.cross(context.along, e) if self._world else none], axis=-1)
+        return np.concatenate([none, so3.cross(context.along, e) if self._world else none], axis=-1)
 
     def by_velocity(self, context: Context) -> Array | None:
         """Of velocities, and of accelerations of points that go round."""
         e, c, Omega, none = context.e, self._c, context.Omega, np.zeros_like(context.e)
         if self._quantity == "velocity":
-            return np.concatenate([e, np.cross(c, e)], axis=-1)
+            return np.concatenate([e, so3.cross(c, e)], axis=-1)
         if self._quantity == "angular velocity":
             return np.concatenate([none, e], axis=-1)
         if self._quantity == "acceleration":
-            round_ = np.cross(np.cross(Omega, c), e) + np.cross(c, np.cross(e, Omega))
+            round_ = so3.cross(so3.cross(Omega, c), e) + so3.cross(c, so3.cross(e, Omega))
             return np.concatenate([none, round_], axis=-1)
         return None
 
@@ -155,7 +155,7 @@ class NodeSensorBatch(SensorBatch):
         """Of accelerations."""
         e = context.e
         if self._quantity == "acceleration":
-            return np.concatenate([e, np.cross(self._c, e)], axis=-1)
+            return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
         if self._quantity == "angular acceleration":
             return np.concatenate([np.zeros_like(e), e], axis=-1)
         return None

@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.control.block import asked
 from fem_mbs.elements.control.linear import named_outputs, named_states
-from fem_mbs.elements.control.matrices import check_matrices, of_scipy
+from fem_mbs.elements.control.matrices import check_matrices, initial_values, of_scipy
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import ModelError
 from fem_mbs.model import (
@@ -84,7 +84,7 @@ class SampledController(ControlElement):
         offset: NotNegative = 0.0,
     ) -> None:
         label = type(self).__name__
-        x0 = array(initial, f"{label}: initial", (), (None,)).reshape(-1) if np.size(initial) else np.zeros(0)
+        x0 = initial_values(initial, label)
         if (update is None) != (len(x0) == 0):
             raise ModelError(
                 f"{label}: update gives the next states and initial the first ones; received {len(x0)} initial values "
@@ -172,6 +172,8 @@ class SampledStateSpace(SampledController):
 
 class SampledBatch(ElementBatch):
     """Sampled controllers, which are asked one after the other, at samples alone."""
+
+    own: IntArray
 
     def __init__(self, controllers: Sequence[SampledController], number: Numbering) -> None:
         self.owners = self._controllers = controllers

@@ -17,7 +17,7 @@ VALUE = Unknown("value", "algebraic")
 class Sensor(ControlElement):
     """Base of sensors; ``solution.signal(sensor)`` has what it measured."""
 
-    unknowns = (VALUE,)
+    unknowns: tuple[Unknown, ...] = (VALUE,)
 
 
 class SensorBatch(ElementBatch):
@@ -34,6 +34,7 @@ class SensorBatch(ElementBatch):
         Rows of the unknowns of others that the values depend on.
     """
 
+    own: IntArray
     terms = 2
 
     def __init__(

@@ -66,10 +66,12 @@ class Combines:
         return self * -1.0
 
     def __sub__(self, other: Any) -> Signal:
-        return self + -signal(other, f"{self} - ...")
+        difference: Signal = self + signal(other, f"{self} - ...") * -1.0
+        return difference
 
     def __rsub__(self, other: Any) -> Signal:
-        return -self + other
+        difference: Signal = self * -1.0 + other
+        return difference
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -163,7 +165,7 @@ class Source(Combines):
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
         """Values ``(nt,)``, or ``(nt, p)`` of several outputs, over times and own unknowns ``(nt, k)`` of a run."""
-        values = u[:, number.own(self)[list(self.outputs)]]  # type: ignore[arg-type]
+        values = u.take(number.own(self).take(self.outputs), axis=1)  # type: ignore[arg-type]
         return values[:, 0] if len(self.outputs) == 1 else values
 
     def _of(self, k: int) -> Signal:
@@ -245,7 +247,8 @@ class Wires:
 
     def values(self, u: Array, at: Array) -> Array:
         """The inputs ``(n, m)`` with own unknowns ``u`` and what :meth:`at` returned."""
-        return np.matvec(self.W, u[self.rows]) + at
+        inputs: Array = np.matvec(self.W, u[self.rows]) + at
+        return inputs
 
     def next_jump(self, t: float) -> float:
         """When one of the laws jumps next."""

@@ -166,8 +166,8 @@ def _d_row(w: Array, k: int) -> Array:
 
 def cosine_of(frames: Frames, a: Array, b: Array) -> Triple:
     """``a . S b`` with gradient (..., 3) and its derivative (..., 3, 3) against the relative rotation."""
-    seen, tilde = np.vecmat(a, frames.S), so3.skew(b)
-    return np.vecdot(seen, b), np.matvec(tilde, seen), tilde @ so3.skew(seen)
+    seen = np.vecmat(a, frames.S)
+    return np.vecdot(seen, b), so3.cross(b, seen), so3.skew(b) @ so3.skew(seen)
 
 
 def _outer(a: Array, b: Array) -> Array:

@@ -147,5 +147,5 @@ class CurveBatch(PlacesBatch):
         return (
             f"{joint}: {joint.nodes[1]} runs off the {'start' if s < 0.0 else 'end'} of its curve at t = {t:.6g} s "
             f"(arc length {s:.6g} m of {joint.curve.length:.6g} m); end the run before, close or prolong the curve, or "
-            "stop it by a force"
+            "stop it by a JointStop"
         )

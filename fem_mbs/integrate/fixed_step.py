@@ -1,4 +1,4 @@
-"""Steps of equal length, halved where one fails."""
+"""Steps of equal length; where one fails, halved, or led beyond its end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import Plan
 
 MAX_HALVINGS = 8
+BEYOND_AFTER = 4
+"""After so many halvings a step tries to pass the end of the nominal one, which may be a singular position."""
 MAX_STEPS = 10_000_000
 LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
@@ -26,6 +28,8 @@ class Grid(NamedTuple):
     halvings: int
     h: float
     """Length of steps: the nominal one, or a little less so that a whole number of them leads to the next jump."""
+    beyond: bool = False
+    """Whether it tries to pass the end of the next step."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class FixedStep:
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
-    with the next nominal step.
+    with the next nominal step. However short, the last part of a step has the same end. Where that is a position that
+    no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
     """
 
     Memory: ClassVar[type] = Grid
@@ -57,25 +62,31 @@ class FixedStep:
 
     def plan(self, memory: Grid, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
-        begin, target, halvings, h = memory
+        begin, target, halvings, h, beyond = memory
         last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
         if target > last or t >= t_end:
             return None
         end = t_end if target == last else begin + target * h
         part = (end - begin - (target - 1) * h) * 0.5**halvings
         rest = end - t
+        if beyond:
+            return Plan(rest + 0.5 * min(h, t_end - end), t_end if target == last else None)
         # what is left of a step by rounding is no step
         return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
 
     def failed(self, memory: Grid, plan: Plan) -> Grid | None:
-        """Halve the step."""
-        return None if memory.halvings == MAX_HALVINGS else memory._replace(halvings=memory.halvings + 1)
+        """Halve the step, or once try to pass its end."""
+        if memory.halvings == MAX_HALVINGS:
+            return None
+        if memory.halvings == BEYOND_AFTER and not memory.beyond:
+            return memory._replace(beyond=True)
+        return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(self, memory: Grid, plan: Plan, error: float | None) -> tuple[bool, Grid]:
         """Accept every step."""
-        if plan.end is None:
+        if plan.end is None and not memory.beyond:
             return True, memory
-        return True, memory._replace(target=memory.target + 1, halvings=0)
+        return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
 
     def tried(self, memory: Grid, h: float) -> str:
         """How a step was tried that failed for good."""

@@ -25,7 +25,7 @@ from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.stabilized import StabilizedProblem
-from fem_mbs.integrate.starting_values import perturbed, shifted
+from fem_mbs.integrate.starting_values import perturbed, resolved, shifted
 from fem_mbs.integrate.tolerances import tolerances
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import Share, checked, choice
@@ -97,6 +97,8 @@ class GeneralizedAlpha(Method):
     def init(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values for a first step of ``h``."""
         here, kick = lead(system, state), None
+        if self.start is None:
+            here = resolved(system, state, h, self.coefficients)
         a = here
         if self.start == "perturbed":
             chart = make_chart(system.kinematics, self.chart)
@@ -111,7 +113,9 @@ class GeneralizedAlpha(Method):
         if not memory.steps and self.start is None and self._kind(system) is StabilizedProblem:
             after = self._step(system, state, h, memory).memory.lead
             chart = make_chart(system.kinematics, self.chart)
-            memory = memory._replace(a=shifted(system, state, h, chart, self.coefficients, (after - memory.lead) / h))
+            slope = (after - memory.lead) / h
+            shift = shifted(system, state, h, chart, self.coefficients, slope) - lead(system, state)
+            memory = memory._replace(a=memory.lead + shift)
         return self._step(system, state, h, memory)
 
     def _step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:

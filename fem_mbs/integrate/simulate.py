@@ -41,8 +41,8 @@ def simulate(
 ) -> Solution:
     """Integrate a model from its initial state at t = 0, or from another state.
 
-    A fixed step that fails is tried again with half the length, at most eight times; the nominal length returns with
-    the next nominal step.
+    A fixed step that fails is tried again with half the length, at most eight times, and once beyond its end, which
+    may be a singular position; the nominal length returns with the next nominal step.
 
     Parameters
     ----------

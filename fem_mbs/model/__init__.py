@@ -16,7 +16,7 @@ from fem_mbs.model.arguments import (
     shaped,
 )
 from fem_mbs.model.checked import checked
-from fem_mbs.model.constraint import Constraint, ConstraintBatch, Rates, StepEnd
+from fem_mbs.model.constraint import Bends, Constraint, ConstraintBatch, Rates, StepEnd
 from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.model.element import Element, ElementBatch, Energy
 from fem_mbs.model.model import Model, extent, idle_rotations
@@ -46,6 +46,7 @@ from fem_mbs.model.validate import (
 )
 
 __all__ = [
+    "Bends",
     "Cells",
     "Constraint",
     "ConstraintBatch",

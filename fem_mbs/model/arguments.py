@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.model.validate import (
     array,
     direction,
+    flags,
     number,
     one_of,
     path,
@@ -36,6 +37,8 @@ NotNegative = Annotated[float, partial(number, low=0.0)]
 Share = Annotated[float, partial(number, low=0.0, high=1.0)]
 Count = Annotated[int, whole_number]
 Index = Annotated[int, partial(whole_number, least=0)]
+Flags = Annotated[bool | Sequence[bool], flags]
+"""For all directions alike, or along and about the axes x, y, z of the world."""
 Name = Annotated[str, text]
 Path = Annotated[str | FilePath, path]
 Vector3 = Annotated[ArrayLike, vector]

@@ -110,6 +110,15 @@ class StepEnd(NamedTuple):
     """Those of the batch that is asked."""
 
 
+class Bends(NamedTuple):
+    """Which blocks the geometric stiffness of constraints has, where it couples few of their many columns."""
+
+    cells: IntArray
+    """The constraint of each block, ``(r,)``."""
+    columns: IntArray
+    """Its columns, ``(r, c)``."""
+
+
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
@@ -132,6 +141,9 @@ class ConstraintBatch:
     8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
        step; only those of history are taken.
 
+    9. Where constraints have many nodes, of which few are coupled with each other, ``bends`` says which, and
+       ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
+
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
     functions below; where a closed form is cheaper, write it.
     """
@@ -142,6 +154,7 @@ class ConstraintBatch:
     length: BoolArray
     own: IntArray | None = None
     velocity: BoolArray | None = None
+    bends: Bends | None = None
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model.arguments import Name, RotationLike, Vector3
+from fem_mbs.model.arguments import Flags, Name, RotationLike, Vector3
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
@@ -114,9 +114,26 @@ class Model:
         return node
 
     @checked
-    def fix(self, node: Node, translation: bool = True, rotation: bool = True) -> None:
-        """Hold the position and/or the rotation of a node where they are."""
+    def fix(self, node: Node, translation: Flags = True, rotation: Flags = True) -> None:
+        """Hold the position and/or the rotation of a node where they are.
+
+        Parameters
+        ----------
+        node : Node
+            What to hold.
+        translation, rotation : bool or (3,) of bool
+            All directions, none, or some of them: along, and about, the axes x, y, z of the world. Where it is some, a
+            joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, which is also one of the model's.
+        """
         self._own(node, "Model.fix")
+        some = [flags if isinstance(flags, Sequence) else (False,) * 3 for flags in (translation, rotation)]
+        if any(map(any, some)):
+            from fem_mbs.elements.joints.general import GeneralJoint
+
+            self.add(GeneralJoint(self.ground, node, *some), name=self._free_name(None, f"hold of {node.name}"))
+            translation, rotation = translation is True, rotation is True
+            if not translation and not rotation:
+                return
         if not translation and not rotation:
             raise ModelError(f"Model.fix: nothing to hold at {node}; give translation=True or rotation=True")
         if translation and node.velocity.any():

@@ -136,6 +136,18 @@ def truth(value: object, label: object) -> bool:
     return bool(value)
 
 
+def flags(value: object, label: object) -> bool | tuple[bool, ...]:
+    """True or False, or three of them, or a :class:`ModelError` that begins with ``label``."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, list | tuple | np.ndarray) and len(value) == 3:
+        three = tuple(truth(own, label) for own in value)
+        return three[0] if len(set(three)) == 1 else three
+    raise ModelError(
+        f"{label} must be True or False, or three of these, for the axes x, y, z of the world, received {shown(value)}"
+    )
+
+
 def text(value: object, label: object, empty: bool = False) -> str:
     """Text that can be printed and written to a file, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, str) or not (value or empty):

@@ -20,6 +20,8 @@ SAFETY = 40.0
 """A kept factorisation leaves a few times the residual, times the ratio of the last two residuals or corrections."""
 SLOW = 0.1
 """A kept factorisation is given up if a correction leaves more than this share of the residual."""
+STUCK = 0.5
+"""A residual that keeps more than this share of itself is rounding, if it is within the tolerances of the options."""
 ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
 _INFINITE = float("inf")
@@ -163,14 +165,16 @@ def solve(
     would bring them ``SAFETY`` times below the tolerance, one more correction with the kept factorisation is tried. It
     ends the iteration if it is as much shorter than the one before, too. Of a first correction with a new matrix the
     prediction is what ``experience`` with problems just before tells. The modified method keeps the matrix as long as
-    it contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options.
+    it contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options; near
+    singular positions rounding may keep residuals above them, and what does not fall any more is taken if it meets the
+    options.
 
     Raises
     ------
     NotConvergedError
         If the tolerances are not met within ``options.max_iterations``, or the residual stops being finite.
     """
-    tolerances = tolerances or (options.force_tolerance, options.constraint_tolerance)
+    tolerances = tolerances or _demanded(options)
     plain = not options.modified and not options.line_search
     before = first = 0.0, 0.0
     length = 0.0
@@ -182,6 +186,8 @@ def solve(
         if plain and report.iterations == 1:
             at.experience = experienced(*first, size, experience)
         if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
+            return at
+        if report.iterations > 1 and _below(size, _demanded(options)) and max(size) > STUCK * max(before):
             return at
         if report.iterations == options.max_iterations or not sum(size) < _INFINITE:
             _give_up(size, report, at.value)
@@ -273,6 +279,10 @@ def _falls(size: Sequence[float], before: Sequence[float], tolerances: Sequence[
 def _fast(size: Sequence[float], before: Sequence[float], tolerances: Sequence[float]) -> bool:
     """Whether the last correction took enough of the residual away."""
     return _below(size, [max(SLOW * b, t) for b, t in zip(before, tolerances, strict=True)])
+
+
+def _demanded(options: Newton) -> tuple[float, float]:
+    return options.force_tolerance, options.constraint_tolerance
 
 
 def _below(size: Sequence[float], tolerances: Sequence[float]) -> bool:

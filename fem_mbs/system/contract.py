@@ -55,15 +55,16 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
                 _check(batch, name, matrix, (*rows.shape, rows.shape[1]))
         if batch.reads is not None:
             _check(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
-    joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, strict=True)
-    for joints, data, rows in joined:
+    blocks = (own.shape for own in system.bending_components)
+    joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, blocks, strict=True)
+    for joints, data, rows, (r, c) in joined:
         phi, gradient, context = joints.evaluate(motion, data)
         _check(joints, "evaluate: Phi", phi, rows.shape[:1])
         _check(joints, "evaluate: B", gradient, rows.shape)
         b, cells = rows.shape[1], len(joints.nodes)
         if type(joints).second is not ConstraintBatch.second:
             _check(joints, "second", joints.second(context), (*rows.shape, b))
-        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (cells, b, b))
+        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
         _check(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
         for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
             _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])

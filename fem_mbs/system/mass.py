@@ -27,7 +27,7 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
                 _own_columns(system, batch, context)
                 for batch, context in zip(system.batches, evaluation.contexts, strict=True)
             ]
-            + [np.zeros(rows.size * rows.shape[1]) for rows in system.constraint_components]
+            + [np.zeros(rows.size * rows.shape[1]) for rows in system.bending_components]
         )
     return assemble(system, values)
 

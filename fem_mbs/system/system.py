@@ -157,7 +157,7 @@ class System:
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
         self.velocity_level, self.of_length = numbers.velocity, numbers.length
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
-        cells = [*self.components, *self.constraint_components]
+        cells = [*self.components, *self.bending_components]
         reading = [(self.components[k], rows) for k in self.readers if (rows := self.batches[k].reads) is not None]
         self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self._blocks = self._number_blocks()
@@ -191,6 +191,8 @@ class System:
             check_batch(batch, self.n, self.k, self.m)
         self.components = [components(batch, self.n) for batch in self.batches]
         self.constraint_components = [components(batch, self.n) for batch in self.constraint_batches]
+        pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
+        self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
@@ -418,6 +420,13 @@ def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:
 
 def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:
     return make_solver(rows, columns, len(blocks), blocks)
+
+
+def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
+    """Components of the blocks of the geometric stiffness, of all ``rows`` (n, b) if the batch does not say which."""
+    if batch.bends is None:
+        return rows
+    return np.take_along_axis(rows[batch.bends.cells], batch.bends.columns, axis=1)
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:

@@ -100,7 +100,7 @@ def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:
 
 
 def _nothing(system: System) -> list[Array]:
-    return [np.zeros((*rows.shape, rows.shape[1])) for rows in system.constraint_components]
+    return [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
 
 
 def _with_constraints(

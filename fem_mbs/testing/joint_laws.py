@@ -84,10 +84,23 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> None:
     multipliers, V = rng.normal(size=trial.system.m), rng.normal(size=(len(trial.batch.nodes), len(trial.rows)))
     for name, value in (("stiffness", multipliers), ("rate_gradient", V)):
         actual = getattr(trial.batch, name)(context, value)
+        if name == "stiffness":
+            actual = _whole(trial.batch, actual)
         expected = getattr(ConstraintBatch, name)(trial.batch, context, value)
         near(
             f"{trial.name}: {name} against second", actual, expected, 1e-11 * (1.0 + np.abs(expected).max(initial=0.0))
         )
+
+
+def _whole(batch: ConstraintBatch, blocks: Array) -> Array:
+    """Stiffness ``(n, b, b)`` from the blocks that a batch returns."""
+    if batch.bends is None:
+        return blocks
+    cells, columns = batch.bends
+    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    result = np.zeros((len(batch.nodes), b, b))
+    np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)
+    return result
 
 
 def hidden_constraints_are_time_derivatives(trial: JointTrial) -> None:

@@ -94,3 +94,8 @@ def compared(
 def rate(order: float, expected: float = 2.0) -> Quantity:
     """The order in mesh or step as a quantity."""
     return Quantity("order in the mesh", order, expected, 0.1, "theory")
+
+
+def order_in_the_step(order: float) -> Quantity:
+    """The order in the step as a quantity."""
+    return Quantity("order in the step", order, 2.0, 0.1, "theory")

@@ -13,7 +13,6 @@ from fem_mbs.elements import (
     BeamSection,
     Force,
     Moment,
-    PointMass,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -55,24 +54,6 @@ def heavy_top() -> list[Quantity]:
     values, order = refine(run, (1000, 2000, 4000))
     references = (0.17334396, 0.64008859, -0.74849079)
     return [*compared(("x (m)", "y (m)", "z (m)"), values, references, 1e-5, EXACT), _order(order)]
-
-
-@case("simple pendulum", "dynamics")
-def simple_pendulum() -> list[Quantity]:
-    """IFToMM A01: a point mass of 1 kg on a massless rod of 1 m, let go from the side."""
-
-    def run(steps: int) -> Array:
-        model = Model(gravity=(0, -9.81, 0))
-        bob = model.add_node((-1, 0, 0), name="bob")
-        model.add(PointMass(bob, 1.0))
-        model.add(RevoluteJoint(model.ground, bob, axis=(0, 0, 1), point=(0, 0, 0)))
-        position = simulate(model, 10.0, 10.0 / steps, GeneralizedAlpha(start="perturbed")).position(bob)
-        return position[[steps // 10, steps // 2, steps], :2].ravel()
-
-    values, order = refine(run, (1000, 2000, 4000))
-    names = [f"{axis} at t = {t} s (m)" for t in (1, 5, 10) for axis in "xy"]
-    references = (0.98629175, -0.16501085, -0.94230544, -0.33475434, -0.27508746, -0.96141921)
-    return [*compared(names, values, references, 1e-5, EXACT, 1.0), _order(order)]
 
 
 @case("right-angle cantilever", "dynamics")

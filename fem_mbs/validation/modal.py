@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import brentq
-from scipy.spatial.transform import Rotation
 from scipy.special import roots_laguerre
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint
-from fem_mbs.modal import linearize, modes
+from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, PointMass, RevoluteJoint
+from fem_mbs.modal import modes
 from fem_mbs.model import Model
 from fem_mbs.static import statics
-from fem_mbs.system import State, System
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 
 EULER = {  # beta L of slender beams
@@ -86,6 +83,29 @@ def thick_cantilever() -> list[Quantity]:
     return [*compared(names, values, _timoshenko(EI, GA, mu, j, L, 4), 1e-5, "Timoshenko, exact"), rate(order)]
 
 
+@case("thick beam on hinges", "modes")
+def thick_beam_on_hinges() -> list[Quantity]:
+    """Waves of bending and, above a cut-off, waves of shear fit a beam on two hinges: both branches of three shapes."""
+    EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0
+    exact = []
+    for k in np.pi * np.arange(1, 4) / L:
+        squares = np.linalg.eigvals([[GA * k**2 / mu, -GA * k / mu], [-GA * k / j, (GA + EI * k**2) / j]])
+        exact += [*np.sqrt(np.sort(squares.real))]
+
+    def run(elements: int) -> Array:
+        model = Model()
+        section = BeamSection(EA=1e9, GA=(1e9, GA), GJ=1e9, EI=(EI, 1e9), mass=mu, inertia=(1e-3, j, 1e-3))
+        beam = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements, y_axis=(0, 1, 0))
+        for end, along in ((0, True), (-1, False)):
+            model.add(GeneralJoint(model.ground, beam.nodes[end], (along, True, True), rotation=(True, False, True)))
+        found = modes(model, 20).angular
+        return np.array([found[np.abs(found - value).argmin()] for value in exact])
+
+    values, order = refine(run, (40, 80, 160))
+    names = [f"{branch}, half waves: {n} (rad/s)" for n in (1, 2, 3) for branch in ("bending", "shear")]
+    return [*compared(names, values, exact, 1e-5, "Timoshenko, exact"), rate(order)]
+
+
 @case("chain of ten links", "modes")
 def chain() -> list[Quantity]:
     """Equal masses on massless links swing about the vertical: zeros of Laguerre's polynomial of degree ten."""
@@ -99,56 +119,6 @@ def chain() -> list[Quantity]:
     references = np.sqrt(roots_laguerre(10)[0] * 98.1)
     names = [f"frequency {k + 1} (rad/s)" for k in range(10)]
     return compared(names, modes(model).angular, references, 1e-9, "exact")
-
-
-HODGES = {
-    0: (3.5160, 22.0345),
-    3: (4.7973, 23.3203),
-    6: (7.3604, 26.8091),
-    9: (10.2257, 31.7705),
-    12: (13.1702, 37.6031),
-}
-
-
-@case("turning blade", "modes")
-def turning_blade() -> list[Quantity]:
-    """A slender blade stiffens as it turns about its root: frequencies out of the plane of rotation."""
-    source = "Hodges and Rutkowski 1981"
-    quantities: list[Quantity] = []
-    for speed, references in HODGES.items():
-        values, _ = refine(partial(_flapping, speed), (10, 20, 40))
-        names = [f"frequency {k + 1} at speed {speed}" for k in range(2)]
-        quantities += compared(names, values, references, 2e-4, source)
-    return quantities
-
-
-def _flapping(speed: float, elements: int) -> Array:
-    """First two frequencies out of the plane over ``sqrt(EI/mu L^4)``; the speed likewise."""
-    model = Model("SE3")
-    # out of the plane the blade is soft, in it and along it stiff
-    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
-    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0))
-    model.fix(beam.nodes[0])
-    found = modes(model, 4, _steady(model, np.array([0.0, 0.0, speed])))
-    up = np.abs(found.displacement(beam.nodes[-1]))
-    across: Array = found.angular[up[:, 2] > 10 * up[:, 1]][:2]
-    return across
-
-
-def _steady(model: Model, omega: Array) -> State:
-    """Steady rotation, by Newton's method: where ``d' = d'' = 0`` in the turning frame, forces change by ``K d``."""
-    system = System(model)
-    x, R, still = system.x0, system.R0, np.zeros((system.n, 6))
-    turning = np.where(system.free[:, :3], omega, 0.0)
-    for _ in range(20):
-        v = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
-        state = State(0.0, x, R, v, still, np.zeros(system.m))
-        linear = linearize(model, state)
-        d = linear.node_motions(np.linalg.solve(linear.K.toarray(), -linear.force))
-        if np.abs(d).max() < 1e-12:
-            return state
-        x, R = x + d[:, :3], Rotation.from_rotvec(d[:, 3:]).as_matrix() @ R
-    raise RuntimeError("no steady rotation was found")
 
 
 @case("string", "modes")

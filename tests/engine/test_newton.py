@@ -63,6 +63,15 @@ def test_residuals_fall_quadratically() -> None:
     assert len(e) >= 5 and e[-1] < 1e-10
 
 
+def test_rounding_above_wanted_tolerances_is_taken_if_the_options_allow_it() -> None:
+    """A residual that keeps to 1e-9 whatever the correction: less is wanted of it, 1e-8 is asked for."""
+    options = Newton(correction_tolerance=1e-30)
+    found = newton_solve(Root(noise=1e-9), 2.0, options, tolerances=(1e-12, 1e-12))  # type: ignore[arg-type]
+    assert abs(found.unknown - np.sqrt(2.0)) < 1e-15 and found.report.iterations < options.max_iterations
+    with pytest.raises(NotConvergedError):
+        newton_solve(Root(noise=1e-7), 2.0, options, tolerances=(1e-12, 1e-12))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-6, 1e-10, 1e-13])
 def test_the_solution_meets_the_tolerance(tolerance: float) -> None:
     x, _ = solve(Root(), 2.0, Newton(force_tolerance=tolerance))

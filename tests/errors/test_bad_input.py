@@ -79,7 +79,10 @@ MODEL: dict[str, Case] = {
     "fix text": (lambda w: w.model.fix("bob"), "Model.fix: node must be a node made by model.add_node, received 'bob'"),
     "fix a foreign node": (lambda w: w.model.fix(w.foreign), "node 'foreign' belongs to another model"),
     "fix nothing": (lambda w: w.model.fix(w.tip, False, False), "nothing to hold at node 'tip'"),
-    "fix by word": (lambda w: w.model.fix(w.tip, "rotation"), "translation must be True or False, received 'rotation'"),
+    "fix by word": (
+        lambda w: w.model.fix(w.tip, "rotation"),
+        "translation must be True or False, or three of these",
+    ),
     "fix what moves": (
         lambda w: hold(velocity=(1, 0, 0)),
         "node 'top' cannot be fixed: it was given the velocity [1. 0. 0.]",

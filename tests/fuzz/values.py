@@ -21,6 +21,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Box,
+    CrossFlow,
     FixedJoint,
     Force,
     Harmonic,
@@ -309,6 +310,26 @@ SPECIAL: dict[str, Any] = {
     "profile_a": lambda w: [(0, 0, 0), (1, 0, 0)],
     "profile_b": lambda w: [(0, 0.2, 0), (0.5, 0, 0), (1, 0.2, 0)],
     "CamJoint.normal": lambda w: (0, 0, 1),
+    "Bushing.stiffness": lambda w: pick([np.ones(6), 2.0 * np.eye(6)], w),
+    "Bushing.damping": lambda w: pick([0.1, np.ones(6), np.eye(6)], w),
+    "CrossFlow.width": lambda w: pick([0.3, lambda s: 0.3 + s], w),
+    "Drag.law": lambda w: CrossFlow(1.2, 0.3),
+    "Drag.fluid": lambda w: pick([(1.0, 0.0, 2.0), lambda t, x: 2.0 * x], w),
+    "Gravity.part": lambda w: pick(w.elements[:2], w),
+    "JointFriction.kinetic": lambda w: 0.1,
+    "JointFriction.static": lambda w: pick([None, 0.2], w),
+    "JointFriction.preload": lambda w: 2.0,
+    "JointFriction.radius": lambda w: 0.1,
+    "JointSpring.free": lambda w: 0.1,
+    "JointStop.lower": lambda w: pick([None, -0.5], w),
+    "JointStop.upper": lambda w: 0.5,
+    "SpringDamper.free_length": lambda w: pick([None, 0.5], w),
+    "SpringDamper.force": lambda w: None,
+    "SpringDamper.stiffness": lambda w: 2.0,
+    "PositionMotor.position": lambda w: pick([0.5, np.sin], w),
+    "SpeedMotor.speed": lambda w: pick([0.5, np.sin], w),
+    "TorqueMotor.torque": lambda w: pick([0.5, np.sin], w),
+    "SlidingJoint.rotation": lambda w: True,
     "Box.size": lambda w: (0.1, 0.2, 0.3),
     "Surface.mesh": lambda w: sheet(),
     "PointToPoint.start": lambda w: 0.3,
@@ -403,7 +424,7 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         return tampered(w), True
     choices: list[Any] = [*OBJECTS, *NOT_FINITE]
     callable_too = any(get_origin(base) is collections.abc.Callable or base is Any for base in bases)
-    if default is not None:
+    if default is not None and NoneType not in get_args(hint):
         choices.append(None)
     if str not in bases and not any(base is Path for base in bases):
         choices += TEXTS

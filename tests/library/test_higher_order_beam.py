@@ -12,7 +12,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.lie import so3
-from fem_mbs.validation.modal import HODGES, _steady, _timoshenko
+from fem_mbs.validation.modal import _timoshenko
+from fem_mbs.validation.rotating import HODGES, _steady
 
 orders = pytest.mark.parametrize("order", [2, 3])
 

@@ -22,6 +22,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SpeedMotor,
+    SphericalJoint,
     TorqueMotor,
 )
 from fem_mbs.model import Constraint, Element
@@ -179,3 +180,77 @@ def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
     assert reactions[2] < 1e-2
     assert abs(fitted_order(steps, coordinates) - 2.0) < 0.15
     assert abs(fitted_order(steps, reactions) - 2.0) < 0.15
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_springs_in_hinges_count_turns(group: str) -> None:
+    """A wound up spring turns a wheel back by many turns: ``q = q_0 (1 - cos omega t)``."""
+    model = mbs.Model(group)
+    wheel = model.add_node((0, 0, 0))
+    model.add(RigidBody(wheel, 1.0, (1.0, 1.0, 2.0)))
+    hinge = model.add(RevoluteJoint(model.ground, wheel, (0, 0, 1)))
+    model.add(JointSpring(hinge, 0.5, free=20.0))
+    solution = mbs.simulate(model, 10.0, 0.02, mbs.GeneralizedAlpha(1.0))
+    expected = 20.0 * (1.0 - np.cos(0.5 * solution.t))
+    np.testing.assert_allclose(solution.coordinate(hinge), expected, rtol=0, atol=5e-3)
+    np.testing.assert_allclose(solution.energy.total, 100.0, rtol=1e-4)
+
+
+def test_a_motor_holds_a_weight_by_its_integral_and_stays_below_its_limit() -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    cage = model.add_node((0, 0, 0))
+    model.add(RigidBody(cage, 10.0, (1, 1, 1)))
+    shaft = model.add(PrismaticJoint(model.ground, cage, (0, 0, 1)))
+    motor = model.add(SpeedMotor(shaft, lambda t: 0.5 * min(t, 1.0), 200.0, 400.0, limit=105.0))
+    solution = mbs.simulate(model, 8.0, 0.01)
+    assert solution.velocity(cage)[-1, 2] == pytest.approx(0.5, abs=1e-4)
+    assert 400.0 * solution.unknowns(motor, "integral")[-1] == pytest.approx(98.1, rel=1e-4)
+    lifts = np.diff(solution.velocity(cage)[:, 2]) / 0.01
+    assert lifts.max() < (105.0 - 98.1) / 10.0 + 1e-3
+
+
+def test_statics_finds_where_springs_and_motors_hold() -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    nodes = [model.add_node((x, 0, 0)) for x in (0, 1)]
+    for node in nodes:
+        model.add(RigidBody(node, 2.0, (1, 1, 1)))
+    held, driven = (model.add(PrismaticJoint(model.ground, node, (0, 0, 1))) for node in nodes)
+    model.add(JointSpring(held, 100.0))
+    motor = model.add(PositionMotor(driven, 0.3, 50.0, 20.0))
+    solution = mbs.statics(model, ramp=False)
+    assert solution.coordinate(held)[-1] == pytest.approx(-0.1962, rel=1e-7)
+    assert solution.coordinate(driven)[-1] == pytest.approx(0.3, rel=1e-7)
+    assert 20.0 * solution.unknowns(motor, "integral")[-1] == pytest.approx(2 * 9.81, rel=1e-7)
+
+
+@pytest.mark.parametrize("value", [np.ones(3), np.nan, 1j, None, "2"])
+def test_laws_that_return_no_number_are_refused_by_name(value: object) -> None:
+    m = machine("R3xSO3")
+    m.model.add(JointForce(m.hinge, lambda t, q, v: value), name="muscle")  # type: ignore[arg-type,return-value]
+    message = "JointForce 'muscle': its law must return one finite number, received .* coordinate 0 rad, rate 3 rad/s"
+    with pytest.raises(mbs.LawError, match=message):
+        mbs.simulate(m.model, 0.1, 0.01)
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    m = machine("R3xSO3")
+    ball = SphericalJoint(m.arm, m.bead)
+    for call, message in (
+        (lambda: JointStop(m.slider, 0.2, 0.1, 1.0), "JointStop on PrismaticJoint 'slider': lower must be below upper"),
+        (lambda: JointStop(m.slider, 0.1, 0.1, 1.0), "lower must be below upper, received 0.1 and 0.1"),
+        (lambda: JointStop(m.slider, None, None, 1.0), "neither lower nor upper"),
+        (lambda: JointStop(m.slider, -np.inf, 1.0, 1.0), "lower must be a finite number"),
+        (lambda: JointStop(m.slider, -1.0, 1.0, 0.0), "stiffness must be a positive number"),
+        (lambda: JointStop(m.slider, -1.0, 1.0, 1.0, -0.1), "damping must be at least 0"),
+        (lambda: JointSpring(m.hinge, -1.0), "JointSpring on RevoluteJoint 'hinge': stiffness must be at least 0"),
+        (lambda: JointSpring(ball, 1.0), "has the coordinates 'rotation x', .*; say which"),
+        (lambda: JointSpring(m.hinge, 1.0, coordinate="translation x"), "there is no 'translation x'"),
+        (lambda: JointSpring(m.arm, 1.0), "JointSpring: joint must be a Constraint"),
+        (lambda: JointForce(m.hinge, 3.0), "law must be a function of t, coordinate and rate, received 3.0"),
+        (lambda: TorqueMotor(m.hinge, "fast"), "torque must be a number"),
+        (lambda: SpeedMotor(m.hinge, 1.0, 0.0), "proportional must be a positive number"),
+        (lambda: PositionMotor(m.hinge, 1.0, 1.0, -1.0), "integral must be at least 0"),
+        (lambda: PositionMotor(m.hinge, 1.0, 1.0, limit=0.0), "limit must be a positive number"),
+    ):
+        with pytest.raises(mbs.ModelError, match=message):
+            call()

@@ -36,7 +36,7 @@ def test_a_rotor_slows_down_under_the_load_of_its_bearing(group: str, kind: dict
     rate = solution.angular_velocity(rotor)[:, 2]
     if not kind:  # bristles ring a little after the start
         np.testing.assert_allclose(np.diff(rate[t < 4.9 / slows]), -0.01 * slows, rtol=1e-6)
-    assert np.abs(rate[t > 5.1 / slows]).max() < 1e-3
+    assert np.abs(rate[t > 5.1 / slows]).max() < 2e-3  # on its bristles it rocks a little
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -57,7 +57,7 @@ def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
         late = t > 0.4
         if kind:
             np.testing.assert_allclose(
-                q[-1] - solution.unknowns(friction, "slip")[-1], 1e-4 / 0.4 * np.tan(slope), rtol=1e-3
+                solution.unknowns(friction, "bristle")[-1], 1e-4 / 0.4 * np.tan(slope), rtol=1e-3
             )
             np.testing.assert_allclose(q[late], q[-1], rtol=0, atol=1e-8)
         else:

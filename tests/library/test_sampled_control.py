@@ -6,11 +6,24 @@ import numpy as np
 import pytest
 import scipy.signal
 from plants import cart
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import fem_mbs as mbs
 from fem_mbs.analysis import fitted_order
-from fem_mbs.elements import Force, ForceActuator, Junction, SampledController, SampledStateSpace
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    ForceActuator,
+    JointActuator,
+    JointSensor,
+    Junction,
+    RevoluteJoint,
+    RigidBody,
+    SampledController,
+    SampledStateSpace,
+)
 
 GROUPS = ("R3xSO3", "SE3")
 MASS, STIFFNESS, DAMPING, PERIOD, SPEED = 0.5, 30.0, 0.8, 0.05, 0.3
@@ -183,3 +196,65 @@ def test_a_reference_that_jumps():
     run = mbs.simulate(model, 0.5, 0.1)
     assert 0.25 in run.t
     np.testing.assert_allclose(run.position(node)[-1, 0], 0.25**2, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("group", "formulation"),
+    [
+        ("R3xSO3", "stabilized"),
+        ("SE3", "stabilized"),
+        pytest.param("R3xSO3", "index2", marks=pytest.mark.slow),
+        pytest.param("SE3", "index3", marks=pytest.mark.slow),
+    ],
+)
+def test_reactions_of_a_pendulum_under_a_sampled_controller(group, formulation):
+    """Angle, rate and reactions just after samples against scipy, from sample to sample: order 2 each."""
+    mass, arm, inertia, g, period = 2.0, 0.5, 0.1, 9.81, 0.04
+
+    def torque(q, rate):
+        return 25.0 * (1.2 - q) - 3.0 * rate + 0.5 * mass * g * arm * np.cos(q)
+
+    z, expected = np.zeros(2), []
+    for _ in range(15):
+        u = torque(*z)
+
+        def rates(t, y, u=u):
+            return [y[1], (u + mass * g * arm * np.cos(y[0])) / (inertia + mass * arm**2)]
+
+        q, rate, turning = *z, rates(0.0, z)[1]
+        c, s = np.cos(q), np.sin(q)
+        ax, az = arm * (-turning * s - rate**2 * c), arm * (-turning * c + rate**2 * s)
+        expected.append([q, rate, mass * ax, mass * (az + g)])
+        z = solve_ivp(rates, (0, period), z, rtol=1e-11, atol=1e-12).y[:, -1]
+    errors = []
+    for h in (0.01, 0.005):
+        model = mbs.Model(group, gravity=(0, 0, -g))
+        bob = model.add_node((arm, 0, 0), name="bob")
+        model.add(RigidBody(bob, mass, (inertia, inertia, inertia)))
+        hinge = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))]
+        computer = model.add(SampledController(sensors, period, lambda t, x, u: torque(*u)))
+        model.add(JointActuator(hinge, computer))
+        run = mbs.simulate(model, 0.58, h, mbs.GeneralizedAlpha(formulation=formulation))
+        rows = [int(np.argmin(np.abs(run.t - k * period))) for k in range(15)]
+        force = run.reaction(hinge)[0][rows]
+        got = [run.signal(sensors[0])[rows], run.signal(sensors[1])[rows], force[:, 0], force[:, 2]]
+        errors.append(np.abs(np.array(got).T - expected).max(axis=0))
+    np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.15)
+
+
+def test_a_flexible_arm_with_hardly_any_inertia_at_its_motor():
+    """Torques that jump act on the first node of a beam: steps far above its fast motion agree with short ones."""
+    tips = []
+    for h in (0.001, 0.005):
+        model = mbs.Model("SE3")
+        section = BeamSection(1e6, (4e5, 4e5), 30.0, (40.0, 40.0), 0.5, (1e-4, 5e-5, 5e-5)).with_damping(1e-3)
+        arm = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=4)
+        hinge = model.add(RevoluteJoint(model.ground, arm.nodes[0], (0, 0, 1)))
+        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))]
+        law = SampledController(sensors, 0.01, lambda t, x, u: 6.0 * (0.5 - u[0]) - 0.8 * u[1], delay=0.004)
+        model.add(JointActuator(hinge, model.add(law)))
+        run = mbs.simulate(model, 0.1, h)
+        assert run.stats.failed_steps == 0
+        tips.append(run.position(arm.nodes[-1])[-1])
+    np.testing.assert_allclose(tips[1], tips[0], atol=2e-3)

@@ -7,7 +7,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, JointDrive, PointMass, RevoluteJoint, RigidBody, SlidingJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointDrive,
+    JointStop,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SlidingJoint,
+)
 from fem_mbs.elements.joints.relative import RelativeJoint
 
 GROUPS = ("R3xSO3", "SE3")
@@ -235,6 +245,19 @@ def test_off_the_end_the_run_ends() -> None:
     ) as hit:
         mbs.simulate(model, 1.0, 0.01)
     assert hit.value.solution.t[-1] == pytest.approx(0.25, abs=0.011)
+
+
+def test_a_stop_keeps_the_node_on_the_beam() -> None:
+    model = mbs.Model("SE3")
+    rail = Beam.line(model, (0, 0, 0), (1, 0, 0), STIFF, elements=4)
+    for own in rail.nodes:
+        model.fix(own, rotation=True)
+    joint = model.add(SlidingJoint(rail, bead(model, (0.5, 0, 0), (2, 0, 0), 1.0)))
+    model.add(JointStop(joint, -0.4, 0.4, stiffness=4e4))
+    solution = mbs.simulate(model, 0.6, 0.001)
+    # half a period of the mass on the stop is pi/200 s
+    assert solution.coordinate(joint).max() == pytest.approx(0.4 + 2 / 200, abs=2e-4)
+    assert solution.coordinate(joint)[-1] == pytest.approx(0.4 - 2 * (0.6 - 0.2 - np.pi / 200), abs=5e-3)
 
 
 def test_a_ring_has_no_end() -> None:

@@ -1,0 +1,56 @@
+"""Write the figures and the scenes of the machines of ``examples``: ``python docs/make_examples.py suspension ...``.
+
+Run this from the root of the repository when they have changed; pyvista draws the scenes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from shutil import copy
+from tempfile import TemporaryDirectory
+
+import pyvista as pv
+
+IMAGES = Path(__file__).resolve().parent / "images"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+UP = (0, 0, 1)
+SCENES = {  # which share of the run, and the camera: from where it looks at what
+    "slider_crank_engine": (0.54, [(0.25, -0.42, 0.22), (0, 0, 0.075), UP]),
+    "suspension": (0.175, [(1.9, 1.25, 0.65), (0, 0.52, 0.38), UP]),
+    "planetary_gear": (0.2, [(0.11, -0.16, 0.24), (0, 0, -0.005), UP]),
+}
+PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
+
+
+def draw(name: str, collection: Path) -> None:
+    """A frame of the run as a picture."""
+    share, camera = SCENES[name]
+    reader = pv.PVDReader(collection)
+    reader.set_active_time_point(round(share * (reader.number_time_points - 1)))
+    mesh = reader.read()[0]
+    plotter = pv.Plotter(off_screen=True, window_size=(900, 600))
+    for part, color in PARTS.items():
+        cells = mesh.extract_cells(mesh["part"] == part)
+        if cells.n_cells:
+            plotter.add_mesh(cells, color=color, line_width=4)
+    plotter.camera_position = camera
+    plotter.screenshot(IMAGES / f"{name}_paraview.png")
+
+
+def main() -> None:
+    """Draw those named on the command line, or all."""
+    sys.path.append(str(EXAMPLES))
+    for name in sys.argv[1:] or SCENES:
+        with TemporaryDirectory() as folder:
+            os.chdir(folder)
+            import_module(name).main(["--plot", "--paraview"])
+            draw(name, Path(folder) / "out" / f"{name}.pvd")
+            copy(Path(folder) / "out" / f"{name}.png", IMAGES)
+            os.chdir(EXAMPLES)
+
+
+if __name__ == "__main__":
+    main()

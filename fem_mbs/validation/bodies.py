@@ -1,0 +1,152 @@
+"""Bodies, springs and joints whose motion is known in closed form or from one coordinate."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ellipj
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    PointMass,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    ScrewJoint,
+    SpinUp,
+    SpringDamper,
+    UniversalJoint,
+)
+from fem_mbs.integrate import simulate
+from fem_mbs.model import Model
+from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
+
+GRAVITY = 9.81
+CLOSED = "closed form"
+
+
+@case("intermediate axis", "joints")
+def intermediate_axis() -> list[Quantity]:
+    """Dzhanibekov: a free body that turns near its intermediate axis flips over and back, by elliptic functions."""
+    J, start = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 1.001 / np.sqrt(3.0)])
+    times = (5.0, 10.0)
+
+    def run(steps: int) -> Array:
+        model = Model()
+        node = model.add_node((0, 0, 0), angular_velocity=start)
+        model.add(RigidBody(node, 1.0, J))
+        solution = simulate(model, times[-1], times[-1] / steps)
+        rows = [round(t * steps / times[-1]) for t in times]
+        return solution.angular_velocity(node)[rows].ravel()
+
+    twice, square = J @ start**2, J**2 @ start**2
+    fast = np.sqrt((J[2] - J[1]) * (square - twice * J[0]) / J.prod())
+    m = (J[1] - J[0]) * (twice * J[2] - square) / ((J[2] - J[1]) * (square - twice * J[0]))
+    sn, cn, dn, _ = ellipj(fast * np.array(times), m)
+    across = np.sqrt((twice * J[2] - square) / (J[1] * (J[2] - J[1])))
+    exact = np.stack([start[0] * cn, across * sn, start[2] * dn], axis=-1).ravel()
+    values, order = refine(run, (200, 400, 800))
+    names = [f"rate {k} at t = {t:g} s (rad/s)" for t in times for k in (1, 2, 3)]
+    return [*compared(names, values, exact, 1e-5, "Jacobi's elliptic functions", 1.0), order_in_the_step(order)]
+
+
+@case("Cardan joint", "joints")
+def cardan() -> list[Quantity]:
+    """Two shafts at 40 degrees behind a universal joint: the second hurries and lags twice a turn, and pushes back."""
+    speed, bend, J = 10.0, np.radians(40.0), 0.2
+    steps, t_end = 500, 1.0
+    model = Model()
+    second = np.array([np.cos(bend), np.sin(bend), 0.0])
+    triad = np.stack([second, np.cross((0, 0, 1), second), (0, 0, 1)], axis=-1)
+    # the axis of the first fork begins in the plane of the shafts
+    a = model.add_node((0, 0, 0), angular_velocity=(speed, 0, 0))
+    b = model.add_node((0, 0, 0), triad, angular_velocity=(speed / np.cos(bend), 0, 0))
+    model.add(RigidBody(a, 1.0, (1e-3, 1e-3, 1e-3)))
+    model.add(RigidBody(b, 1.0, (J, J, J)))
+    drive = model.add(RevoluteJoint(model.ground, a, (1, 0, 0), drive=lambda t: speed * t))
+    model.add(UniversalJoint(a, b, (0, 1, 0), (0, 0, 1)))
+    shaft = model.add(RevoluteJoint(model.ground, b, second))
+    solution = simulate(model, t_end, t_end / steps)
+    c, phi = np.cos(bend), speed * solution.t
+    ratio = c / (1 - np.sin(bend) ** 2 * np.cos(phi) ** 2)
+    angle = np.unwrap(np.arctan2(np.sin(phi), c * np.cos(phi)))
+    rate = -(speed**2) * c * np.sin(bend) ** 2 * np.sin(2 * phi) / (1 - np.sin(bend) ** 2 * np.cos(phi) ** 2) ** 2
+    found = solution.angular_velocity(b)[:, 0], solution.angle(shaft), solution.reaction(drive)[1][:, 0]
+    errors = [np.abs(f - e).max() for f, e in zip(found, (speed * ratio, angle, J * rate * ratio), strict=True)]
+    return [
+        Quantity("error of the speed (rad/s)", errors[0], 0.0, 1e-9, CLOSED, speed),
+        Quantity("error of the angle (rad)", errors[1], 0.0, 1e-9, CLOSED, 1.0),
+        Quantity("error of the driving moment (N m)", errors[2], 0.0, 1e-3, CLOSED, np.abs(J * rate * ratio).max()),
+    ]
+
+
+@case("block on an incline", "joints")
+def incline() -> list[Quantity]:
+    """A block slides down a straight guide at 30 degrees: where it is, and what the guide bears."""
+    slope, mass, t_end = np.radians(30.0), 2.0, 2.0
+    model = Model(gravity=(0, 0, -GRAVITY))
+    block = model.add_node((0, 0, 0))
+    model.add(RigidBody(block, mass, (0.1, 0.1, 0.1)))
+    guide = model.add(PrismaticJoint(model.ground, block, (np.cos(slope), 0, -np.sin(slope))))
+    solution = simulate(model, t_end, 0.1)
+    force = solution.reaction(guide)[0][-1]
+    normal = mass * GRAVITY * np.cos(slope)
+    values = np.array([solution.coordinate(guide)[-1], force[0], force[2]])
+    references = (GRAVITY * np.sin(slope) * t_end**2 / 2, normal * np.sin(slope), normal * np.cos(slope))
+    return compared(("slide (m)", "force along x (N)", "force upwards (N)"), values, references, 1e-10, CLOSED)
+
+
+@case("nut on a screw", "joints")
+def screw() -> list[Quantity]:
+    """A nut runs down an upright screw and has to turn: how far it comes, and how far it turns."""
+    mass, J, lead, t_end = 1.5, 0.004, 0.05, 3.0
+    model = Model(gravity=(0, 0, -GRAVITY))
+    nut = model.add_node((0, 0, 0))
+    model.add(RigidBody(nut, mass, (J, J, J)))
+    model.add(ScrewJoint(model.ground, nut, (0, 0, 1), lead=lead))
+    solution = simulate(model, t_end, 0.01)
+    per_turn = 2 * np.pi / lead
+    fall = GRAVITY / (1 + J * per_turn**2 / mass) * t_end**2 / 2
+    values = np.array([-solution.position(nut)[-1, 2], -solution.angular_velocity(nut)[-1, 2]])
+    names = ("travel (m)", "speed of rotation (rad/s)")
+    return compared(names, values, (fall, per_turn * 2 * fall / t_end), 1e-8, CLOSED)
+
+
+@case("mass, spring and damper", "joints")
+def mass_and_spring() -> list[Quantity]:
+    """A mass on a spring and a damper, pulled out by 0.1 m and let go."""
+    mass, stiffness, damping, pulled = 2.0, 800.0, 4.0, 0.1
+    times = (0.1, 0.5, 1.0)
+
+    def run(steps: int) -> Array:
+        model = Model()
+        node = model.add_node((0.5 + pulled, 0, 0))
+        model.add(PointMass(node, mass))
+        model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+        model.add(SpringDamper(model.ground, node, stiffness, damping, free_length=0.5))
+        solution = simulate(model, 1.0, 1.0 / steps)
+        return solution.position(node)[[round(t * steps) for t in times], 0] - 0.5
+
+    decay = damping / (2 * mass)
+    fast = np.sqrt(stiffness / mass - decay**2)
+    t = np.array(times)
+    exact = pulled * np.exp(-decay * t) * (np.cos(fast * t) + decay / fast * np.sin(fast * t))
+    values, order = refine(run, (200, 400, 800))
+    names = [f"place at t = {t:g} s (m)" for t in times]
+    return [*compared(names, values, exact, 1e-5, CLOSED, pulled), order_in_the_step(order)]
+
+
+@case("driven hinge", "joints")
+def driven_hinge() -> list[Quantity]:
+    """A bar of 1 m is swung up against its weight in 2 s: the moment that its drive needs."""
+    mass, J, arm, spin = 3.0, 0.25, 0.5, SpinUp(rate=np.pi, duration=2.0)
+    model = Model(gravity=(0, 0, -GRAVITY))
+    bar = model.add_node((arm, 0, 0))
+    model.add(RigidBody(bar, mass, (0.01, J, J)))
+    hinge = model.add(RevoluteJoint(model.ground, bar, (0, -1, 0), point=(0, 0, 0), drive=spin))
+    solution = simulate(model, 2.0, 5e-3)
+    angle = np.array([spin(t) for t in solution.t])
+    change = np.gradient(np.gradient(angle, solution.t), solution.t)
+    exact = (J + mass * arm**2) * change + mass * GRAVITY * arm * np.cos(angle)
+    moment = -solution.reaction(hinge)[1][:, 1]
+    error = np.abs(moment - exact)[4:-4].max()
+    return [Quantity("error of the moment (N m)", error, 0.0, 1e-3, CLOSED, mass * GRAVITY * arm)]

@@ -1,0 +1,63 @@
+"""The Jeffcott rotor: an unbalanced disk in elastic bearings, driven through its critical speed by a given moment."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Bushing, GeneralJoint, Moment, RevoluteJoint, RigidBody
+from fem_mbs.integrate import simulate
+from fem_mbs.model import Model
+from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
+
+MASS, INERTIA, OFFSET = 5.0, 0.05, 1e-3
+STIFFNESS, DAMPING, DRIVE = 2e4, 20.0, 6.0
+TIMES = (0.5, 0.75, 1.0)
+
+
+def _exact() -> Array:
+    """Deflection of the middle in two directions over the offset, and speed, from three coordinates."""
+
+    def rates(_: float, y: Array) -> Array:
+        place, angle, velocity, speed = y[:2], y[2], y[3:5], y[5]
+        arm = OFFSET * np.array([np.cos(angle), np.sin(angle)])
+        across = np.array([-arm[1], arm[0]])
+        # of the mass centre, and of the moments about it
+        A = np.eye(3)
+        A[:2, 2], A[2, :2], A[2, 2] = across, MASS * across, INERTIA + MASS * OFFSET**2
+        push = (-STIFFNESS * place - DAMPING * velocity) / MASS + arm * speed**2
+        return np.concatenate([velocity, [speed], np.linalg.solve(A, [*push, DRIVE])])
+
+    run = solve_ivp(rates, (0, TIMES[-1]), np.zeros(6), "DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-13)
+    return np.concatenate([run.y[:2] / OFFSET, run.y[5:]]).T
+
+
+@case("Jeffcott rotor", "machines", slow=True)
+def jeffcott() -> list[Quantity]:
+    """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
+
+    def run(steps: int) -> Array:
+        model = Model()
+        disk = model.add_node((0, 0, 0))
+        model.add(RigidBody(disk, MASS, (INERTIA, INERTIA, INERTIA), center_of_mass=(OFFSET, 0, 0)))
+        # what does not turn of the bearings
+        housing = model.add_node((0, 0, 0))
+        model.add(GeneralJoint(model.ground, housing, translation=(False, False, True)))
+        model.add(RevoluteJoint(housing, disk, (0, 0, 1)))
+        bearing = (STIFFNESS, STIFFNESS, 0, 0, 0, 0), (DAMPING, DAMPING, 0, 0, 0, 0)
+        model.add(Bushing(model.ground, housing, *bearing))
+        model.add(Moment(disk, (0, 0, DRIVE)))
+        solution = simulate(model, TIMES[-1], TIMES[-1] / steps)
+        rows = [round(t * steps / TIMES[-1]) for t in TIMES]
+        place, speed = solution.position(disk)[rows, :2] / OFFSET, solution.angular_velocity(disk)[rows, 2:]
+        return np.concatenate([place, speed], axis=-1)
+
+    values, order = refine(run, (500, 1000, 2000))
+    exact, quantities = _exact(), []
+    for k, (name, scale) in enumerate(
+        (("x over the offset", 10.0), ("y over the offset", 10.0), ("speed (rad/s)", 120.0))
+    ):
+        names = [f"{name} at t = {t:g} s" for t in TIMES]
+        quantities += compared(names, values[:, k], exact[:, k], 1e-4, "exact solution, three coordinates", scale)
+    return [*quantities, order_in_the_step(order)]

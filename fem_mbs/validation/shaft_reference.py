@@ -1,0 +1,134 @@
+"""The rotating shaft with an unbalanced disk: its data, and its motion from a model of few coordinates.
+
+Left of the disk and right of it the shaft moves alike across. Polynomials on the left half, complex for the two
+directions, carry the deflection and the slope: bending, shear, rotary and gyroscopic inertia, linear in the motion
+across. Others carry the twist of both halves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from numpy.polynomial.legendre import leggauss
+from scipy.integrate import solve_ivp
+from scipy.linalg import block_diag, eigh
+
+from fem_mbs.arrays import Array
+
+LENGTH, GRAVITY, SPEED = 6.0, 9.81, 60.0
+EA, GA, GJ, EI = 313.4e6, 60.5e6, 272.7e3, 354.5e3
+MASS, POLAR, ACROSS = 11.64, 26.34e-3, 13.17e-3
+DISK, DISK_POLAR, DISK_ACROSS, OFFSET = 70.573, 2.0325, 1.0163, 0.05
+SLOW, FAST = 0.8, 1.2
+T1, T2, T3 = 0.5, 1.0, 1.25
+
+
+def turn(t: float) -> float:
+    """Angle of the driven end: to 0.8 of 60 rad/s in 0.5 s, which is held to 1 s, then to 1.2 of it by 1.25 s."""
+
+    def rise(t: float, length: float) -> float:
+        """Integral of a speed that rises from 0 to 1 by a cosine, then holds."""
+        inside = min(t, length)
+        return 0.5 * (inside - length / np.pi * float(np.sin(np.pi * inside / length))) + max(t - length, 0.0)
+
+    return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(max(t - T2, 0.0), T3 - T2))
+
+
+def speed(t: float) -> float:
+    """Rate of :func:`turn`."""
+
+    def rise(share: float) -> float:
+        return 0.5 * (1 - float(np.cos(np.pi * min(max(share, 0.0), 1.0))))
+
+    return SPEED * (SLOW * rise(t / T1) + (FAST - SLOW) * rise((t - T2) / (T3 - T2)))
+
+
+HALF = LENGTH / 2
+NODES, WEIGHTS = leggauss(24)
+X, WEIGHTS = HALF * (NODES + 1) / 2, HALF * WEIGHTS / 2
+COUNT, MODES, TWISTS = 12, 6, 3
+
+
+def _shapes(factor: Chebyshev, count: int) -> tuple[Array, Array, Array]:
+    """Polynomials with a factor: values and slopes at the points of a half, and values at its end."""
+    shapes = [factor * Chebyshev.basis(k, domain=(0, HALF)) for k in range(count)]
+    values, slopes = ([shape(X) for shape in parts] for parts in (shapes, [shape.deriv() for shape in shapes]))
+    return np.array(values), np.array(slopes), np.array([shape(HALF) for shape in shapes])
+
+
+def _product(a: Array, b: Array) -> Array:
+    result: Array = (a * WEIGHTS) @ b.T
+    return result
+
+
+RISING = Chebyshev((HALF / 2, HALF / 2), domain=(0, HALF))
+"""The distance from the end of a half."""
+
+
+def across() -> tuple[Array, Array, Array, Array]:
+    """Squares of frequencies, gyroscopic matrix per speed, weight and middle of the lowest modes across."""
+    w, w_x, middle = _shapes(RISING, COUNT)
+    # the slope vanishes at the end and, by symmetry, at the disk
+    turned, turned_x, _ = _shapes(RISING * (HALF - RISING), COUNT)
+    none = np.zeros((COUNT, COUNT))
+    M = block_diag(MASS * _product(w, w) + DISK / 2 * np.outer(middle, middle), ACROSS * _product(turned, turned))
+    G = block_diag(none, POLAR * _product(turned, turned))
+    shear = np.concatenate([w_x, -turned])
+    K = GA * _product(shear, shear) + EI * block_diag(none, _product(turned_x, turned_x))
+    weight = GRAVITY * np.concatenate([MASS * (w @ WEIGHTS) + DISK / 2 * middle, np.zeros(COUNT)])
+    squares, modes = eigh(K, M, subset_by_index=(0, MODES - 1))
+    return squares, modes.T @ G @ modes, modes.T @ weight, modes[:COUNT].T @ middle
+
+
+def twist() -> tuple[Array, Array, Array]:
+    """Squares of frequencies, share in the drive's acceleration, and the disk of the lowest twisting modes."""
+    left, left_x, disk = _shapes(RISING, COUNT)
+    right, right_x, _ = _shapes(RISING, COUNT)
+    values = np.concatenate([np.concatenate([left, 0 * right]), np.concatenate([np.outer(disk, 1 + 0 * X), right])], 1)
+    slopes = np.concatenate([np.concatenate([left_x, 0 * right]), np.concatenate([0 * left, right_x])], 1)
+    weights, at_disk = np.tile(WEIGHTS, 2), np.concatenate([disk, 0 * disk])
+    M = POLAR * (values * weights) @ values.T + DISK_POLAR * np.outer(at_disk, at_disk)
+    squares, modes = eigh(GJ * (slopes * weights) @ slopes.T, M, subset_by_index=(0, TWISTS - 1))
+    inertia = POLAR * values @ weights + DISK_POLAR * at_disk
+    return squares, modes.T @ inertia, modes.T @ at_disk
+
+
+def sag() -> float:
+    """Static deflection of the middle, in m."""
+    squares, _, weight, middle = across()
+    return float((weight / squares) @ middle)
+
+
+def motion(times: Array) -> Array:
+    """Deflection ``y + i z`` of the middle from the static sag, over the offset of the disk if that is small."""
+    squares, gyro, _, middle = across()
+    twisting, driven, disk = twist()
+    push = DISK / 2 * middle
+
+    def rates(t: float, y: Array) -> Array:
+        q, p, a, b = np.split(y, (MODES, 2 * MODES, 2 * MODES + TWISTS))
+        acceleration = _derivative(t)
+        twisted = -twisting * a - driven * acceleration
+        angle, rate, change = turn(t) + disk @ a, speed(t) + disk @ b, acceleration + disk @ twisted
+        unbalance = (rate**2 - 1j * change) * np.exp(1j * angle)
+        turning = 1j * gyro @ (speed(t) * p + acceleration * q)
+        return np.concatenate([p, push * unbalance - squares * q + turning, b, twisted])
+
+    start = np.zeros(2 * MODES + 2 * TWISTS, dtype=complex)
+    breaks = [0.0, *(t for t in (T1, T2, T3) if t < times[-1]), times[-1]]
+    result = np.zeros(len(times), dtype=complex)
+    for begin, end in zip(breaks[:-1], breaks[1:], strict=True):
+        inside = (times >= begin) & (times <= end)
+        run = solve_ivp(rates, (begin, end), start, method="DOP853", dense_output=True, rtol=1e-9, atol=1e-10)
+        result[inside] = middle @ run.sol(times[inside])[:MODES]
+        start = run.y[:, -1]
+    return result
+
+
+def _derivative(t: float) -> float:
+    """Rate of :func:`speed`."""
+
+    def rise(t: float, length: float) -> float:
+        return 0.5 * np.pi / length * float(np.sin(np.pi * t / length)) if 0 < t < length else 0.0
+
+    return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(t - T2, T3 - T2))

@@ -1,0 +1,129 @@
+"""IFToMM A03, Andrews' squeezing mechanism, as in the test set of initial value problems (Mazzia, Magherini 2008).
+
+Seven bodies in a plane; three rods and a triangle meet at E. Angles ``q`` and lengths are named as in the test set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.model import Model, Node
+from fem_mbs.result import Solution
+from fem_mbs.validation.case import Quantity, case
+from fem_mbs.validation.iftomm import Problem
+
+SOURCE = "test set of initial value problems"
+START = (
+    -0.0617138900142764496,
+    0.0,
+    0.455279819163070380,
+    0.222668390165885885,
+    0.487364979543842551,
+    -0.222668390165885885,
+    1.23054744454982119,
+)
+ANGLES = (
+    15.81077119629904,
+    -15.75637105984298,
+    0.04082224013073101,
+    -0.5347301163226948,
+    0.5244099658805304,
+    0.5347301163226948,
+    1.048080741042263,
+)
+RATES = (
+    1139.920302151208,
+    -1424.379294994111,
+    11.03291221937134,
+    19.29337464421385,
+    0.5735699284790808,
+    -19.29337464421385,
+    0.3231791658026955,
+)
+FORCES = (
+    199.1753333731910,
+    -29.75531228015052,
+    23.06654119098399,
+    31.45271365475927,
+    22.64249232082739,
+    11.61740700019673,
+)
+"""Multipliers at the end: what the triangle, the rod from G and the rod from H are pushed with at E."""
+NAMES = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
+
+
+def _along(angle: float, x: float, y: float) -> Array:
+    """A place that is given along a line at an angle from x, and across it to the left."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([c * x - s * y, s * x + c * y, 0.0])
+
+
+def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
+    beta, Theta, gamma, Phi, delta, Omega, epsilon = START
+    A, B = np.array([-0.06934, -0.00227, 0]), np.array([-0.03635, 0.03273, 0])
+    F = _along(beta, 0.007, 0)
+    E = F - _along(beta + Theta, 0.028, 0)
+    G, H = A + _along(delta, 0.04, 0), A + _along(epsilon, 0, -0.04)
+    model = Model(group)
+
+    def body(name: str, mass: float, inertia: float, place: Array) -> Node:
+        node = model.add_node(place, name=name)
+        model.add(RigidBody(node, mass, (inertia, inertia, inertia)))
+        return node
+
+    crank = body("OF", 0.04325, 2.194e-6, _along(beta, 0.00092, 0))
+    fe = body("FE", 0.00365, 4.41e-7, F - _along(beta + Theta, 0.0115, 0))
+    triangle = body("BDE", 0.02373, 5.255e-6, B + _along(gamma, 0.01043, -0.01874))
+    ge = body("GE", 0.00706, 5.667e-7, G + _along(Phi + delta, 0, 0.01421 - 0.02))
+    ag = body("AG", 0.0705, 1.169e-5, A + _along(delta, 0.02308, 0.00916))
+    he = body("HE", 0.00706, 5.667e-7, H + _along(Omega + epsilon, 0.02 - 0.01421, 0))
+    ah = body("AH", 0.05498, 1.912e-5, A + _along(epsilon, -0.00449, -0.01228))
+
+    def hinge(a: Node, b: Node, point: Array) -> RevoluteJoint:
+        return model.add(RevoluteJoint(a, b, axis=(0, 0, 1), point=point))
+
+    ground = model.ground
+    hinges = [
+        hinge(ground, crank, np.zeros(3)),
+        hinge(crank, fe, F),
+        hinge(ground, triangle, B),
+        hinge(ag, ge, G),
+        hinge(ground, ag, A),
+        hinge(ah, he, H),
+        hinge(ground, ah, A),
+    ]
+    at_e = [hinge(fe, other, E) for other in (triangle, ge, he)]
+    model.add(Moment(crank, (0, 0, 0.033)))
+    D, C = B + _along(gamma, 0.02, -0.018), np.array([0.014, 0.072, 0])
+    model.add(SpringDamper(ground, triangle, 4530.0, free_length=0.07785, point_a=C, point_b=D - triangle.position))
+
+    def read(solution: Solution) -> Array:
+        angles = np.array(START) + np.stack([solution.angle(joint) for joint in hinges], axis=-1)
+        turning = {node: solution.angular_velocity(node)[:, 2] for node in (crank, fe, triangle, ge, ag, he, ah)}
+        pairs = ((crank, None), (fe, crank), (triangle, None), (ge, ag), (ag, None), (he, ah), (ah, None))
+        rates = np.stack([turning[b] - (turning[a] if a else 0.0) for b, a in pairs], axis=-1)
+        forces = np.concatenate([solution.reaction(joint)[0][:, :2] for joint in at_e], axis=-1)
+        return np.concatenate([angles, rates, forces], axis=-1)
+
+    return model, read
+
+
+SQUEEZER = Problem(
+    "A03 squeezer",
+    0.03,
+    _build,
+    (*NAMES, *(f"rate of {name}" for name in NAMES), *(f"force {k} at E" for k in range(1, 7))),
+    (0.03,),
+    lambda: np.array([[*ANGLES, *RATES, *FORCES]]),
+    (15.8, 15.8, *5 * [1.0], 1140.0, 1424.0, *5 * [19.3], *6 * [199.0]),
+)
+
+
+@case("IFToMM A03, Andrews' squeezer", "machines")
+def squeezer() -> list[Quantity]:
+    """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
+    return SQUEEZER.check((250, 500, 1000), 2e-4, SOURCE)

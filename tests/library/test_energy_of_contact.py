@@ -1,0 +1,70 @@
+"""Stops and friction never make energy: chains of bodies at random, also at steps that barely resolve a contact."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import JointFriction, JointSpring, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
+
+GROUPS = ("R3xSO3", "SE3")
+Joint = PrismaticJoint | RevoluteJoint
+
+
+def chain(seed: int, group: str) -> tuple[mbs.Model, list[Joint]]:
+    """Three bodies on slides and hinges at random, without gravity."""
+    rng = np.random.default_rng(seed)
+    model = mbs.Model(group)
+    before, place, joints = model.ground, np.zeros(3), []
+    for _ in range(3):
+        place = place + 0.3 * rng.normal(size=3)
+        node = model.add_node(place)
+        model.add(RigidBody(node, rng.uniform(0.5, 2.0), rng.uniform(0.1, 0.15, 3)))
+        slides, axis = rng.random() < 0.5, rng.normal(size=3)
+        joint: Joint = PrismaticJoint(before, node, axis)
+        if not slides:
+            joint = RevoluteJoint(before, node, axis, place - 0.2 * rng.normal(size=3))
+        joints.append(model.add(joint))
+        before = node
+    model.nodes[-1].velocity = 2.0 * rng.normal(size=3)
+    return model, joints
+
+
+def energies(model: mbs.Model, h: float) -> mbs.Solution:
+    """Over the energy at the start, to which joints bring what the user threw."""
+    mbs.project_velocities(model)
+    total = mbs.simulate(model, 0.6, h).energy.total
+    return total / total[0]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("h", "most"), [(0.02, 1e-3), (0.005, 1e-4)])
+def test_stops_take_energy(seed: int, group: str, h: float, most: float) -> None:
+    """A contact of 0.1 s at steps of 0.02 s: what the method adds is a thousandth at most."""
+    model, joints = chain(seed, group)
+    for joint in joints:
+        model.add(JointStop(joint, -0.1, 0.2, 500.0, 0.2))
+        model.add(JointSpring(joint, 2.0))
+    energy = energies(model, h)
+    assert energy.max() < 1.0 + most
+    assert energy[-1] < 0.95
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("kind", [{}, {"bristle": 1e-4}], ids=("regularised", "bristles"))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_friction_takes_energy(seed: int, kind: dict[str, Any], group: str) -> None:
+    """With the load of preloads and of the reactions."""
+    model, joints = chain(seed, group)
+    for joint in joints:
+        radius = 0.2 if isinstance(joint, RevoluteJoint) else None
+        model.add(JointSpring(joint, 20.0))
+        model.add(JointFriction(joint, 0.2, 0.4, 5.0, radius, length=0.5, stribeck=0.05, creep=0.005, **kind))
+    energy = energies(model, 0.02)
+    assert energy.max() <= 1.0
+    assert np.diff(energy).max() < 1e-2  # where a step sees it stick and slip
+    assert energy[-1] < 0.8
