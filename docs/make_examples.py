@@ -21,6 +21,10 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "slider_crank_engine": (0.54, [(0.25, -0.42, 0.22), (0, 0, 0.075), UP]),
     "suspension": (0.175, [(1.9, 1.25, 0.65), (0, 0.52, 0.38), UP]),
     "planetary_gear": (0.2, [(0.11, -0.16, 0.24), (0, 0, -0.005), UP]),
+    "robot": (1.0, [(2.1, -1.6, 1.5), (0.2, 0.1, 0.62), UP]),
+    "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),
+    "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
+    "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
 }
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 

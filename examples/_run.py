@@ -6,10 +6,6 @@ import argparse
 from pathlib import Path
 
 
-<<<<<<< HEAD
-def command(script, run, compare, figure, every=1):
-    """Make the function ``main`` of a script, of the arguments of a command line.
-=======
 def command(argv, script, run, compare, figure, every=1):
     """Print what ``compare`` makes of what ``run`` returns, and write into the folder ``out`` what is asked for.
 
@@ -37,7 +33,6 @@ def command(argv, script, run, compare, figure, every=1):
     if options.paraview:
         solution.to_paraview(f"out/{name}", every=every)
     return numbers
->>>>>>> mech
 
 
 def main_of(script, run, compare, figure, every=1):

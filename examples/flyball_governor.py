@@ -10,7 +10,7 @@ m_s\ddot s = -m_s g - 2F\ell_s - c\,\dot s,\quad \frac{d}{dt}(I\Omega) = T(s) - 
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
@@ -94,6 +94,6 @@ def figure(solution, governed, free, file):
     panels(file, heights, speeds)
 
 
-main = command(__file__, run, compare, figure, every=5)
+main = main_of(__file__, run, compare, figure, every=5)
 if __name__ == "__main__":
     main()

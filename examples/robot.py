@@ -8,7 +8,7 @@ compare the whole motion with Newton's and Euler's recursion.
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
@@ -85,6 +85,6 @@ def figure(solution, link, axes, file):
     panels(file, *shown)
 
 
-main = command(__file__, run, compare, figure, every=20)
+main = main_of(__file__, run, compare, figure, every=20)
 if __name__ == "__main__":
     main()

@@ -9,7 +9,7 @@ $$l\,\ddot\theta + 2\,\dot l\,\dot\theta + g\sin\theta + \ddot x\cos\theta = 0 .
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
@@ -87,6 +87,6 @@ def figure(solution, shaped, plain, file):
     panels(file, ("time (s)", "way (m)", *paths), ("time (s)", "angle of the rope (degrees)", *swings))
 
 
-main = command(__file__, run, compare, figure, every=2)
+main = main_of(__file__, run, compare, figure, every=2)
 if __name__ == "__main__":
     main()

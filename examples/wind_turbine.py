@@ -9,7 +9,7 @@ weight, to which the swing that this sets off adds 2 %.
 """
 
 import numpy as np
-from _run import command, panels
+from _run import main_of, panels
 from numpy.polynomial import Chebyshev
 from scipy.interpolate import make_interp_spline
 from scipy.linalg import eigh
@@ -93,6 +93,6 @@ def figure(solution, blade, file):
     panels(file, ("speed (turns a minute)", "frequency (Hz)", *campbell), ("time (s)", "at the root", root))
 
 
-main = command(__file__, run, compare, figure, every=4)
+main = main_of(__file__, run, compare, figure, every=4)
 if __name__ == "__main__":
     main()
