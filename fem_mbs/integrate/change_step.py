@@ -48,6 +48,8 @@ class AlphaMemory(NamedTuple):
     factors: tuple[Array, ...] | None
     T_inv: Array | None
     """The last factorised iteration matrix."""
+    before: Array | None = None
+    """At a start, highest derivatives ``(N,)`` just before it, where they have jumped."""
 
 
 def same(h: float, other: float) -> bool:

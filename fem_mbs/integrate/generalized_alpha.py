@@ -95,21 +95,30 @@ class GeneralizedAlpha(Method):
         return cls((1.0 - alpha) / (1.0 + alpha), newton=newton or Newton(), parameters=parameters)
 
     def init(self, system: System, state: State, h: float) -> AlphaMemory:
-        """Starting values for a first step of ``h``."""
+        """Starting values for a first step of ``h``; what is at rest was so before, without loads."""
+        rests = not state.v.any() and not state.udot[system.order == 2].any()
+        return self._begin(system, state, h, np.zeros(system.N) if rests else None)
+
+    def after_jump(self, system: System, before: State, state: State, h: float) -> AlphaMemory:
+        """Starting values where accelerations have jumped."""
+        return self._begin(system, state, h, lead(system, before))
+
+    def _begin(self, system: System, state: State, h: float, before: Array | None) -> AlphaMemory:
         here, kick = lead(system, state), None
-        if self.start is None:
-            here = resolved(system, state, h, self.coefficients)
+        if self.start is None and before is not None:
+            here = before + resolved(system, state, h, self.coefficients, here - before)
         a = here
         if self.start == "perturbed":
             chart = make_chart(system.kinematics, self.chart)
             closed = self._kind(system).closes_velocities
             a, kick = perturbed(system, state, h, chart, self.coefficients, closed)
-        return AlphaMemory(h, 0, a, kick, here, state.t, here, state.t, here, 0.0, None, None, None, None, None)
+        begin = state.t, here
+        return AlphaMemory(h, 0, a, kick, here, *begin, *begin, 0.0, None, None, None, None, None, before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
-            memory = self.init(system, state, h)
+            memory = self._begin(system, state, h, memory.before)
         if not memory.steps and self.start is None and self._kind(system) is StabilizedProblem:
             after = self._step(system, state, h, memory).memory.lead
             chart = make_chart(system.kinematics, self.chart)

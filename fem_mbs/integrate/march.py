@@ -51,7 +51,8 @@ class March:
             self.memory = method.init(system, self.state, first)
         self._jump = next_jump(system, self.state, t_end)
         if not isinstance(initial, Checkpoint) and self._jump < math.inf:
-            self._begin_stretch()
+            self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
+            self.memory = method.init(system, self.state, first)
         self._allowed = getattr(self.pace, "allowed", None)
         self.stepper = method if self._allowed is None else method.within(self._allowed)
 
@@ -99,15 +100,11 @@ class March:
             self._pass_jump()
 
     def _pass_jump(self) -> None:
-        """From just before a jump to just after it."""
-        self.state = jumped(self.system, self.state)
+        """From just before a jump to just after it, and anew towards the next one."""
+        before, self.state = self.state, jumped(self.system, self.state)
         self._jump = next_jump(self.system, self.state, self.t_end)
-        self._begin_stretch()
-
-    def _begin_stretch(self) -> None:
-        """Start anew towards the next jump."""
         self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
-        self.memory = self.method.init(self.system, self.state, first)
+        self.memory = self.method.after_jump(self.system, before, self.state, first)
 
     @property
     def error(self) -> Accuracy | None:

@@ -67,6 +67,8 @@ class Method:
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
+    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
+       is not what ``init`` returns.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -85,6 +87,10 @@ class Method:
     def init(self, system: System, state: State, h: float) -> Any:
         """The memory for a first step of about ``h`` s from a consistent state."""
         raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+
+    def after_jump(self, system: System, before: State, state: State, h: float) -> Any:
+        """The memory for a first step of about ``h`` s after accelerations have jumped from those of a state before."""
+        return self.init(system, state, h)
 
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
         """A step of ``h`` s."""

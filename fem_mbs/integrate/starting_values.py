@@ -54,17 +54,18 @@ def shifted(system: System, state: State, h: float, chart: Chart, parameters: Pa
     return lead(system, state) + shift * h * third
 
 
-def resolved(system: System, state: State, h: float, parameters: Parameters) -> Array:
-    """Highest time derivatives ``(N,)`` at a start, without what steps of ``h`` cannot resolve.
+def resolved(system: System, state: State, h: float, parameters: Parameters, jump: Array) -> Array:
+    """What steps of ``h`` can resolve of a ``jump`` (N,) of the highest time derivatives.
 
     A load that acts at once on what is stiff or light has large accelerations that last for less than a step; in
     Newmark's formulas they would move it far. With the share ``F = S^-1 L`` that the iteration matrix ``S`` leaves of
-    inertia ``L``, they are ``(I - (I - F)^3) vdot``: in resolved motion the same to the sixth order of ``h`` for
+    inertia ``L``, this is ``I - (I - F)^3`` of them: in resolved motion the same to the sixth order of ``h`` for
     stiffness, to the third for damping; at most a multiple of the static displacement over ``h^2`` in stiff motion.
     """
-    here, states = lead(system, state), _of_states(system)
-    if not here.any():
-        return here
+    states = _of_states(system)
+    if not jump.any():
+        return jump
+    here = lead(system, state)
     formulas = newmark(parameters, h, rate(state), here, here, system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     increments = np.where(states, per_rate[0], per_rate[1])
@@ -83,13 +84,10 @@ def resolved(system: System, state: State, h: float, parameters: Parameters) -> 
         left: Array = increments * solve_with_constraints(system, factors, right, gaps)[0]
         return left
 
-    R = state.R
-    bodily = system.with_own(evaluation.motion.A, here)
-    once = share(bodily)
+    once = share(system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump))
     twice = share(once)
     result = 3.0 * (once - twice) + share(twice)
-    change = system.kinematics.from_body(R, system.nodes_of(result - bodily))
-    return system.with_own(system.nodes_of(here) + change, result)
+    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
 
 
 def _of_states(system: System) -> Array:
