@@ -119,7 +119,10 @@ def coordinates_of(elements: Sequence[Any], number: Numbering) -> CoordinateBatc
     """The coordinates of joints that elements of one batch act on, or sense."""
     first = elements[0]
     joints = [element.joint for element in elements]
-    batch: CoordinateBatch = type(first.joint).coordinate_batch(joints, first.coordinate, number)
+    batch: CoordinateBatch = number.shared(
+        (CoordinateBatch, tuple(joints), first.coordinate),
+        lambda: type(first.joint).coordinate_batch(joints, first.coordinate, number),
+    )
     return batch
 
 

@@ -39,6 +39,7 @@ class CoordinateBatch:
 
     nodes: IntArray
     own: IntArray | None = None
+    _last: tuple[Motion, Measured] | None = None
     counts_turns: bool = True
     """Whether angles are the same after whole turns; components of rotation vectors are not."""
 
@@ -51,7 +52,12 @@ class CoordinateBatch:
         raise NotImplementedError(f"{type(self).__name__} must define second(context)")
 
     def evaluate(self, motion: Motion) -> Measured:
-        """Values and gradients in a motion."""
+        """Values and gradients in a motion; asked again by others for the same motion, they are not measured again."""
+        if self._last is None or self._last[0] is not motion:
+            self._last = motion, self._measured(motion)
+        return self._last[1]
+
+    def _measured(self, motion: Motion) -> Measured:
         return self.measure(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), self.of_own(motion.u))
 
     def velocities(self, motion: Motion) -> Array:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from fem_mbs.model.node import Node
 from fem_mbs.model.unknown import Unknown
 
 ORIGIN = np.zeros(3)
+Shared = TypeVar("Shared")
 
 
 class Part(Protocol):
@@ -56,6 +57,7 @@ class Numbering:
         self.origin, self.end, self.parts = origin, end, list(parts)
         self._rows = {node: row for row, node in enumerate(nodes)}
         self._own: dict[Part, IntArray] = {}
+        self._shared: dict[Hashable, Any] = {}
         self.equations: dict[Part, IntArray] = {}
         self.unknowns: list[tuple[Part, Unknown]] = []
         for part in parts:
@@ -68,6 +70,12 @@ class Numbering:
             return self._rows[node]
         except KeyError:
             raise ModelError(f"{node} is not part of this model") from None
+
+    def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
+        """What ``make`` makes, one for all who ask with an equal key: what several batches measure, once."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]  # type: ignore[no-any-return]
 
     def own(self, part: Part) -> IntArray:
         """Rows of the own unknowns of an element or a constraint in ``motion.u``."""
