@@ -21,6 +21,7 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "slider_crank_engine": (0.54, [(0.2, -0.34, 0.18), (0, 0, 0.085), UP]),
     "suspension": (0.175, [(1.5, 1.1, 0.6), (0, 0.55, 0.38), UP]),
     "differential": (0.02, [(-1.7, 1.9, 1.6), (0.6, 0.0, 0.15), UP]),
+    "squeezer": (0.0, [(-0.045, -0.03, 0.17), (-0.035, 0.026, 0), (0, 1, 0)]),
     "planetary_gear": (0.2, [(0.11, -0.16, 0.24), (0, 0, -0.005), UP]),
 }
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
