@@ -23,6 +23,10 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "differential": (0.02, [(-1.7, 1.9, 1.6), (0.6, 0.0, 0.15), UP]),
     "squeezer": (0.0, [(-0.045, -0.03, 0.17), (-0.035, 0.026, 0), (0, 1, 0)]),
     "planetary_gear": (0.2, [(0.11, -0.16, 0.24), (0, 0, -0.005), UP]),
+    "robot": (1.0, [(2.1, -1.6, 1.5), (0.2, 0.1, 0.62), UP]),
+    "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),
+    "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
+    "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
 }
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 

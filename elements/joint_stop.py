@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.elements.motors import OverTime
 from fem_mbs.errors import ModelError
 from fem_mbs.model import ElementBatch, Energy, Motion, NotNegative, Numbering, Positive, checked
 
@@ -25,8 +28,9 @@ class JointStop(CoordinateElement):
     ----------
     joint : Constraint
         A joint with coordinates.
-    lower, upper : float or None
-        Ends of the free way, m or rad; coordinates are zero as built, and angles count turns. None for no end.
+    lower, upper : float, function of t, or None
+        Ends of the free way, m or rad; coordinates are zero as built, and angles count turns. None for no end. Ends
+        that move over time push what they meet, and bring energy.
     stiffness : float
         Of the stops, N/m or N m/rad.
     damping : float
@@ -49,8 +53,8 @@ class JointStop(CoordinateElement):
     def __init__(
         self,
         joint: Joint,
-        lower: float | None,
-        upper: float | None,
+        lower: OverTime | None,
+        upper: OverTime | None,
         stiffness: Positive,
         damping: NotNegative = 0.0,
         coordinate: str | None = None,
@@ -58,9 +62,9 @@ class JointStop(CoordinateElement):
         super().__init__(joint, coordinate)
         if lower is None and upper is None:
             raise ModelError(f"JointStop on {joint}: neither lower nor upper; give one end of the way, or both")
-        if lower is not None and upper is not None and not lower < upper:
-            raise ModelError(f"JointStop on {joint}: lower must be below upper, received {lower:g} and {upper:g}")
-        self.lower, self.upper = lower, upper
+        self.lower, self.upper, self.active = lower, upper, callable(lower) or callable(upper)
+        if not self.active:
+            check_ends(self, -inf if lower is None else float(lower), inf if upper is None else float(upper), "")
         self.stiffness, self.damping = stiffness, damping
 
     @classmethod
@@ -69,21 +73,55 @@ class JointStop(CoordinateElement):
         return StopBatch(elements, number)
 
 
+def check_ends(stop: JointStop, lower: float, upper: float, when: str) -> None:
+    """Refuse ends that are not in order."""
+    if not lower < upper:
+        raise ModelError(
+            f"JointStop on {stop.joint}: lower must be below upper, received {lower:g} and {upper:g}{when}"
+        )
+
+
+class Ends(NamedTuple):
+    """Where the ends of the ways are, and how fast they move; each ``(2, n)``, lower ends first."""
+
+    place: Array
+    rate: Array
+
+
 class StopBatch(CoordinateLawBatch):
     """Stops as arrays."""
+
+    owners: Sequence[JointStop]
 
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
         self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements]).T
-        self.lower = np.array([-inf if e.lower is None else e.lower for e in elements])
-        self.upper = np.array([inf if e.upper is None else e.upper for e in elements])
+        given = [[e.lower for e in elements], [e.upper for e in elements]]
+        none = -inf, inf
+        constant = [
+            [0.0 if callable(own) else away if own is None else own for own in row]
+            for row, away in zip(given, none, strict=True)
+        ]
+        self._constant = np.array(constant, float)
+        self._laws = [(side, k, own) for side, row in enumerate(given) for k, own in enumerate(row) if callable(own)]
+        self._end = number.end
 
-    def law(self, q: Array, rate: Array, state: Array, prescribed: None) -> Law:
+    def at(self, t: float) -> Ends:
+        """The ends."""
+        ends = Ends(self._constant.copy(), np.zeros_like(self._constant))
+        for side, k, law in self._laws:
+            owner = self.owners[k]
+            ends.place[side, k] = evaluate(law, t, owner, None)
+            ends.rate[side, k] = derivatives(law, t, owner, None, self._end)[0]
+            check_ends(owner, *ends.place[:, k], f" at t = {t:.6g} s")
+        return ends
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Ends) -> Law:
         """What the stops resist; positive in the upper one."""
-        beyond = self._beyond(q)
+        beyond = _beyond(q, prescribed)
         side = np.sign(beyond)
-        # side times the rate is the speed into the stop
-        rise = 1.0 + self.c * side * rate
+        # side times the rate against the end is the speed into the stop
+        rise = 1.0 + self.c * side * (rate - np.where(side < 0.0, *prescribed.rate))
         pushes = (rise > 0.0) & (side != 0.0)
         value = np.where(pushes, self.k * beyond * rise, 0.0)
         by_q = np.where(pushes, self.k * rise, 0.0)
@@ -92,9 +130,11 @@ class StopBatch(CoordinateLawBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the stops store."""
-        return Energy(strain=float(0.5 * (self.k * self._beyond(self.values(motion)) ** 2).sum()))
+        return Energy(strain=float(0.5 * (self.k * _beyond(self.values(motion), self.at(motion.t)) ** 2).sum()))
 
-    def _beyond(self, q: Array) -> Array:
-        """How far a coordinate is beyond the upper end, or, negative, the lower one."""
-        beyond: Array = np.maximum(q - self.upper, 0.0) + np.minimum(q - self.lower, 0.0)
-        return beyond
+
+def _beyond(q: Array, ends: Ends) -> Array:
+    """How far a coordinate is beyond the upper end, or, negative, the lower one."""
+    lower, upper = ends.place
+    beyond: Array = np.maximum(q - upper, 0.0) + np.minimum(q - lower, 0.0)
+    return beyond

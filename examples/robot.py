@@ -8,7 +8,7 @@ compare the whole motion with Newton's and Euler's recursion.
 """
 
 import numpy as np
-from _run import command
+from _run import main_of, panels
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
@@ -78,22 +78,13 @@ def compare(solution, link, axes):
 
 
 def figure(solution, link, axes, file):
-    import matplotlib.pyplot as plt
-
-    fig, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
-    names = ("angle (rad)", "reference - angle (rad)", "torque (N m)")
-    for panel, *signals, name in zip(panels, *axes, names, strict=True):
-        for j, signal in enumerate(signals, 1):
-            panel.plot(solution.t, solution.signal(signal), label=f"joint {j}")
-        panel.set(xlabel="time (s)", ylabel=name, xlim=(0, solution.t[-1]))
-        panel.grid(alpha=0.3)
-    fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6, frameon=False)
-    fig.savefig(file, dpi=85)
+    shown = []
+    for name, *signals in zip(("angle (rad)", "reference - angle (rad)", "torque (N m)"), *axes, strict=True):
+        curves = [(f"joint {j}", solution.t, solution.signal(signal)) for j, signal in enumerate(signals, 1)]
+        shown.append(("time (s)", name, *curves))
+    panels(file, *shown)
 
 
-def main(argv=None):
-    return command(argv, __file__, run, compare, figure, every=20)
-
-
+main = main_of(__file__, run, compare, figure, every=20)
 if __name__ == "__main__":
     main()

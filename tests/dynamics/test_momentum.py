@@ -19,7 +19,7 @@ from fem_mbs.elements import Beam, BeamSection, Force, Moment
 from fem_mbs.lie import so3
 
 SOFT = BeamSection(EA=200.0, GA=100.0, GJ=8.0, EI=(6.0, 5.0), mass=1.0, inertia=(0.04, 0.02, 0.02))
-STEPS = np.array([0.02, 0.01, 0.005])
+STEPS = np.array([0.01, 0.005])
 groups = pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 interpolations = pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 
@@ -80,7 +80,7 @@ def test_unloaded_beam_keeps_the_momentum_of_the_push(group: str, interpolation:
     ``rho_inf = 0.5`` lets the algorithmic accelerations forget the push within the 0.3 s before momentum is watched.
     """
     force, moment = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, -1.0])
-    steps, impulse, drifts = STEPS[1:], [], []
+    steps, impulse, drifts = STEPS, [], []
     for h in steps:
         model, nodes = beam(group, interpolation, SOFT, moving=False)
         model.add(Force(nodes[-1], lambda t: force * pulse(t), point=(0.1, 0.2, 0.3)))

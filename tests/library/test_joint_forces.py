@@ -254,3 +254,34 @@ def test_bad_input_is_refused_by_name() -> None:
     ):
         with pytest.raises(mbs.ModelError, match=message):
             call()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_stop_that_moves_pushes_what_it_meets(group: str) -> None:
+    """``m q'' = k d max(0, 1 + c (p' - q'))`` with the depth ``d = p(t) - q`` in the end ``p``."""
+    mass, k, c = 2.0, 500.0, 0.4
+
+    def end(t: float) -> float:
+        return -0.01 + 0.2 * t * t
+
+    def rates(t: float, y: Array) -> list[float]:
+        depth = max(0.0, end(t) - y[0])
+        return [y[1], k * depth * max(0.0, 1.0 + c * (0.4 * t - y[1])) / mass]
+
+    exact = solved(rates, [0.0, 0.0], np.array([0.0, 1.0]))[-1]
+    errors = []
+    for h in (0.01, 0.005):
+        model = mbs.Model(group)
+        node = model.add_node((0, 0, 0))
+        model.add(RigidBody(node, mass, (1, 1, 1)))
+        slide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+        model.add(JointStop(slide, end, None, k, c))
+        errors.append(abs(mbs.simulate(model, 1.0, h).coordinate(slide)[-1] - exact[0]))
+    assert errors[1] < 1e-3 * abs(exact[0]) and errors[1] < 0.4 * errors[0]
+
+
+def test_ends_that_pass_each_other_are_refused() -> None:
+    m = machine("SE3")
+    m.model.add(JointStop(m.slider, lambda t: 0.1 * t - 0.2, lambda t: 0.2 - 10.0 * t, 100.0))
+    with pytest.raises(mbs.ModelError, match="lower must be below upper, .* at t = 0.0"):
+        mbs.simulate(m.model, 1.0, 0.01)

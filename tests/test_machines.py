@@ -1,0 +1,115 @@
+"""The machines of the examples move as equations say that were written apart from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import newton_euler
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from examples import flyball_governor, robot, tower_crane, wind_turbine
+from fem_mbs.elements import BeamSection
+
+
+@pytest.fixture(autouse=True)
+def run_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+
+
+@pytest.mark.slow
+def test_robot():
+    numbers = robot.main(["--plot", "--paraview"])
+    for name, (computed, reference) in numbers.items():  # what is left of the swing and of the integrals
+        assert computed == pytest.approx(reference, abs=5e-5 if "ball" in name else 3e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"robot.png", "robot.pvd"}
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_robot_moves_as_newton_and_euler_say(group):
+    """Torques of the motors against those of the motion."""
+    h = 4e-3
+    solution, _, axes = robot.run(h, t_end=0.9, group=group)
+    angle, error, torque = (np.stack([solution.signal(axis[k]) for axis in axes], axis=-1) for k in range(3))
+    rate = np.stack([solution.coordinate_rate(angle.joint) for angle, *_ in axes], axis=-1)
+    bodies = [[link[3:6]] for link in robot.LINKS]
+    bodies[5].append((robot.PAYLOAD, robot.TOOL, np.full(3, 0.4 * robot.PAYLOAD * robot.RADIUS**2)))
+    largest = np.array([link[9] for link in robot.LINKS])
+    assert np.abs(error).max() < 0.03
+    for k in range(20, len(solution.t) - 2, 20):
+        acceleration = (8 * (rate[k + 1] - rate[k - 1]) - (rate[k + 2] - rate[k - 2])) / (12 * h)
+        x, R = robot.frames(robot.START + angle[k])
+        expected = newton_euler.torques(x, R, bodies, rate[k], acceleration, robot.GRAVITY)
+        assert (np.abs(torque[k] - expected) < 1e-4 * largest).all()
+
+
+def test_blades_stiffen_as_they_turn():
+    """Six elements a blade, of a section that is given at 15 places; modes of one kind in the order of Ritz."""
+    for speed in (0.0, wind_turbine.RATED, 2.0):
+        np.testing.assert_allclose(wind_turbine.frequencies(speed), wind_turbine.ritz(speed)[:3], rtol=3e-3)
+
+
+@pytest.mark.slow
+def test_wind_turbine():
+    numbers = wind_turbine.main(["--plot", "--paraview"])
+    swing, weight = numbers.pop("moment, amplitude (N m)")
+    assert (
+        1.01 < swing / weight < 1 / (1 - (wind_turbine.RATED / 7.18) ** 2)
+    )  # between none and all of that of one mode
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=4e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"wind_turbine.png", "wind_turbine.pvd"}
+
+
+@pytest.mark.slow
+def test_tower_crane():
+    numbers = tower_crane.main(["--plot", "--paraview"])
+    for name in (
+        "shaped: largest swing (degrees)",
+        "plain: largest swing (degrees)",
+        "plain: swing at the end (degrees)",
+    ):
+        computed, stiff = numbers[name]
+        assert computed == pytest.approx(stiff, rel=6e-3), name
+    assert numbers["shaped: swing at the end (degrees)"][0] < 0.2  # that of a crane which gives
+    assert {file.name for file in Path("out").glob("*.p*")} == {"tower_crane.png", "tower_crane.pvd"}
+
+
+def test_stiff_crane_bears_a_pendulum(monkeypatch):
+    """Of second order in the step."""
+    for name in ("JIB", "TOWER"):
+        monkeypatch.setattr(tower_crane, name, BeamSection(2.5e14, 1e14, 5e12, 2e14, 150, (150, 75, 75)))
+    monkeypatch.setattr(tower_crane, "PATHS", {"plain": tower_crane.PLAIN})
+    errors = []
+    for step in (0.4, 0.2):
+        run, (_, swing) = tower_crane.run(step, t_end=20)
+        errors.append(np.abs(swing - tower_crane.pendulum(run.t, tower_crane.PLAIN)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2, abs=0.1)
+    assert errors[1] < 0.22  # periods are (omega h)^2/12 too long, after 14 rad and at 10 degrees
+
+
+def test_flyball_governor():
+    """A period of the free one, 1 s, is (omega h)^2/12 too long: 3e-3 rad in ten of them."""
+    numbers = flyball_governor.main(["--plot", "--paraview"])
+    for name, (computed, reference) in numbers.items():
+        assert computed == pytest.approx(reference, rel=5e-3 if name.startswith("free") else 1e-3), name
+    assert {file.name for file in Path("out").glob("*.p*")} == {"flyball_governor.png", "flyball_governor.pvd"}
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("governs", [True, False])
+def test_stiff_governor_has_order_two(governs, group):
+    """At steps of 80 and 40 times as long as the couplers need to come to rest."""
+    errors = []
+    for step in (0.01, 0.005):
+        model, bearing, guide = flyball_governor.build(governs, group)
+        solution = mbs.simulate(model, 1.0, step)
+        found = 0.5 + solution.coordinate(guide)[-1], solution.coordinate_rate(bearing)[-1]
+        errors.append(np.abs(found - flyball_governor.exact(solution.t, governs)[:, -1]))
+    orders = np.log2(np.divide(*errors))
+    assert (errors[0] < (1e-4, 1e-3)).all()
+    assert orders.min() > 1.95
+    if group == "SE3":  # the other one has a part of third order that is not small yet
+        assert orders.max() < 2.05
