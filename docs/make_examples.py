@@ -18,9 +18,10 @@ IMAGES = Path(__file__).resolve().parent / "images"
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 UP = (0, 0, 1)
 SCENES = {  # which share of the run, and the camera: from where it looks at what
-    "slider_crank_engine": (0.54, [(0.2, -0.34, 0.18), (0, 0, 0.085), UP]),
+    "slider_crank_engine": (0.54, [(0.25, -0.42, 0.22), (0, 0, 0.095), UP]),
     "suspension": (0.175, [(1.5, 1.1, 0.6), (0, 0.55, 0.38), UP]),
     "differential": (0.02, [(-1.7, 1.9, 1.6), (0.6, 0.0, 0.15), UP]),
+    "squeezer": (0.0, [(-0.045, -0.03, 0.17), (-0.035, 0.026, 0), (0, 1, 0)]),
     "planetary_gear": (0.2, [(0.11, -0.16, 0.24), (0, 0, -0.005), UP]),
     "robot": (1.0, [(2.1, -1.6, 1.5), (0.2, 0.1, 0.62), UP]),
     "wind_turbine": (0.8, [(190, -130, 50), (0, 0, 0), UP]),

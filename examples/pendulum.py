@@ -15,12 +15,8 @@ a small swing. The method is of second order: halve the step, and the difference
 `python examples/pendulum.py` prints the comparison; `--plot` and `--paraview` write into `out/`.
 """
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _run import main_of
 from scipy.special import ellipj, ellipk
 
 import fem_mbs as mbs
@@ -91,26 +87,6 @@ def figure(solution, bob, file):
     fig.savefig(file, dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/pendulum.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/pendulum.pvd")
-    options = parser.parse_args(argv)
-
-    solution, bob = run()
-    print(solution)
-    numbers = compare(solution, bob)
-    print(f"{'':20}{'computed':>12}{'exact':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:20}{computed:12.6f}{reference:12.6f}")
-
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure(solution, bob, "out/pendulum.png")
-    if options.paraview:
-        solution.to_paraview("out/pendulum", every=10)
-    return numbers
-
-
+main = main_of(__file__, run, compare, figure, every=10)
 if __name__ == "__main__":
     main()

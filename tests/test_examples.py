@@ -23,6 +23,7 @@ from examples import (
     right_angle_cantilever,
     robot,
     slider_crank_engine,
+    squeezer,
     statics,
     suspension,
     tower_crane,
@@ -45,6 +46,7 @@ SCRIPTS = [
     suspension,
     planetary_gear,
     differential,
+    squeezer,
     robot,
     wind_turbine,
     tower_crane,
@@ -153,7 +155,13 @@ def test_planetary_gear():
         assert computed == pytest.approx(reference, rel=2e-4), name
 
 
-@pytest.mark.slow
+def test_squeezer():
+    numbers = squeezer.main(["--plot", "--paraview"])
+    assert numbers.pop("order in the step")[0] == pytest.approx(2, abs=0.05)
+    for name, (computed, reference) in numbers.items():  # the crank has gone 16 rad
+        assert computed == pytest.approx(reference, abs=1e-3 if name[:2] in ("be", "Th") else 1.5e-5), name
+
+
 def test_differential():
     """The inside wheel rolls 2e-5 too fast: of third order in the step times the speed over the radius."""
     for name, (computed, reference) in differential.main([]).items():

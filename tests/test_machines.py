@@ -7,9 +7,13 @@ from pathlib import Path
 import newton_euler
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.interpolate import make_interp_spline
+from scipy.optimize import fsolve
+from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from examples import flyball_governor, robot, tower_crane, wind_turbine
+from examples import flyball_governor, robot, suspension, tower_crane, wind_turbine
 from fem_mbs.elements import BeamSection
 
 
@@ -113,3 +117,64 @@ def test_stiff_governor_has_order_two(governs, group):
     assert orders.min() > 1.95
     if group == "SE3":  # the other one has a part of third order that is not small yet
         assert orders.max() < 2.05
+
+
+def wishbone(lower_angle):
+    """The suspension with rigid bushings, from the body: places, turn of the knuckle, angles of the arms, strut."""
+    (lower, ball), (upper, top) = (np.array(places) for *places, _ in suspension.ARMS.values())
+    turned, ends = Rotation.from_rotvec, suspension.ROD
+    low = turned([lower_angle, 0, 0])
+    joint = lower + low.apply(ball - lower)
+
+    def gaps(y):
+        other, rod = joint + turned(y[1:]).apply([top, ends[1]] - ball)
+        other = other - upper - turned([y[0], 0, 0]).apply(top - upper)
+        return [*other, np.linalg.norm(rod - ends[0]) - np.linalg.norm(ends[1] - ends[0])]
+
+    y = fsolve(gaps, np.zeros(4), xtol=1e-12)
+    knuckle, wheel = joint + turned(y[1:]).apply([(0, 0.69, 0.32), suspension.HUB] - ball)
+    arms = lower + low.apply(ball - lower) / 2, upper + turned([y[0], 0, 0]).apply(top - upper) / 2
+    foot = lower + low.apply(suspension.STRUT[1] - lower)
+    return np.concatenate(
+        [*arms, knuckle, wheel, y[1:], [lower_angle, y[0], np.linalg.norm(foot - suspension.STRUT[0])]]
+    )
+
+
+def test_suspension_moves_as_lagrange_says(monkeypatch):
+    """Two coordinates, the height of the body and the angle of the lower arm, against bushings 100 times as stiff."""
+    monkeypatch.setattr(suspension, "RUBBER", np.array(suspension.RUBBER) * [100, 100, 100, 1, 1, 1])
+    solution, body, wheel, *_ = suspension.run()
+    angles = np.linspace(-0.25, 0.25, 41)
+    table = make_interp_spline(angles, [wishbone(angle) for angle in angles], k=7)
+    slopes, bends = table.derivative(), table.derivative(2)
+    masses = np.repeat([6.0, 3.0, 12.0, 18.0], 3)
+    # about x: of the arms; rates of the knuckle's rotation vector are near enough its angular velocity
+    about_x = [m / 12 * (np.sum(np.subtract(a, b) ** 2) + 0.03**2) for a, b, m in suspension.ARMS.values()]
+    weights = np.concatenate([masses, np.array([0.15, 0.10, 0.10]) + (0.6, 1.1, 0.6), about_x, [0.0]])
+
+    def forces(t, y):
+        height, angle, *rates = y
+        place, slope = table(angle), slopes(angle)
+        axle, moving = place[9:12] + (0, 0, height), rates[0] * np.array([0, 0, 1]) + rates[1] * slope[9:12]
+        arm = axle - suspension.HUB * (1, 1, 0)
+        length = np.linalg.norm(arm)
+        road = -suspension.tyre(t, length, arm @ moving / length) * arm / length
+        strut = -9e4 * (place[-1] - 0.523) - 6e3 * slope[-1] * rates[1]
+        rubber = -40.0 * (place[15:17] @ slope[15:17])
+        weight = -suspension.G * masses[::3] @ slope[2:12:3]
+        return np.array([road[2] - suspension.G * 389, road @ slope[9:12] + strut * slope[-1] + rubber + weight])
+
+    def rhs(t, y):
+        rates, slope, bend = y[2:], slopes(y[1]), bends(y[1])
+        coupled, own = masses[::3] @ slope[2:12:3], weights @ slope**2
+        M = np.array([[389.0, coupled], [coupled, own]])
+        inertia = np.array([masses[::3] @ bend[2:12:3], weights @ (slope * bend)]) * rates[1] ** 2
+        return [*rates, *np.linalg.solve(M, forces(t, y) - inertia)]
+
+    rest = fsolve(lambda q: forces(0.0, np.array([*q, 0, 0])), [0.0, 0.0], xtol=1e-12)
+    y = solve_ivp(rhs, (0, 1.5), [*rest, 0, 0], "RK45", t_eval=solution.t, rtol=1e-8, atol=1e-9, max_step=2e-3).y
+    raised = solution.displacement(body)[:, 2]
+    axle = table(y[1])[:, 9:12] + y[0][:, None] * (0, 0, 1)
+    assert np.ptp(raised) > 0.02
+    assert np.abs(raised - y[0]).max() < 1e-5
+    assert np.abs(solution.position(wheel) - axle).max() < 1e-4  # what is left of the bushings

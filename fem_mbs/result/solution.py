@@ -213,7 +213,8 @@ class Solution:
         if node.group != "SE3":
             return a
         v = self.v[:, self._row(node)]
-        return np.matvec(self.rotation(node), a + so3.cross(v[:, 3:], v[:, :3]))
+        world: Array = np.matvec(self.rotation(node), a + so3.cross(v[:, 3:], v[:, :3]))
+        return world
 
     @checked
     def angular_velocity(self, node: Node) -> Array:
