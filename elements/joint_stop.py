@@ -63,8 +63,8 @@ class JointStop(CoordinateElement):
         if lower is None and upper is None:
             raise ModelError(f"JointStop on {joint}: neither lower nor upper; give one end of the way, or both")
         self.lower, self.upper, self.active = lower, upper, callable(lower) or callable(upper)
-        if not self.active:
-            check_ends(self, -inf if lower is None else float(lower), inf if upper is None else float(upper), "")
+        if not callable(lower) and not callable(upper):
+            check_ends(self, -inf if lower is None else lower, inf if upper is None else upper, "")
         self.stiffness, self.damping = stiffness, damping
 
     @classmethod
@@ -113,7 +113,8 @@ class StopBatch(CoordinateLawBatch):
             owner = self.owners[k]
             ends.place[side, k] = evaluate(law, t, owner, None)
             ends.rate[side, k] = derivatives(law, t, owner, None, self._end)[0]
-            check_ends(owner, *ends.place[:, k], f" at t = {t:.6g} s")
+            lower, upper = ends.place[:, k]
+            check_ends(owner, lower, upper, f" at t = {t:.6g} s")
         return ends
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Ends) -> Law:

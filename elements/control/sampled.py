@@ -84,7 +84,9 @@ class SampledController(ControlElement):
         offset: NotNegative = 0.0,
     ) -> None:
         label = type(self).__name__
-        x0 = initial_values(initial, label)
+        x0, y0 = initial_values(initial, label), np.zeros(outputs)
+        if start is not None:
+            y0 = array(start, f"{label}: start", (outputs,), *([()] if outputs == 1 else [])).reshape(-1)
         if (update is None) != (len(x0) == 0):
             raise ModelError(
                 f"{label}: update gives the next states and initial the first ones; received {len(x0)} initial values "
@@ -92,9 +94,6 @@ class SampledController(ControlElement):
             )
         if delay > period:
             raise ModelError(f"{label}: delay must be one period of {period:g} s at most, received {delay:g} s")
-        y0 = np.zeros(outputs)
-        if start is not None:
-            y0 = array(start, f"{label}: start", (outputs,), *([()] if outputs == 1 else [])).reshape(-1)
         self.inputs, self.period, self.delay, self.offset = inputs, period, delay, offset
         self.output, self.update = output, update
         n, p = len(x0), outputs

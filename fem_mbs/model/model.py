@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -126,14 +126,12 @@ class Model:
             joint with the ground holds them, :class:`~fem_mbs.elements.GeneralJoint`, which is also one of the model's.
         """
         self._own(node, "Model.fix")
-        some = [flags if isinstance(flags, Sequence) else (False,) * 3 for flags in (translation, rotation)]
+        some = [() if isinstance(flags, bool) else tuple(flags) for flags in (translation, rotation)]
         if any(map(any, some)):
-            from fem_mbs.elements.joints.general import GeneralJoint
-
-            self.add(GeneralJoint(self.ground, node, *some), name=self._free_name(None, f"hold of {node.name}"))
-            translation, rotation = translation is True, rotation is True
-            if not translation and not rotation:
+            self._hold(node, *(flags or (False,) * 3 for flags in some))
+            if translation is not True and rotation is not True:
                 return
+        translation, rotation = translation is True, rotation is True
         if not translation and not rotation:
             raise ModelError(f"Model.fix: nothing to hold at {node}; give translation=True or rotation=True")
         if translation and node.velocity.any():
@@ -221,6 +219,13 @@ class Model:
             left = f"{equations - free} more than degrees of freedom"
         lines.append(f"  {_count(equations, 'constraint equation')}: {left}")
         return "\n".join(lines)
+
+    def _hold(self, node: Node, translation: tuple[bool, ...], rotation: tuple[bool, ...]) -> None:
+        """Hold some directions of a node by a joint."""
+        from fem_mbs.elements.joints.general import GeneralJoint
+
+        hold = GeneralJoint(self.ground, node, translation, rotation)
+        self.add(hold, name=self._free_name(None, f"hold of {node.name}"))
 
     def _own(self, node: Node, what: str) -> None:
         if check_node(node, f"{what}: node") not in self._members:
