@@ -132,8 +132,7 @@ class Index3Problem:
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
-        rows = self._velocity_rows(trial, dV) if system.has_velocity_level else None
-        return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
+        return tangent.entries(system, evaluation, dV, dA, self.h**2, self.rows(trial, dV, dA)), T_inv, dV
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
@@ -207,8 +206,10 @@ class Index3Problem:
         D = self.system.nodes_of(unknown[0])
         return self.chart.derivatives(D, self._of_nodes(trial.rates), self.factors)
 
-    def _velocity_rows(self, trial: Trial, dV: Follow) -> list[Array]:
-        """The rows of the constraints in the matrix: ``B``, or the derivative of ``h (B v - b)``."""
+    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array] | None:
+        """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
+        if not self.system.has_velocity_level:
+            return None
         moving = zip(
             self.velocity_gradients(trial, dV), trial.evaluation.gradients, self.system.constraint_slices, strict=True
         )

@@ -69,6 +69,8 @@ class Method:
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
     9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
+    10. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
+        or to rounding: "position", "velocity", "acceleration".
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -82,6 +84,7 @@ class Method:
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
+    levels: ClassVar[tuple[str, ...]] = ()
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:
