@@ -12,6 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.integrate.index3 import Index3Problem, Trial, Unknown
 from fem_mbs.model import Follow
 from fem_mbs.system import constraints
+from fem_mbs.system.acceleration_level import AccelerationLevel
 
 
 class Index1Problem(Index3Problem):
@@ -29,5 +30,5 @@ class Index1Problem(Index3Problem):
 
     def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array]:
         """The derivatives of ``h^2`` times the constraints on accelerations."""
-        rows = constraints.acceleration_gradients(self.system, trial.evaluation, dV, dA, self.h)
-        return [self.h**2 * row for row in rows]
+        level = AccelerationLevel(self.system, trial.evaluation, self.h)
+        return [self.h**2 * row for row in level.gradients(dV, dA)]

@@ -21,6 +21,7 @@ from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow
 from fem_mbs.solve import from_body
 from fem_mbs.system import LinearSolver, State, System, constraints, flat, tangent
+from fem_mbs.system.acceleration_level import AccelerationLevel
 from fem_mbs.system.mass import leading_entries
 
 
@@ -97,18 +98,17 @@ class OverdeterminedProblem(Index3Problem):
         by_Y = (kinematics.derivatives(trial.body, moved) - held) @ turn
         Z = Follow(by_Z[0], own[0]), Follow(by_Z[1], own[1])
         Y = Follow(nothing, 0.0 * own[0]), Follow(by_Y[1], own[1])
-        levels = [self._levels(trial, *follow, held) for follow, held in (((dV, dA), False), (Z, True), (Y, True))]
-        lower = self._with_rows(tangent.rate_entries(system, evaluation, *Z, squared), self._held_rows())
-        inertia = tangent.rate_entries(system, evaluation, *Y, squared)
+        level = AccelerationLevel(system, evaluation, self.h)
         metric = leading_entries(system, self.start)
         entries = {
             (0, 0): values,
-            (0, 1): lower,
-            (0, 2): inertia,
-            (1, 1): self._with_rows(metric, levels[1][0]),
-            (2, 2): self._with_rows(metric, levels[2][1]),
+            (0, 1): self._with_rows(tangent.rate_entries(system, evaluation, *Z, squared), self._held_rows()),
+            (0, 2): tangent.rate_entries(system, evaluation, *Y, squared),
+            (1, 1): self._with_rows(metric, constraints.gradients_after(system, evaluation.gradients, Z[0]), self.h),
+            (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
         }
-        rows = [flat(part) for part in (levels[0][0], levels[0][1], levels[1][1])]
+        rows = [flat(self.velocity_gradients(trial, dV))]
+        rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 
     def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array]:
@@ -123,19 +123,9 @@ class OverdeterminedProblem(Index3Problem):
         slices = self.system.constraint_slices
         return [(B, self.system.velocity_level[rows]) for B, rows in zip(gradients, slices, strict=True)]
 
-    def _levels(self, trial: Trial, dV: Follow, dA: Follow, held: bool) -> tuple[list[Array], list[Array]]:
-        """Derivatives of the constraints on velocities and on accelerations, of rates alone where ``held``."""
-        system, evaluation, h = self.system, trial.evaluation, self.h
-        if held:
-            velocity = [h * row for row in constraints.gradients_after(system, evaluation.gradients, dV)]
-        else:
-            velocity = self.velocity_gradients(trial, dV)
-        acceleration = constraints.acceleration_gradients(system, evaluation, dV, dA, h, held)
-        return velocity, [h * h * row for row in acceleration]
-
-    def _with_rows(self, entries: Array, rows: list[Array]) -> Array:
+    def _with_rows(self, entries: Array, rows: list[Array], factor: float = 1.0) -> Array:
         """Entries with other rows of the constraints."""
         first, gradients = self.system.pattern.force_entries, self.system.pattern.gradient_entries
         result = entries.copy()
-        result[first : first + gradients] = flat(rows)
+        result[first : first + gradients] = factor * flat(rows)
         return result

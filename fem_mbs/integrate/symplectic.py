@@ -95,8 +95,7 @@ class SymplecticProblem:
         still, u = np.zeros((system.n, 6)), state.u + system.own_of(D)
         motion = Motion(state.t + self.h, x, R, still, still, system.gravity, u, 0.0 * u, 0.0 * u, state.multipliers)
         found = [
-            joints.evaluate(motion, data)
-            for joints, data in zip(system.constraint_batches, self.at_end, strict=True)
+            joints.evaluate(motion, data) for joints, data in zip(system.constraint_batches, self.at_end, strict=True)
         ]
         phi, gradients, contexts = ([part[k] for part in found] for k in range(3))
         return self.start._replace(

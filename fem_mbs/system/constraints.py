@@ -6,21 +6,16 @@ the terms of drives). Equations of velocities ``B v - b = 0`` stand beside the f
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
-from fem_mbs.lie import se3, so3
 from fem_mbs.model import ConstraintBatch, Follow, Motion, StepEnd
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
-
-DIFFERENCE = 1e-4
-"""Share of a step over which derivatives along the motion are taken."""
 
 
 def body_velocity(motion: Motion) -> Array:
@@ -66,13 +61,12 @@ def velocity_residual(system: System, evaluation: Evaluation) -> Array:
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
     V = body_velocity(evaluation.motion)
-    parts = zip(
-        system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True
-    )
-    return [_rate_gradient(joints, context, V[rows]) for joints, context, rows in parts]
+    parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
+    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
 
 
-def _rate_gradient(joints: ConstraintBatch, context: Any, V: Array) -> Array:
+def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
+    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
     gradient = joints.rate_gradient(context, V)
     if (rates := joints.rates(context)) is None:
         return gradient
@@ -104,66 +98,6 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
     motion = evaluation.motion
     A = np.append(motion.A, motion.uddot)
     return acceleration_residual(system, evaluation) + gradient_product(system, evaluation, A)
-
-
-def acceleration_gradients(
-    system: System, evaluation: Evaluation, dV: Follow, dA: Follow, h: float, held: bool = False
-) -> list[Array]:
-    """Derivatives (m, b) of :func:`acceleration`, where velocities and accelerations follow increments.
-
-    With ``w`` the derivatives of :func:`velocity_residual` and ``D/Dt`` the derivative along the motion at constant body
-    velocities, they are ``(H + B d/dq) V' + (w + DB/Dt) dV + Dw/Dt - w ad(V)``. The last two are those of ``Z(V, V)``,
-    for which third derivatives of the constraints are wanted: along the motion alone, by a difference over a small share
-    of a step of ``h``; the bracket is there because increments do not commute with the motion. Of increments that leave
-    the configuration where it is, ``held``, only rates follow.
-    """
-    motion = evaluation.motion
-    V, turn = body_velocity(motion), se3.bracket(motion.V)
-    w = velocity_gradients(system, evaluation)
-    behind, ahead = (_along(system, motion, V, side * DIFFERENCE * h) for side in (-1.0, 1.0))
-    span = 2.0 * DIFFERENCE * h
-    B_rate, w_rate = ([(b - a) / span for a, b in zip(*pair, strict=True)] for pair in zip(behind, ahead, strict=True))
-    # V' has -Omega x U beside the acceleration of the point
-    bent = dA.nodes.copy()
-    bent[:, :3] += so3.skew(motion.V[:, :3]) @ dV.nodes[:, 3:] - so3.skew(motion.V[:, 3:]) @ dV.nodes[:, :3]
-    by_rates = [
-        a + b
-        for a, b in zip(
-            gradients_after(system, evaluation.gradients, Follow(bent, dA.own)),
-            gradients_after(system, [a + b for a, b in zip(w, B_rate, strict=True)], dV),
-            strict=True,
-        )
-    ]
-    if held:
-        return by_rates
-    rate = np.append(motion.A, motion.uddot)
-    system.nodes_of(rate)[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-    turned = gradients_after(system, w, Follow(turn, np.zeros(system.k)))
-    return [
-        joints.rate_gradient(context, rate[rows]) + a + b - c
-        for joints, context, rows, a, b, c in zip(
-            system.constraint_batches,
-            evaluation.constraint_contexts,
-            system.constraint_components,
-            by_rates,
-            w_rate,
-            turned,
-            strict=True,
-        )
-    ]
-
-
-def _along(system: System, motion: Motion, V: Array, s: float) -> tuple[list[Array], list[Array]]:
-    """``B`` and the derivatives of :func:`velocity_residual` after a time ``s`` of constant body velocities."""
-    R, x = se3.compose(motion.R, motion.x, *se3.exp(s * motion.V))
-    t, u = motion.t + s, motion.u + s * motion.udot
-    moved = replace(motion, t=t, x=x, R=R, u=u)
-    gradients, rates = [], []
-    for joints, rows in zip(system.constraint_batches, system.constraint_components, strict=True):
-        _, B, context = joints.evaluate(moved, joints.at(min(t, system.end)))
-        gradients.append(B)
-        rates.append(_rate_gradient(joints, context, V[rows]))
-    return gradients, rates
 
 
 def gradients_after(system: System, gradients: list[Array], follow: Follow) -> list[Array]:

@@ -258,9 +258,7 @@ class System:
         for made in ("stabilized", "levels"):
             vars(self).pop(made, None)
 
-    def _make_least_norm(
-        self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1
-    ) -> LeastNormSolver:
+    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
         """A solver for ``copies`` of the components and any number of multipliers."""
         units = np.tile(1.0 / self.weight[self.free_rows], copies)
         return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
