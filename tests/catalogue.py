@@ -549,4 +549,9 @@ METHODS: dict[str, mbs.Method] = {
     "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
     "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
     "Lie-Euler": mbs.LieEuler(),
+    "Lie-Euler, second kind": mbs.LieEuler(coordinates="second"),
+    "Lie-Euler, index 2": mbs.LieEuler("index2"),
+    "Lie-Euler, index 1": mbs.LieEuler("index1"),
+    "Lie-Euler, overdetermined": mbs.LieEuler("overdetermined"),
+    "Lie-Euler, symplectic": mbs.LieEuler("symplectic"),
 }

@@ -1,10 +1,10 @@
 """Euler's method on the group, in five forms.
 
-*Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with constraints
-on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In the implicit
-ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas ``v = D/h``,
-``vdot = (v - v_n)/h`` in place of Newmark's; what the form asks of the constraints is in ``index3.py``, ``index2.py``,
-``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
+*Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with
+constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
+the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
+``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``index3.py``,
+``index2.py``, ``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
 """
 
 from __future__ import annotations
@@ -138,9 +138,9 @@ class LieEuler(Method):
             return ""
         owner, equation = system.constraint_owner[int(np.argmax(gaps))]
         return (
-            f"{owner}: at t = {state.t:.4g} s it has drifted open ({equation}: {worst:.2g}, lengths against the extent of "
-            "the model): form 'index1' closes joints for accelerations alone; take form 'index2' or 'overdetermined', or a "
-            "smaller step"
+            f"{owner}: at t = {state.t:.4g} s it has drifted open ({equation}: {worst:.2g}, lengths against the extent "
+            "of the model): form 'index1' closes joints for accelerations alone; take form 'index2' or "
+            "'overdetermined', or a smaller step"
         )
 
     def advice(self, state: State, h: float) -> str:

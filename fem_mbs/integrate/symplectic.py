@@ -5,8 +5,8 @@ From the discrete action ``h (T(w) - V(q_0))``, with the momenta ``p = M v`` and
     T^-T(-h w) M w = p_0 + h f_0 - h B^T(q_0) lambda,    q_1 = q_0 exp(h w),    Phi(q_1) = 0,
     p_1 = T^-T(h w) M w - B^T(q_1) mu,    B(q_1) M^-1 p_1 + Phi_t = 0.
 
-Implicit in ``w`` and ``lambda`` alone, by a mass matrix that must not change; forces are explicit. ``lambda + mu/h`` are
-the reactions: ``mu`` has half of what curves the motion.
+Implicit in ``w`` and ``lambda`` alone, by a mass matrix that must not change; forces are explicit. Reactions are
+``lambda + mu/h``: ``mu`` has half of what curves the motion.
 """
 
 from __future__ import annotations

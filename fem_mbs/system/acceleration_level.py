@@ -1,14 +1,14 @@
 """How the constraints on accelerations change with the configuration.
 
-``c = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt`` is the derivative in time of the residual ``B V + Phi_t``, whose derivatives
+``c = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt`` is the time derivative of the residual ``B V + Phi_t``, whose derivatives
 against increments at constant body velocities are ``w``. With ``D/Dt`` the derivative along the motion at constant body
 velocities,
 
     dc = (H V') d + B dV' + (w + DB/Dt) dV + (Dw/Dt - w ad(V)) d.
 
-The last term has third derivatives of the constraints, but along the motion alone: it is taken by a difference of second
-order, over a small share of the step that has led here. The bracket ``ad(V)`` is there because increments do not commute
-with the motion.
+The last term has third derivatives of the constraints, but along the motion alone: it is taken by a difference of
+second order, over a small share of the step that has led here. The bracket ``ad(V)`` is there because increments do not
+commute with the motion.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class LevelsMatrix:
 
     def __init__(self, pattern: Triplets, n: int, m: int, blocks: IntArray, make: Callable[..., LinearSolver]) -> None:
         forces, gradients = pattern.force_entries, pattern.gradient_entries
-        ends = np.cumsum([forces, gradients, gradients])
-        self._slices = {part: slice(end - size, end) for part, end, size in zip("FPT", ends, np.diff(ends, prepend=0))}
+        ends = [0, forces, forces + gradients, forces + 2 * gradients]
+        self._slices = {part: slice(*ends[k : k + 2]) for k, part in enumerate("FPT")}
         self._readings = slice(ends[-1], len(pattern.rows))
 
         def of(numbers: IntArray, level: int) -> IntArray:

@@ -14,8 +14,8 @@ from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.integrate import Checkpoint, Method, Step, VariableStep, simulate, start
 from fem_mbs.model import Model
 from fem_mbs.result import Solution
-from fem_mbs.system import State, System
-from fem_mbs.testing.bench import failing, free, joined, slipping
+from fem_mbs.system import State, System, constraints
+from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
 from fem_mbs.testing.differences import ContractError, near
 from fem_mbs.testing.stage import AWAY, HOME, Pose
 
@@ -25,20 +25,26 @@ PATTERN = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0])
 QUANTITIES = ("x", "R", "v", "u")
 NEWTON_ERROR = 1e-7
 """What Newton's tolerance and rounding make of a run."""
+CLOSED = 1e-10
+"""What Newton's tolerance leaves of joints, against the extent of the model."""
 ARRAYS = (*QUANTITIES, "vdot", "multipliers_all", "udot", "uddot")
 
 
 class Bench:
-    """The model that a method is tried on: with joints, if it takes these."""
+    """The model that a method is tried on: the first that it takes, with joints and beams, one of them, or bodies."""
 
     def __init__(self, method: Method) -> None:
         self.method, self.name = method, type(method).__name__
-        self.make: Callable[..., Model] = joined
-        try:
-            method.check(System(joined()))
-        except ModelError:
-            self.make = free
-            method.check(System(free()))
+        self.make: Callable[..., Model] = bodies
+        for make in (joined, free, bodies):
+            try:
+                method.check(System(make()))
+            except ModelError:
+                if make is bodies:
+                    raise
+            else:
+                self.make = make
+                break
         self._runs: dict[Any, Solution] = {}
 
     @property
@@ -165,6 +171,27 @@ def moving_everything_changes_nothing(bench: Bench) -> None:
     near(f"{bench.name}: rotations of the model moved rigidly", there.R[1:], AWAY.Q @ here.R[1:], NEWTON_ERROR)
 
 
+def constraints_hold_on_their_levels(bench: Bench) -> None:
+    """On the ``levels`` that the method names joints are closed, all as increments of a step."""
+    h = float(bench.sizes[0])
+    solution = bench.run(h)
+    if not (system := solution.system).m:
+        return
+    states = map(solution.state, range(len(solution.t)))
+    prescribed = ((system.prescribe(state.t), system.motion(state), state.multipliers) for state in states)
+    found = {"position": 0.0, "velocity": 0.0, "acceleration": 0.0}
+    for evaluation in (system.evaluate(motion, multipliers, data) for data, motion, multipliers in prescribed):
+        residuals = (
+            evaluation.constraint,
+            h * constraints.velocity_residual(system, evaluation),
+            h * h * constraints.acceleration(system, evaluation),
+        )
+        for level, residual in zip(found, residuals, strict=True):
+            found[level] = max(found[level], float(np.abs(residual * system.constraint_weight).max()))
+    for level in bench.method.levels:
+        near(f"{bench.name}: constraints of level '{level}', which it says it keeps", found[level], 0.0, CLOSED)
+
+
 def history_is_accepted(bench: Bench) -> None:
     """Unknowns of kind "history" are as their elements leave them after each step."""
     try:
@@ -206,6 +233,7 @@ METHOD_LAWS = {
         order_survives_changes_of_the_step,
         errors_are_estimated,
         groups_agree_in_the_limit,
+        constraints_hold_on_their_levels,
         moving_everything_changes_nothing,
         a_run_goes_on_from_a_file,
         history_is_accepted,
