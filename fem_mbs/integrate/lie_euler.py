@@ -78,8 +78,8 @@ class LieEuler(Method):
     def __post_init__(self) -> None:
         if self.form == "symplectic" and self.coordinates != "first":
             raise ModelError(
-                f"LieEuler: coordinates must be 'first' for form 'symplectic', received {self.coordinates!r}: the tangent "
-                "operators of the method are those of exp"
+                f"LieEuler: coordinates must be 'first' for form 'symplectic', received {self.coordinates!r}: the "
+                "tangent operators of the method are those of exp"
             )
 
     @property
@@ -97,8 +97,8 @@ class LieEuler(Method):
         if self.form == "index1" and system.redundant is not None:
             names = ", ".join(map(str, system.redundant.joints))
             raise ModelError(
-                "LieEuler: form 'index1' lets joints drift open, and those that repeat each other can then no longer be "
-                f"closed together ({names}); take form 'index2' or 'overdetermined'"
+                "LieEuler: form 'index1' lets joints drift open, and those that repeat each other can then no longer "
+                f"be closed together ({names}); take form 'index2' or 'overdetermined'"
             )
         return Nothing()
 
