@@ -22,9 +22,9 @@ from fem_mbs.lie import se3
 from fem_mbs.model import Follow, Motion
 from fem_mbs.solve import Newton, Report, from_body, newton_solve, to_body
 from fem_mbs.system import Evaluation, Factors, State, System, constraints, flat
-from fem_mbs.system.mass import leading_matrix, mass_product, solve_with_constraints
+from fem_mbs.system.mass import mass_product, solve_with_constraints
 from fem_mbs.system.sizes import TINY
-from fem_mbs.system.tangent import assemble
+from fem_mbs.system.tangent import assemble, mass_entries
 
 ROUNDING = 1e-13, 1e-14
 """Residuals of forces and constraints beyond which Newton's method only goes if they still fall: what it leaves of the
@@ -157,7 +157,10 @@ class SymplecticProblem:
         at = self.end(D)
         motion, phi_t = at.motion, constraints.velocity_residual(system, at)
         momentum = to_body(system, motion.R, self._left(D, self._mass(D)) / h)
-        factors = system.solver.factor(leading_matrix(system, at))
+        entries = mass_entries(system, at)
+        # impulses of joints change nothing of friction, which is among the forces of the start
+        entries[system.pattern.force_entries + 2 * system.pattern.gradient_entries :] = 0.0
+        factors = system.solver.factor(assemble(system, entries))
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
         v = from_body(system, motion.R, V)
         a = (v - rate(state)) / h
