@@ -93,9 +93,8 @@ class OverdeterminedProblem(Index3Problem):
         moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
         held = kinematics.derivatives(trial.body, np.zeros_like(moved))
-        by_Z = (kinematics.derivatives(trial.body, moved) - held) @ turn
-        moved[0] = 0.0
-        by_Y = (kinematics.derivatives(trial.body, moved) - held) @ turn
+        accelerated = np.stack([nothing, moved[1]])
+        by_Z, by_Y = ((kinematics.derivatives(trial.body, own) - held) @ turn for own in (moved, accelerated))
         Z = Follow(by_Z[0], own[0]), Follow(by_Z[1], own[1])
         Y = Follow(nothing, 0.0 * own[0]), Follow(by_Y[1], own[1])
         level = AccelerationLevel(system, evaluation, self.h)
