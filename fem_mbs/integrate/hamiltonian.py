@@ -21,8 +21,8 @@ def check_hamiltonian(system: System, method: str) -> None:
     if system.has_velocity_level:
         joint, equation = system.constraint_owner[int(np.argmax(system.velocity_level))]
         raise ModelError(
-            f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}), which makes "
-            "the motion no Hamiltonian one; take form 'index2' or GeneralizedAlpha"
+            f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}): that "
+            "motion is not Hamiltonian; take form 'index2' or GeneralizedAlpha"
         )
     for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
         if order in (0, 1):
