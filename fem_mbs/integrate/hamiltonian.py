@@ -33,9 +33,9 @@ def check_hamiltonian(system: System, method: str) -> None:
             )
     if (element := _changing(system)) is not None:
         raise ModelError(
-            f"{method} needs a mass matrix that never changes, and that of {element} does as nodes move: on SE(3) rigid "
-            "bodies are welcome, on R3xSO3 those with their mass centre at the node (center_of_mass=(0, 0, 0)); take "
-            "group='SE3', a node at the mass centre, form 'index2' or GeneralizedAlpha"
+            f"{method} needs a mass matrix that never changes, and that of {element} does as nodes move: on SE(3) "
+            "rigid bodies are welcome, on R3xSO3 those with their mass centre at the node (center_of_mass=(0, 0, 0)); "
+            "take group='SE3', a node at the mass centre, form 'index2' or GeneralizedAlpha"
         )
 
 
