@@ -83,7 +83,7 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     assert np.abs(moment).max() < 1e-6
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
     """``r = r_0 cosh(omega t)``, pressed against the bar by ``2 m omega r'``."""
     rate, start, errors, of_force = 3.0, 0.3, [], []
