@@ -58,7 +58,8 @@ class Method:
 
     1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
        of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
-       ``error_share tolerance^(error_order/order)``.
+       ``error_share tolerance^(error_order/order)``. Steps that follow a tolerance stay as they are for changes by
+       factors below ``deadband``, because a change costs something; 1 where it does not.
     2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
@@ -87,6 +88,7 @@ class Method:
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
+    deadband: ClassVar[float] = 1.2
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:

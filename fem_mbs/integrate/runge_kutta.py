@@ -56,6 +56,7 @@ class RungeKuttaMuntheKaas(Method):
     """
 
     Memory: ClassVar[type] = Speed
+    deadband: ClassVar[float] = 1.0
 
     tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
     projection: bool = True
