@@ -184,8 +184,8 @@ class VariableStep:
         if not memory.steps and (count > self.max_steps or limit.step < memory.smallest):
             raise ModelError(
                 f"VariableStep: {rest:g} s would take {count:.1e} steps of an explicit method, more than max_steps = "
-                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is {limit}. "
-                f"{STIFF}"
+                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is "
+                f"{limit}. {STIFF}"
             )
         if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
             return ""
