@@ -82,5 +82,6 @@ def stable_step(tableau: Tableau, z: complex, h: float) -> float:
     """Longest step for the motion to which ``z = h s`` belongs."""
     if not abs(z) > 0.0:
         return np.inf
-    grows = growth(tableau, RADII * z / abs(z)) > 1.0 + GROWTH
+    ray: ComplexArray = RADII * np.complex128(z / abs(z))
+    grows = growth(tableau, ray) > 1.0 + GROWTH
     return h * float(RADII[np.argmax(grows)]) / abs(z) if grows.any() else np.inf
