@@ -8,6 +8,7 @@ from fem_mbs.analysis import ConvergenceStudy, convergence_study
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate import (
     Checkpoint,
+    ClassicalAlpha,
     GeneralizedAlpha,
     LieEuler,
     Method,
@@ -31,6 +32,7 @@ __all__ = [
     "Assembly",
     "Buckling",
     "Checkpoint",
+    "ClassicalAlpha",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
