@@ -69,12 +69,11 @@ class TaitBryan:
     @staticmethod
     def rotation(c: Array) -> Array:
         (ca, cb, cc), (sa, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
-        rows = [
-            [cb * cc, -cb * sc, sb],
-            [ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb],
-            [sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb],
-        ]
-        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        R = np.empty((*c.shape, 3))
+        R[..., 0, 0], R[..., 0, 1], R[..., 0, 2] = cb * cc, -cb * sc, sb
+        R[..., 1, 0], R[..., 1, 1], R[..., 1, 2] = ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb
+        R[..., 2, 0], R[..., 2, 1], R[..., 2, 2] = sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb
+        return R
 
     @staticmethod
     def coordinates(R: Array) -> Array:
@@ -89,34 +88,38 @@ class TaitBryan:
 
     @staticmethod
     def tangents(c: Array, dc: Array, ddc: Array) -> Tangents:
+        """By the columns of ``G``, ``g_a = (cos b cos c, -cos b sin c, sin b)`` and ``g_b = (sin c, cos c, 0)``."""
         (_, cb, cc), (_, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
-        o, one = np.zeros_like(cb), np.ones_like(cb)
-        a, a_b, a_c = (cb * cc, -cb * sc, sb), (-sb * cc, sb * sc, cb), (-cb * sc, -cb * cc, o)
-        b, b_c = (sc, cc, o), (cc, -sc, o)
-        a_bb, a_bc, a_cc = (-cb * cc, cb * sc, -sb), (sb * sc, sb * cc, o), (-cb * cc, cb * sc, o)
-        b_cc = (-sc, -cc, o)
-        T = _columns(a, b, (o, o, one))
-        T_b, T_c = _columns(a_b, (o, o, o), (o, o, o)), _columns(a_c, b_c, (o, o, o))
-        bend = _columns(a_bb, a_bc, a_cc)
+        T, by_b, by_c, by_bb, by_bc, by_cc = np.zeros((6, *c.shape[:-1], 3, 3))
+        T[..., 2, 2] = 1.0
+        # g_a and its derivatives
+        for own, factor, along in ((T, cb, sb), (by_b, -sb, cb), (by_bb, -cb, -sb)):
+            own[..., 0, 0], own[..., 1, 0], own[..., 2, 0] = factor * cc, -factor * sc, along
+        for own, factor in ((by_c, cb), (by_bc, -sb)):
+            own[..., 0, 0], own[..., 1, 0] = -factor * sc, -factor * cc
+        # g_b and its derivatives
+        T[..., 0, 1], T[..., 1, 1] = sc, cc
+        by_c[..., 0, 1], by_c[..., 1, 1] = cc, -sc
+        by_cc[..., :2, :2] = -T[..., :2, :2]
         db, dC = dc[..., 1, None, None], dc[..., 2, None, None]
-        rate = T_b * db + T_c * dC
-        rate_b = bend[..., 0] * db[..., 0] + bend[..., 1] * dC[..., 0]
-        rate_c = bend[..., 1] * db[..., 0] + bend[..., 2] * dC[..., 0]
-        own = dc[..., :1] * np.stack([rate_b, rate_c])
-        own[1] += np.stack(b_cc, axis=-1) * (dc[..., 1:2] * dc[..., 2:])
-        first, second = (
-            np.stack([0.0 * w, np.matvec(T_b, w), np.matvec(T_c, w)], axis=-1) for w in (dc, ddc)
-        )
-        second[..., 1:] += np.moveaxis(own, 0, -1)
+        rate = by_b * db + by_c * dC
+        first, second = np.zeros((2, *T.shape))
+        first[..., 1], first[..., 2] = np.matvec(by_b, dc), np.matvec(by_c, dc)
+        second[..., 1] = np.matvec(by_b, ddc) + np.matvec(by_bb * db + by_bc * dC, dc)
+        second[..., 2] = np.matvec(by_c, ddc) + np.matvec(by_bc * db + by_cc * dC, dc)
         return Tangents(T, rate, first, second)
 
     @staticmethod
     def rates(c: Array) -> Array:
         """``G^-1``."""
         (_, cb, cc), (_, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
-        o, one = np.zeros_like(cb), np.ones_like(cb)
+        inverse = np.zeros((*c.shape[:-1], 3, 3))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _columns((cc / cb, sc, -cc * sb / cb), (-sc / cb, cc, sc * sb / cb), (o, o, one))
+            inverse[..., 0, 0], inverse[..., 0, 1] = cc / cb, -sc / cb
+        inverse[..., 1, 0], inverse[..., 1, 1] = sc, cc
+        inverse[..., 2, :2] = -sb[..., None] * inverse[..., 0, :2]
+        inverse[..., 2, 2] = 1.0
+        return inverse
 
     @staticmethod
     def closed(c: Array) -> Array:
@@ -181,6 +184,3 @@ def _euler(e: Array) -> Array:
 def _split(c: Array) -> tuple[Array, ...]:
     return tuple(np.moveaxis(c, -1, 0))
 
-
-def _columns(*columns: tuple[Array, ...]) -> Array:
-    return np.stack([np.stack(column, axis=-1) for column in columns], axis=-1)
