@@ -17,7 +17,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.change_step import same
-from fem_mbs.integrate.classical_chart import ClassicalChart, from_classical, to_classical
+from fem_mbs.integrate.classical_chart import ClassicalChart, from_world, rotations_of, to_world
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.integrate.index3_limit import instability
 from fem_mbs.integrate.local_error import lead
@@ -143,7 +143,10 @@ class ClassicalAlpha(Method):
         here = lead(system, state)
         if before is not None:
             here = before + resolved(system, state, h, self.coefficients, here - before)
-        c, first, second = to_classical(system, self.kind, state.R, state.v, system.nodes_of(here))
+        c = rotations_of(system, self.kind, state.R)
+        chart = ClassicalChart(system, self.kind, c)
+        lifted = to_world(system, state.R, state.v, system.nodes_of(here))
+        first, second = chart.lower(np.zeros((system.n, chart.width)), lifted)
         rates, highest = np.append(first, state.udot), np.append(second, system.own_of(here))
         return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, None, None, None, None, before)
 
@@ -164,7 +167,7 @@ class ClassicalAlpha(Method):
         D, multipliers = found.unknown
         x, R, rates, lifted = problem.place(found.unknown)
         own = problem._own(found.unknown, rates)
-        new = system.accept(State(problem.t, x, R, *from_classical(system, R, lifted), multipliers, *own))
+        new = system.accept(State(problem.t, x, R, *from_world(system, R, lifted), multipliers, *own))
         highest = np.append(rates[1, : problem.first], system.own_of(lead(system, new)))
         missed = what_was_missed(D - plain, multipliers - state.multipliers, h, guess, missed)
         factors, T_inv = memory.factors, memory.T_inv

@@ -7,8 +7,6 @@ coordinates count from there, so that no singularity concerns them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -19,37 +17,26 @@ from fem_mbs.system import System
 from fem_mbs.system.kinematics import R3xSO3
 
 
-class ClassicalRates(NamedTuple):
-    """Coordinates ``c`` of the rotations ``(n, l)``, and first and second rates of all coordinates ``(n, 3 + l)``."""
-
-    c: Array
-    first: Array
-    second: Array
-
-
 def held(system: System) -> Array:
     """True for nodes ``(n,)`` whose rotations are held."""
     free: Array = system.free[:, 3]
     return ~free
 
 
-def to_classical(system: System, kind: type[RotationCoordinates], R: Array, v: Array, vdot: Array) -> ClassicalRates:
-    """Coordinates and rates of nodes with velocities and accelerations on the groups of the system."""
-    kinematics = R3xSO3()
-    v, vdot = kinematics.from_body(R, system.kinematics.motion(R, np.stack([v, vdot])))
-    c = kind.coordinates(R)
-    c[held(system)] = kind.zero
-    rates = kind.rates(c)
-    dc = np.matvec(rates, v[:, 3:])
-    turned = np.matvec(kind.tangents(c, dc, dc).rate, dc)
-    ddc = np.matvec(rates, vdot[:, 3:] - turned) + kind.bend(c, dc)
-    return ClassicalRates(c, np.append(v[:, :3], dc, 1), np.append(vdot[:, :3], ddc, 1))
+def rotations_of(system: System, kind: type[RotationCoordinates], R: Array) -> Array:
+    """Coordinates ``(n, l)`` of the rotations of all nodes."""
+    return np.where(held(system)[:, None], kind.zero, kind.coordinates(R))
 
 
-def from_classical(system: System, R: Array, lifted: Array) -> Array:
-    """Velocities and accelerations ``(2, n, 6)`` on the groups of the system, from those on R3xSO3."""
+def to_world(system: System, R: Array, v: Array, vdot: Array) -> Array:
+    """Velocities and accelerations ``(2, n, 6)`` on R3xSO3 from those on the groups of the system."""
+    return R3xSO3.from_body(R, system.kinematics.motion(R, np.stack([v, vdot])))
+
+
+def from_world(system: System, R: Array, lifted: Array) -> tuple[Array, Array]:
+    """Velocities and accelerations ``(n, 6)`` on the groups of the system from those on R3xSO3."""
     V, A = R3xSO3.motion(R, lifted)
-    return np.stack([system.kinematics.from_body(R, V), system.kinematics.vdot(R, V, A)])
+    return system.kinematics.from_body(R, V), system.kinematics.vdot(R, V, A)
 
 
 class ClassicalChart(LocalChart):
@@ -79,6 +66,21 @@ class ClassicalChart(LocalChart):
         H_inv = self.inverse(D)
         by_position = np.stack([own.by_position, own.rate_by_position])
         return H_inv, (self._along_rates(own, factors) + by_position) @ H_inv
+
+    def lower(self, D: Array, lifted: Array) -> Array:
+        """First and second rates ``(2, n, 3 + l)`` from velocities and accelerations, the inverse of :meth:`lift`."""
+        c, H_inv = self.rotations(D), self.inverse(D)
+        first = np.matvec(H_inv, lifted[0])
+        dc = first[:, 3:]
+        acceleration = lifted[1].copy()
+        acceleration[:, 3:] -= np.matvec(self.kind.tangents(c, dc, dc).rate, dc)
+        second = np.matvec(H_inv, acceleration)
+        second[:, 3:] += self.kind.bend(c, dc)
+        return np.stack([first, second])
+
+    def matrix(self, D: Array) -> Array:
+        """``H`` (n, 6, 3 + l)."""
+        return self._tangents(D, 0.0 * D, 0.0 * D).T
 
     def inverse(self, D: Array) -> Array:
         """``H^-1`` (n, 3 + l, 6)."""
