@@ -549,4 +549,7 @@ METHODS: dict[str, mbs.Method] = {
     "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
     "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
     "Lie-Euler": mbs.LieEuler(),
+    "Tait-Bryan angles": mbs.ClassicalAlpha(),
+    "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
+    "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
 }

@@ -213,4 +213,3 @@ def _euler(e: Array) -> Array:
     G[..., 0] = -2.0 * e[..., 1:]
     G[..., 1:] = 2.0 * (e[..., 0, None, None] * so3.IDENTITY - so3.skew(e[..., 1:]))
     return G
-
