@@ -78,7 +78,7 @@ def _products(c: Array) -> Array:
 
 
 def _jacobian_tables() -> tuple[Array, Array]:
-    """What makes of these products ``G`` (9, 9), and it with its derivatives against b, c, bb, bc and cc, ``(9, 54)``."""
+    """What makes ``G`` of these products, ``(9, 9)``, and ``G`` with its derivatives by b, c, bb, bc, cc, ``(9, 54)``."""
     G = np.zeros((9, 3, 3))
     G[0, 0, 0], G[1, 1, 0], G[4, 2, 0] = 1.0, -1.0, 1.0
     G[6, 0, 1], G[7, 1, 1], G[8, 2, 2] = 1.0, 1.0, 1.0
