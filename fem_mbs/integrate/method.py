@@ -67,9 +67,9 @@ class Method:
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
-    9. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
-    10. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
+    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
+    10. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
