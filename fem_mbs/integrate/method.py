@@ -75,6 +75,7 @@ class Method:
     10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
         method does not say better.
     11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
+    12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -89,6 +90,7 @@ class Method:
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
     deadband: ClassVar[float] = 1.2
+    invariant: ClassVar[bool] = True
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:

@@ -21,10 +21,11 @@ VARIANTS = tuple(METHODS)[2:7]
 """Which share all that is written for these laws with one before."""
 TABLEAUS = ("Runge-Kutta-Munthe-Kaas, drifting", "Dormand, Prince", "Bogacki, Shampine", "Butcher")
 """Which differ by numbers; test_runge_kutta.py has their orders."""
+CLASSICAL = tuple(name for name, method in METHODS.items() if type(method).__name__.startswith("Classical"))
 
 
 def _is_slow(name: str, law: str) -> bool:
-    return (law in LONG and name in VARIANTS) or (name in TABLEAUS and law != "steps_are_pure")
+    return (law in LONG and name in VARIANTS + CLASSICAL) or (name in TABLEAUS and law != "steps_are_pure")
 
 
 LAWS = [
