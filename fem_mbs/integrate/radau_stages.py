@@ -149,8 +149,8 @@ class Radau:
         held = constraints.velocity_gradients(system, evaluation)
         return self.h * (flat(moved) + flat(held))
 
-    def correction(self, trial: Trial, linearization: Linearization) -> Stages:
-        """Body increments of the stages and changes of the multipliers, to be subtracted."""
+    def correction(self, stages: Stages, trial: Trial, linearization: Linearization) -> Stages:
+        """Changes of the increments and of the multipliers, to be subtracted."""
         system = self.system
         parted = LEFT @ trial.residual
         y = linearization.real.solve(np.ascontiguousarray(parted[0].real))
@@ -158,15 +158,9 @@ class Radau:
         solution = np.outer(RIGHT[:, 0].real, y) + 2.0 * np.outer(RIGHT[:, 1], z).real
         d = np.zeros((3, system.N))
         d[:, system.free_rows] = solution[:, : system.n_free]
-        return Stages(d, solution[:, system.n_free :] / self.h**2)
-
-    def corrected(self, stages: Stages, trial: Trial, correction: Stages) -> Stages:
-        """The unknowns after a correction."""
-        d = self.kinematics.from_body(trial.R, self.nodes_of(correction.D))
-        d = np.matvec(self.kinematics.inverse_tangent(self.nodes_of(stages.D)), d)
-        return Stages(
-            stages.D - self.with_own(d, correction.D), stages.multipliers - correction.multipliers
-        )
+        nodes = self.kinematics.from_body(trial.R, self.nodes_of(d))
+        nodes = np.matvec(self.kinematics.inverse_tangent(self.nodes_of(stages.D)), nodes)
+        return Stages(self.with_own(nodes, d), solution[:, system.n_free :] / self.h**2)
 
 
 def _assembled(system: System, values: Array) -> Array:

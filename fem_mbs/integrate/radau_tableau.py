@@ -47,3 +47,10 @@ def ahead(ratio: float) -> Array:
     powers = np.arange(5)
     conditions = np.vstack([places[:, None] ** powers, powers == 1])
     return np.asarray((ratio * NODES[:, None]) ** powers @ np.linalg.inv(conditions))
+
+
+@lru_cache(maxsize=64)
+def following(ratio: float) -> Array:
+    """The same weights ``(3, 3)`` for the polynomial through the stages alone."""
+    powers = np.arange(3)
+    return np.asarray((1.0 + ratio * NODES[:, None]) ** powers @ np.linalg.inv(NODES[:, None] ** powers))
