@@ -549,4 +549,5 @@ METHODS: dict[str, mbs.Method] = {
     "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
     "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
     "Lie-Euler": mbs.LieEuler(),
+    "Radau IIA": mbs.RadauIIA(),
 }

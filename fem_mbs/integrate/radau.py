@@ -6,7 +6,7 @@ Hairer, Wanner, *Solving Ordinary Differential Equations II* (1996), IV.8 and VI
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.local_error import lead
 from fem_mbs.integrate.method import Method, Step
-from fem_mbs.integrate.radau_end import closed, last_stage, with_hidden
+from fem_mbs.integrate.radau_end import closed, last_stage, settled
 from fem_mbs.integrate.radau_error import embedded_error
 from fem_mbs.integrate.radau_stages import Linearization, Radau, Stages, Trial
 from fem_mbs.integrate.radau_tableau import NODES, WEIGHTS, ahead, following
@@ -22,10 +22,16 @@ from fem_mbs.model import checked
 from fem_mbs.solve import Newton, NotConvergedError, Report
 from fem_mbs.system import State, System
 
-SHARE = float(__import__("os").environ.get("SHARE","1e-3"))
-"""What Newton's method may leave, over the embedded error."""
+SHARE = 1e-4
+"""What Newton's method may leave, over the embedded error, and over a correction that counts as rounding."""
 STALLED = 1e-10
 """Corrections below this that do not fall any more are rounding."""
+SLOW = 0.3
+"""Contraction at which steps that follow a tolerance do not become longer."""
+GROWTH = 2.0
+"""Newton's method has failed where a correction is so much longer than the last one."""
+LEAST = 1e-8
+"""Smallest contraction to count on in the next step."""
 
 
 class RadauMemory(NamedTuple):
@@ -59,9 +65,15 @@ class RadauIIA(Method):
 
     order: ClassVar[int] = 5
     error_order: ClassVar[int] = 4
+    error_share: ClassVar[float] = 0.01
     Memory: ClassVar[type] = RadauMemory
 
     newton: Newton = field(default_factory=Newton)
+    allowed: float = field(default=np.inf, repr=False)
+
+    def within(self, allowed: float) -> RadauIIA:
+        """With steps that are also short enough for Newton's method."""
+        return replace(self, allowed=allowed)
 
     def init(self, system: System, state: State, h: float) -> RadauMemory:
         """Nothing."""
@@ -75,12 +87,13 @@ class RadauIIA(Method):
             stages, trial, matrix, report, contraction = self._solve(problem, _guess(problem, memory), memory)
         rates = problem.place(stages.D)[2][0]
         slope = problem.slopes(rates)[2]
-        new, prescribed = last_stage(problem, stages), problem.prescribed[2]
+        new = last_stage(problem, stages)
         if system.m:
-            new = closed(system, new, h, prescribed, matrix.real, self.newton.constraint_tolerance)
-            new = with_hidden(system, new, prescribed, trial)
-        new = system.accept(new)
+            new = closed(problem, new, matrix.real, self.newton.constraint_tolerance)
+        new = system.accept(settled(problem, new, matrix.real))
         error = float(np.abs(embedded_error(problem, stages, trial, matrix.real) * system.weight).max())
+        if self.allowed < np.inf:
+            error = max(error, self.allowed * min(contraction / SLOW, 1.0) ** self.error_order)
         slope = np.where(problem.second, lead(system, new), slope)
         memory = RadauMemory(h, error, contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
         return Step(new, memory, report, error)
@@ -88,44 +101,35 @@ class RadauIIA(Method):
     def _solve(
         self, problem: Radau, stages: Stages, memory: RadauMemory
     ) -> tuple[Stages, Trial, Linearization, Report, float]:
-        """Simplified Newton iterations (Hairer, Wanner II, IV.8)."""
-        options, system = self.newton, problem.system
-        expected = memory.error * (problem.h / memory.h) ** 4 if memory.h else 0.0
-        needed = max(SHARE * expected, options.correction_tolerance)
-        contraction, last = memory.contraction**0.8, 0.0
-        report, matrix = Report(), None
-        hist = []
+        """Simplified Newton iterations, which end as in Hairer, Wanner II, IV.8: by what the contraction will leave."""
+        options, weight, report = self.newton, problem.system.weight, Report()
+        expected = memory.error * (problem.h / memory.h) ** self.error_order if memory.h else 0.0
+        needed = max(SHARE * expected, SHARE * options.correction_tolerance)
+        contraction, last, matrix = memory.contraction**0.8, np.inf, None
         while True:
             trial = problem.evaluate(stages)
-            report.evaluations += 3
+            report.evaluations += len(NODES)
             if matrix is None:
                 matrix = problem.linearize(trial)
                 report.factorizations += 2
             correction = problem.correction(stages, trial, matrix)
+            stages = Stages(stages.D - correction.D, stages.multipliers - correction.multipliers)
             report.iterations += 1
-            size = float(np.abs(correction.D * system.weight).max())
-            now = np.concatenate([stages.D, stages.multipliers], axis=1).ravel(), np.concatenate(correction, axis=1).ravel(), (correction.D * system.weight).ravel()
-            hist.append(now)
-            mixed = _mixed(hist[-1 - DEPTH :])
-            D = mixed.reshape(3, -1)
-            stages = Stages(D[:, : system.N], D[:, system.N :])
+            size = float(np.abs(correction.D * weight).max())
             report.history.append(size)
-            if not np.isfinite(size):
-                raise NotConvergedError("the residual is not finite", report)
-            if last:
+            if report.iterations > 1:
                 contraction = max(size / last, 0.5 * memory.contraction if memory.h else 0.0)
-                if size <= STALLED and size > 0.5 * last:
-                    break
-                if size >= last:
-                    raise NotConvergedError(f"Newton's method diverges after {report.iterations} iterations", report)
-            if size <= options.correction_tolerance:
-                break
-            if contraction < 1.0 and contraction / (1.0 - contraction) * size <= needed:
-                break
-            if report.iterations == options.max_iterations:
-                raise NotConvergedError(f"no convergence in {report.iterations} iterations", report)
+            if size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed:
+                return stages, trial, matrix, report, max(contraction, LEAST)
+            if STALLED >= size > 0.5 * last:
+                return stages, trial, matrix, report, memory.contraction
+            if not size < GROWTH * last or report.iterations == options.max_iterations:
+                raise NotConvergedError(
+                    f"Newton's method for the stages does not converge: corrections {size:.1e} after "
+                    f"{report.iterations} iterations",
+                    report,
+                )
             last = size
-        return stages, trial, matrix, report, max(contraction, 1e-8)
 
 
 def _guess(problem: Radau, memory: RadauMemory) -> Stages:
@@ -145,17 +149,3 @@ def _guess(problem: Radau, memory: RadauMemory) -> Stages:
         first = problem.with_own(np.matvec(T_inv, problem.nodes_of(rates)), rates)
         D = h * WEIGHTS @ first
     return Stages(D, multipliers)
-
-
-DEPTH = int(__import__("os").environ.get("DEPTH", "2"))
-
-
-def _mixed(hist):
-    x, g, w = hist[-1]
-    if len(hist) == 1:
-        return x - g
-    dX = np.array([a[0] - b[0] for a, b in zip(hist[1:], hist[:-1])])
-    dG = np.array([a[1] - b[1] for a, b in zip(hist[1:], hist[:-1])])
-    dW = np.array([a[2] - b[2] for a, b in zip(hist[1:], hist[:-1])])
-    gamma = np.linalg.lstsq(dW.T, w, rcond=1e-10)[0]
-    return x - g - gamma @ (dX - dG)

@@ -12,12 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.arrays import Array
-from fem_mbs.integrate.local_error import lead
-from fem_mbs.integrate.radau_stages import Radau, Stages, Trial
+from fem_mbs.integrate.radau_stages import Radau, Stages
 from fem_mbs.integrate.radau_tableau import REAL
-from fem_mbs.solve import NotConvergedError, from_body, to_body
-from fem_mbs.system import Evaluation, Factors, Prescribed, State, System, constraints
+from fem_mbs.solve import NotConvergedError, from_body
+from fem_mbs.system import Factors, State, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
 
 CORRECTIONS = 10
@@ -34,46 +32,52 @@ def last_stage(problem: Radau, stages: Stages) -> State:
     return State(problem.state.t + problem.h, x[2 * n :], R[2 * n :], v, vdot, stages.multipliers[2], *own)
 
 
-def closed(system: System, state: State, h: float, prescribed: Prescribed, factors: Factors, tolerance: float) -> State:
+def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> State:
     """The state with joints closed on positions and velocities, to a tolerance."""
+    system, h, prescribed = problem.system, problem.h, problem.prescribed[2]
     per_rate, none = REAL / h, np.zeros(system.N)
     for k in range(CORRECTIONS):
         joints = system.joints(system.motion(state), prescribed)
         velocity = h * constraints.velocity_residual(system, joints)
-        gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max(axis=1)
-        if gaps.max() <= (tolerance if k else ROUNDING):
+        gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max()
+        if gaps <= (tolerance if k else ROUNDING):
             return state
         d, multipliers = solve_with_constraints(system, factors, none, REAL * joints.constraint)
-        d = from_body(system, state.R, d)
+        w, _ = solve_with_constraints(system, factors, none, velocity)
+        d, w = from_body(system, state.R, d) * problem.second, from_body(system, state.R, w) * problem.second
         x, R = system.kinematics.retract(state.x, state.R, -system.nodes_of(d))
-        w = from_body(system, state.R, solve_with_constraints(system, factors, none, velocity)[0])
-        rates = per_rate * w, per_rate**2 * d
-        v, vdot = (system.nodes_of(part) for part in rates)
-        u, udot, uddot = (np.where(system.order == 2, system.own_of(part), 0.0) for part in (d, *rates))
-        state = State(
-            state.t,
-            x,
-            R,
-            state.v - v,
-            state.vdot - vdot,
-            state.multipliers - multipliers / h**2,
-            state.u - u,
-            state.udot - udot,
-            state.uddot - uddot,
+        state = replace(
+            state,
+            x=x,
+            R=R,
+            v=state.v - per_rate * system.nodes_of(w),
+            vdot=state.vdot - per_rate**2 * system.nodes_of(d),
+            multipliers=state.multipliers - multipliers / h**2,
+            u=state.u - system.own_of(d),
+            udot=state.udot - per_rate * system.own_of(w),
+            uddot=state.uddot - per_rate**2 * system.own_of(d),
         )
-    raise NotConvergedError(f"joints stay open by {gaps.max():.1e} at the end of a step")
+    raise NotConvergedError(f"joints stay open by {gaps:.1e} at the end of a step")
 
 
-def with_hidden(system: System, state: State, prescribed: Prescribed, trial: Trial) -> State:
-    """The state with accelerations and multipliers that obey the hidden constraints, and the same forces else."""
+def settled(problem: Radau, state: State, factors: Factors) -> State:
+    """The state with accelerations and multipliers that obey the equations of motion and the hidden constraints.
+
+    Of the first, what Newton's method has left is taken out with the matrix of the stages: that of the masses alone
+    would make large accelerations of small errors of what is stiff.
+    """
+    system, h, order = problem.system, problem.h, problem.order
     motion = system.motion(state)
-    joints = system.joints(motion, prescribed)
-    mass: Evaluation = trial.evaluations[2]._replace(gradients=joints.gradients)
-    accelerations = system.with_own(motion.A, np.append(motion.A, state.uddot))
-    missed = constraints.acceleration_residual(system, joints)
-    missed += constraints.gradient_product(system, joints, accelerations)
-    factors = system.solver.factor(leading_matrix(system, mass))
-    change, multipliers = solve_with_constraints(system, factors, np.zeros(system.N), -missed)
+    evaluation = system.evaluate(motion, state.multipliers, problem.prescribed[2])
+    change, multipliers = solve_with_constraints(system, factors, -h * h * evaluation.force, np.zeros(system.m))
+    change, multipliers = (REAL / h) ** order.clip(0) * change, multipliers / h**2
+    if system.m:
+        accelerations = np.append(motion.A, state.uddot) + change * problem.second
+        missed = constraints.acceleration_residual(system, evaluation)
+        missed += constraints.gradient_product(system, evaluation, accelerations)
+        matrix = system.solver.factor(leading_matrix(system, evaluation))
+        more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
+        change, multipliers = change + more, multipliers + forces
     vdot = system.kinematics.vdot(state.R, motion.V, motion.A + system.nodes_of(change))
     own, order = system.own_of(change), system.order
     return replace(
@@ -84,5 +88,3 @@ def with_hidden(system: System, state: State, prescribed: Prescribed, trial: Tri
         udot=state.udot + np.where(order == 1, own, 0.0),
         uddot=state.uddot + np.where(order == 2, own, 0.0),
     )
-
-

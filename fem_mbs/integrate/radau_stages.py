@@ -64,8 +64,9 @@ class Radau:
         self.kinematics = system.stacked(3)
         self._x, self._R = np.tile(state.x, (3, 1)), np.tile(state.R, (3, 1, 1))
         self.begin = rate(state)
-        second = np.append(np.ones(6 * system.n), system.order == 2)
-        self.second, self.moving = second, np.append(second[: 6 * system.n], system.order >= 1)
+        self.order = np.append(np.full(6 * system.n, 2), system.order)
+        self.moving, self.second = self.order > 0, self.order == 2
+        """Components with a rate, and with an acceleration, ``(N,)``."""
 
     def nodes_of(self, values: Array) -> Array:
         """The part ``(3 n, 6)`` of stage values ``(3, N)`` that belongs to nodes."""
