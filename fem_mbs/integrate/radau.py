@@ -12,6 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
 from fem_mbs.integrate.local_error import lead
 from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.radau_end import closed, last_stage, settled
@@ -22,16 +23,16 @@ from fem_mbs.model import checked
 from fem_mbs.solve import Newton, NotConvergedError, Report
 from fem_mbs.system import State, System
 
-SHARE = 1e-4
-"""What Newton's method may leave, over the embedded error, and over a correction that counts as rounding."""
+SHARE = 1e-6
+"""What Newton's method may leave of the error of an extrapolated guess, which falls like that of the step."""
 STALLED = 1e-10
 """Corrections below this that do not fall any more are rounding."""
 SLOW = 0.3
 """Contraction at which steps that follow a tolerance do not become longer."""
 GROWTH = 2.0
 """Newton's method has failed where a correction is so much longer than the last one."""
-LEAST = 1e-8
-"""Smallest contraction to count on in the next step."""
+LEAST = 0.02
+"""No smaller contraction is counted on: a first correction, of the error of the guess, leaves less than later ones."""
 
 
 class RadauMemory(NamedTuple):
@@ -39,8 +40,6 @@ class RadauMemory(NamedTuple):
 
     h: float = 0.0
     """The last step, 0 at a start."""
-    error: float = 0.0
-    """Its local error."""
     contraction: float = 1.0
     """What a correction of Newton's method left of the one before."""
     rates: Array | None = None
@@ -51,16 +50,32 @@ class RadauMemory(NamedTuple):
     """Those of its stages, ``(3, m)``."""
 
 
+class Found(NamedTuple):
+    """What Newton's method has found."""
+
+    stages: Stages
+    trial: Trial
+    """The equations before the last correction."""
+    matrix: Linearization
+    report: Report
+    contraction: float
+
+
 @checked
 @dataclass(frozen=True)
 class RadauIIA(Method):
-    """Three-stage Radau IIA on the group, of order 5, stiffly accurate, with constraints on positions and velocities.
+    """Three-stage Radau IIA on the group, of order 5 and stiffly accurate, with joints closed on both levels.
+
+    For accurate results: a step costs about four of the generalised-alpha method, and is worth it from relative errors
+    of about 1e-4 down (docs/high_order.md). It damps what a step does not resolve.
 
     Parameters
     ----------
     newton : Newton
-        Options of Newton's method, of which it takes ``max_iterations``, ``correction_tolerance`` and
-        ``constraint_tolerance``.
+        Options of Newton's method, of which ``max_iterations``, ``correction_tolerance`` and ``constraint_tolerance``
+        are used. The matrix is that of Hairer and Wanner (1996), IV.8: one place for all stages, kept over a step.
+    allowed : float
+        Local error that a step control allows; it is set by the control.
     """
 
     order: ClassVar[int] = 5
@@ -68,8 +83,16 @@ class RadauIIA(Method):
     error_share: ClassVar[float] = 0.01
     Memory: ClassVar[type] = RadauMemory
 
-    newton: Newton = field(default_factory=Newton)
+    newton: Newton = Newton(max_iterations=20)
     allowed: float = field(default=np.inf, repr=False)
+
+    def __post_init__(self) -> None:
+        newton = self.newton
+        if newton.matrix != "exact" or newton.modified or newton.line_search:
+            raise ModelError(
+                f"RadauIIA: newton has one matrix for all stages and takes whole corrections; received {newton}; leave "
+                "matrix, modified and line_search as they are by default"
+            )
 
     def within(self, allowed: float) -> RadauIIA:
         """With steps that are also short enough for Newton's method."""
@@ -84,28 +107,27 @@ class RadauIIA(Method):
         problem = Radau(system, state, h)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            stages, trial, matrix, report, contraction = self._solve(problem, _guess(problem, memory), memory)
+            found = self._solve(problem, _guess(problem, memory), memory.rates is not None, memory.contraction)
+        stages, factors = found.stages, found.matrix.real
         rates = problem.place(stages.D)[2][0]
-        slope = problem.slopes(rates)[2]
         new = last_stage(problem, stages)
         if system.m:
-            new = closed(problem, new, matrix.real, self.newton.constraint_tolerance)
-        new = system.accept(settled(problem, new, matrix.real))
-        error = float(np.abs(embedded_error(problem, stages, trial, matrix.real) * system.weight).max())
+            new = closed(problem, new, factors, self.newton.constraint_tolerance)
+        new = system.accept(settled(problem, new, factors))
+        error = float(np.abs(embedded_error(problem, stages, found.trial, factors) * system.weight).max())
         if self.allowed < np.inf:
-            error = max(error, self.allowed * min(contraction / SLOW, 1.0) ** self.error_order)
-        slope = np.where(problem.second, lead(system, new), slope)
-        memory = RadauMemory(h, error, contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
-        return Step(new, memory, report, error)
+            error = max(error, self.allowed * min(found.contraction / SLOW, 1.0) ** self.error_order)
+        slope = np.where(problem.second, lead(system, new), problem.slopes(rates)[2])
+        memory = RadauMemory(h, found.contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
+        return Step(new, memory, found.report, error)
 
-    def _solve(
-        self, problem: Radau, stages: Stages, memory: RadauMemory
-    ) -> tuple[Stages, Trial, Linearization, Report, float]:
-        """Simplified Newton iterations, which end as in Hairer, Wanner II, IV.8: by what the contraction will leave."""
+    def _solve(self, problem: Radau, stages: Stages, extrapolated: bool, contraction: float) -> Found:
+        """Simplified Newton iterations, which end as in Hairer, Wanner II, IV.8: by what the contraction will leave.
+
+        ``contraction`` is that of the last step.
+        """
         options, weight, report = self.newton, problem.system.weight, Report()
-        expected = memory.error * (problem.h / memory.h) ** self.error_order if memory.h else 0.0
-        needed = max(SHARE * expected, SHARE * options.correction_tolerance)
-        contraction, last, matrix = memory.contraction**0.8, np.inf, None
+        needed, last, matrix = LEAST * options.correction_tolerance, np.inf, None
         while True:
             trial = problem.evaluate(stages)
             report.evaluations += len(NODES)
@@ -118,15 +140,16 @@ class RadauIIA(Method):
             size = float(np.abs(correction.D * weight).max())
             report.history.append(size)
             if report.iterations > 1:
-                contraction = max(size / last, 0.5 * memory.contraction if memory.h else 0.0)
-            if size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed:
-                return stages, trial, matrix, report, max(contraction, LEAST)
-            if STALLED >= size > 0.5 * last:
-                return stages, trial, matrix, report, memory.contraction
+                contraction = max(size / last, LEAST)
+            elif extrapolated:
+                needed = max(needed, SHARE * size)
+            done = size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed
+            if done or STALLED >= size > 0.5 * last:
+                return Found(stages, trial, matrix, report, min(contraction, 1.0))
             if not size < GROWTH * last or report.iterations == options.max_iterations:
                 raise NotConvergedError(
-                    f"Newton's method for the stages does not converge: corrections {size:.1e} after "
-                    f"{report.iterations} iterations",
+                    f"Newton's method for the stages does not converge: the last of {report.iterations} corrections "
+                    f"is {size:.1e}",
                     report,
                 )
             last = size
@@ -135,7 +158,7 @@ class RadauIIA(Method):
 def _guess(problem: Radau, memory: RadauMemory) -> Stages:
     """Stages of the rates that go on as in the last step, or of constant acceleration."""
     system, h = problem.system, problem.h
-    if memory.rates is None or memory.slope is None:
+    if memory.rates is None or memory.slope is None or memory.multipliers is None:
         slope = lead(system, problem.state) * problem.second
         rates = problem.begin + h * NODES[:, None] * slope
         multipliers = np.tile(problem.state.multipliers, (3, 1))

@@ -2,8 +2,8 @@
 
 The stages obey the constraints on velocities. Positions leave theirs by an error of the order of the step's own, which
 is taken out as in projected Runge-Kutta methods (Hairer, Wanner II, VII.2), along what forces of the joints do to the
-structure within the step, so that nothing stiff is set in motion. Multipliers and accelerations of the last stage are of
-order 3, where joints act; the hidden constraints give them the order of positions and velocities.
+structure within the step, so that nothing stiff is set in motion. Multipliers and accelerations of the last stage are
+of order 3 where joints act; the hidden constraints give them the order of positions and velocities.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fem_mbs.system import Factors, State, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
 
 CORRECTIONS = 10
+"""Corrections after which joints do not close."""
 ROUNDING = 1e-15
 """Gaps below this are left, lengths over the extent of the model; of others one correction leaves next to nothing."""
 

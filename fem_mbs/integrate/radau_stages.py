@@ -22,7 +22,6 @@ from fem_mbs.integrate.radau_tableau import COMPLEX, LEFT, NODES, RATES, REAL, R
 from fem_mbs.lie import se3, so3
 from fem_mbs.model import Follow, Motion
 from fem_mbs.system import Evaluation, Factors, State, System, constraints, flat, tangent
-from fem_mbs.system.linear import sums
 
 MIDDLE = 1
 """The stage whose derivatives serve all."""
@@ -125,9 +124,7 @@ class Radau:
         one = np.broadcast_to(np.eye(6), turning.shape)
         none, moving, second = np.zeros(system.k), *(system.own_of(part) for part in (self.moving, self.second))
         held = tangent.entries(system, evaluation, Follow(turning, none), Follow(carried @ turning, none), h * h)
-        once = tangent.rate_entries(
-            system, evaluation, Follow(one, moving), Follow(turning + carried, none), h
-        )
+        once = tangent.rate_entries(system, evaluation, Follow(one, moving), Follow(turning + carried, none), h)
         twice = tangent.rate_entries(system, evaluation, None, Follow(one, second))
         forces = system.pattern.force_entries
         rows = slice(forces, forces + system.pattern.gradient_entries)

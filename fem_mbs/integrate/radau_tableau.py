@@ -33,7 +33,7 @@ REAL, COMPLEX = float(_values[_order[0]].real), complex(_values[_order[1]])
 RIGHT, LEFT = _vectors[:, _order], np.linalg.inv(_vectors)[_order]
 """Their right eigenvectors (columns) and left ones (rows)."""
 ERROR = np.array([-13.0 - 7.0 * ROOT, -13.0 + 7.0 * ROOT, -1.0]) / (3.0 * REAL)
-"""Weights of stage values in the difference from the embedded formula of order 3, beside ``h/REAL`` of the first rate."""
+"""Weights of stage values in the difference from the embedded formula, beside ``h/REAL`` of the rate at the start."""
 
 
 @lru_cache(maxsize=64)
