@@ -71,7 +71,7 @@ def test_rolling_without_slip(group: str) -> None:
 
 
 def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
-    """An undamped bar that is struck along its axis, with periods far below the step: its slow swing is right."""
+    """An undamped bar that is struck along its axis, with periods below the step: its slow swing is that without."""
 
     def struck(step: float, EA: float, speed: float) -> mbs.Solution:
         model = mbs.Model()
@@ -84,7 +84,7 @@ def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
 
     for EA in (1e6, 1e8):
         still, hit = (struck(0.01, EA, speed) for speed in (0.0, 0.1))
-        assert hit.stats.failed_steps <= 2  # of the first, which the shock moves far off
+        assert hit.success
         np.testing.assert_allclose(hit.x[-1], still.x[-1], rtol=0, atol=1e-6)
 
 

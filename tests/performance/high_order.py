@@ -4,7 +4,7 @@ Errors are the largest over all nodes and 60 instants of a run: of positions ove
 and of multipliers over their largest values; with variable steps of positions alone, at 200 of the run's own times. The
 reference has Radau's equal steps, half as long as the shortest of its curve or shorter. All runs are made in one
 process on one core, and seconds are CPU times. ``--case "four-bar"`` runs one benchmark alone, ``--plot FILE`` draws
-the curves. Some six minutes.
+the curves. Some four minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fem_mbs.elements import RigidBody  # noqa: E402
 
 INSTANTS, SAMPLES, AIM = 60, 200, 1e-6
 ALPHA, RADAU = mbs.GeneralizedAlpha(), mbs.RadauIIA()
-TOLERANCES = {ALPHA: (1e-2, 1e-3, 1e-4), RADAU: (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)}
+TOLERANCES = {ALPHA: (1e-1, 1e-2, 1e-3), RADAU: (1e-3, 1e-4, 1e-5, 1e-6)}
 NAMES = {ALPHA: "generalised-alpha", RADAU: "Radau IIA"}
 QUANTITIES = ("x", "v", "multipliers_all")
 
@@ -52,15 +52,11 @@ def free_top() -> mbs.Model:
 
 
 CASES = {
-    "heavy top": Case(lambda: heavy_top.build()[0], 1.0, (600, 2400, 9600, 38400), (300, 420, 600, 900), 2400),
-    "heavy top, SE(3)": Case(
-        lambda: heavy_top.build("SE3")[0], 1.0, (600, 2400, 9600, 38400), (300, 600, 900, 1200), 2400
-    ),
-    "heavy top, no joint": Case(free_top, 1.0, (600, 2400, 9600, 38400), (300, 420, 600, 900), 2400),
-    "cantilever": Case(
-        lambda: right_angle_cantilever.build()[0], 30.0, (600, 2400, 9600, 38400), (240, 360, 480, 720), 2400
-    ),
-    "four-bar": Case(lambda: four_bar.build()[0], 2.0, (120, 480, 1920, 7680), (120, 240, 480, 960), 2400),
+    "heavy top": Case(lambda: heavy_top.build()[0], 1.0, (600, 2400, 9600), (300, 420, 600), 1200),
+    "heavy top, SE(3)": Case(lambda: heavy_top.build("SE3")[0], 1.0, (600, 2400, 9600), (300, 600, 900), 1800),
+    "heavy top, no joint": Case(free_top, 1.0, (600, 2400, 9600), (300, 420, 600), 1200),
+    "cantilever": Case(lambda: right_angle_cantilever.build()[0], 30.0, (600, 2400, 9600), (240, 360, 480, 720), 1440),
+    "four-bar": Case(lambda: four_bar.build()[0], 2.0, (120, 480, 1920), (120, 240, 480, 720), 1440),
 }
 
 
@@ -121,9 +117,9 @@ def _run(what: str, errors: list[float], seconds: float, solution: mbs.Solution)
 
 
 def seconds_at(runs: list[Run], aim: float, which: int | None = 0) -> float:
-    """Seconds for an error of one quantity, or of the worst, by the line between the two nearest runs."""
-    points = sorted((max(run.errors) if which is None else run.errors[which], run.seconds) for run in runs)
-    errors, seconds = np.log(np.array(points)).T
+    """Seconds for an error of one quantity, or of the worst, by the line through the two nearest runs."""
+    points = {max(run.errors) if which is None else run.errors[which]: run.seconds for run in runs}
+    errors, seconds = np.log(sorted(points.items())).T
     k = int(np.clip(np.searchsorted(errors, np.log(aim)), 1, len(errors) - 1))
     slope = (seconds[k] - seconds[k - 1]) / (errors[k] - errors[k - 1])
     return float(np.exp(seconds[k] + slope * (np.log(aim) - errors[k])))
