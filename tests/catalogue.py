@@ -561,4 +561,5 @@ METHODS: dict[str, mbs.Method] = {
     "Lie-Euler, index 1": mbs.LieEuler("index1"),
     "Lie-Euler, overdetermined": mbs.LieEuler("overdetermined"),
     "Lie-Euler, symplectic": mbs.LieEuler("symplectic"),
+    "Radau IIA": mbs.RadauIIA(),
 }
