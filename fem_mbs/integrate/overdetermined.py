@@ -89,7 +89,7 @@ class OverdeterminedProblem(Index3Problem):
         dV, dA = self.follow(trial, self._derivatives(unknown, trial)[1])
         nothing, own = np.zeros((system.n, 6, 6)), self.formulas.factors[:2, 6 * system.n :] * (system.order == 2)
         # against corrections, which come in body components of the start
-        rates = self._of_nodes(trial.rates)
+        rates = self.of_nodes(trial.rates[:2])
         moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
         held = kinematics.derivatives(trial.body, np.zeros_like(moved))
