@@ -83,7 +83,7 @@ METHODS = ("modes", "statics", "work_precision")
 CARD = {
     "reproduce_2012": "reproduced_2012_top",
     "reproduce_2015": "reproduced_transients",
-    "reproduce_2018": "reproduced_2018_forms",
+    "reproduce_2018": "reproduced_2018_motion",
 }
 """Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
 
