@@ -18,7 +18,15 @@ from fem_mbs.system import Kinematics
 
 
 class Chart(Protocol):
-    """What a step needs to know of its coordinates ``D`` (n, 6) and their first and second rates ``(2, n, 6)``."""
+    """What a step needs to know of its coordinates ``D`` (n, 6) and their first and second rates ``(2, n, 6)``.
+
+    Coordinates that a group does not have may be more than six a node.
+    """
+
+    kinematics: Kinematics
+    """Of the velocities that :meth:`lift` returns."""
+    width: int
+    """Coordinates of a node."""
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """Configuration at the coordinates ``D``."""
@@ -59,6 +67,8 @@ class Chart(Protocol):
 
 class GroupChart:
     """Increments of the group, whose rates are taken for the velocities."""
+
+    width = 6
 
     def __init__(self, kinematics: Kinematics) -> None:
         self.kinematics = kinematics
@@ -102,6 +112,8 @@ class GroupChart:
 class LocalChart:
     """Local coordinates of a parametrisation: the updated Lagrangian method."""
 
+    width = 6
+
     def __init__(self, kinematics: Kinematics, parametrization: Parametrization) -> None:
         self.kinematics, self.parametrization = kinematics, parametrization
 
@@ -131,11 +143,11 @@ class LocalChart:
         own = self._tangents(D, *rates)
         T_inv = np.linalg.inv(own.T).astype(float, copy=False)
         by_position = np.stack([own.by_position, own.rate_by_position])
-        return T_inv, (_along_rates(own, factors) + by_position) @ T_inv
+        return T_inv, (self._along_rates(own, factors) + by_position) @ T_inv
 
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
-        return _along_rates(self._tangents(D, *rates), factors)
+        return self._along_rates(self._tangents(D, *rates), factors)
 
     def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
         """By the product rule at constant ``D``."""
@@ -157,6 +169,11 @@ class LocalChart:
         """That of Newmark's formulas alone."""
         return C_q * self.third(v, vdot, vddot)
 
+    @staticmethod
+    def _along_rates(own: Tangents, factors: Array) -> Array:
+        gamma, beta = factors.ravel().tolist()
+        return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
+
     def _tangents(self, D: Array, dD: Array, ddD: Array) -> Tangents:
         merged = Tangents(*np.zeros((4, *D.shape, 6)))
         for group, rows in self.kinematics.parts:
@@ -167,11 +184,6 @@ class LocalChart:
             if not group.coupled:
                 merged.T[rows, :3, :3] = np.eye(3)
         return merged
-
-
-def _along_rates(own: Tangents, factors: Array) -> Array:
-    gamma, beta = factors.ravel().tolist()
-    return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
 
 
 CHARTS: dict[str, Parametrization | None] = {"group": None, **PARAMETRIZATIONS}

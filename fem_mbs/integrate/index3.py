@@ -51,7 +51,10 @@ _NONE = np.empty(0)
 
 
 class Index3Problem:
-    """The equations of one step in the increment ``D = h Delta q`` (N,) and the multipliers (m,)."""
+    """The equations of one step in the increment ``D = h Delta q`` (N,) and the multipliers (m,).
+
+    The increment is one of the coordinates of the chart, the corrections of Newton's method are body increments.
+    """
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
@@ -63,6 +66,8 @@ class Index3Problem:
         self.prescribed = system.prescribe(self.t)
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
+        self.first = chart.width * system.n
+        """Number of the first own unknown in increments."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -81,10 +86,14 @@ class Index3Problem:
         """The increment that the Newmark formulas take: that of the configuration."""
         return unknown[0]
 
+    def coordinates(self, unknown: Unknown) -> Array:
+        """Those of the nodes, ``(n, 6)``, or as wide as the chart."""
+        return unknown[0][: self.first].reshape(self.system.n, self.chart.width)
+
     def place(self, unknown: Unknown) -> tuple[Array, Array, Array, Array]:
         """Positions, rotations, rates of the increment, and group rates ``(2, n, 6)`` at the end of the step."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
-        D = self.system.nodes_of(unknown[0])
+        D = self.coordinates(unknown)
         x, R = self.chart.retract(self.state.x, self.state.R, D)
         return x, R, rates, self.chart.lift(D, self._of_nodes(rates))
 
@@ -92,7 +101,7 @@ class Index3Problem:
         """Equations at the end of the step."""
         system = self.system
         x, R, rates, lifted = self.place(unknown)
-        body = system.kinematics.motion(R, lifted)
+        body = self.chart.kinematics.motion(R, lifted)
         motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self._own(unknown, rates))
         evaluation = system.evaluate(motion, unknown[1], self.prescribed)
         closing = evaluation.constraint
@@ -128,7 +137,7 @@ class Index3Problem:
         """Entries of the matrix, and derivatives of the increment and body velocities against the configuration."""
         system, evaluation = self.system, trial.evaluation
         T_inv, lifted = self._derivatives(unknown, trial)
-        own = self.formulas.factors[:2, 6 * system.n :]
+        own = self.formulas.factors[:2, self.first :]
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
@@ -137,10 +146,10 @@ class Index3Problem:
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
-        dV, dA = self.system.kinematics.derivatives(trial.body, lifted)
+        dV, dA = self.chart.kinematics.derivatives(trial.body, lifted)
         if not self.system.k:
             return Follow(dV), Follow(dA)
-        own = self.formulas.factors[:2, 6 * self.system.n :]
+        own = self.formulas.factors[:2, self.first :]
         return Follow(dV, own[0]), Follow(dA, own[1])
 
     def velocity_gradients(self, trial: Trial, dV: Follow) -> list[Array]:
@@ -170,7 +179,7 @@ class Index3Problem:
         """The unknowns after a share of a correction."""
         system, d = self.system, correction[0]
         D = np.matvec(linearization.T_inv, system.nodes_of(d))
-        D = system.with_own(system.kinematics.from_body(trial.evaluation.motion.R, D), d)
+        D = system.with_own(self.chart.kinematics.from_body(trial.evaluation.motion.R, D), d)
         changes = (D, *correction[1:])
         if share != 1.0:
             changes = tuple(share * change for change in changes)
@@ -184,7 +193,7 @@ class Index3Problem:
         else:
             motion, rates, lifted = found.value.evaluation.motion, found.value.rates, found.value.lifted
             x, R = motion.x, motion.R
-        a = self.chart.lift_algorithmic(system.nodes_of(unknown[0]), self._of_nodes(rates[::2]))
+        a = self.chart.lift_algorithmic(self.coordinates(unknown), self._of_nodes(rates[::2]))
         state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self._own(unknown, rates))
         return state, system.with_own(a, rates[2])
 
@@ -193,19 +202,18 @@ class Index3Problem:
         system, state = self.system, self.state
         if not system.k:
             return state.u, state.udot, state.uddot
-        first = 6 * system.n
+        first = self.first
         return state.u + unknown[0][first:], rates[0, first:], rates[1, first:]
 
     def _of_nodes(self, rates: Array) -> Array:
-        """First and second rates of the nodes, ``(2, n, 6)``."""
-        return rates[:2, : 6 * self.system.n].reshape(2, self.system.n, 6)
+        """First and second rates of the nodes, ``(2, n, 6)``, or as wide as the chart."""
+        return rates[:2, : self.first].reshape(2, self.system.n, self.chart.width)
 
     def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
         if self.matrix == "without_tangent_operator":
             one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
             return one, self.factors * one
-        D = self.system.nodes_of(unknown[0])
-        return self.chart.derivatives(D, self._of_nodes(trial.rates), self.factors)
+        return self.chart.derivatives(self.coordinates(unknown), self._of_nodes(trial.rates), self.factors)
 
     def _velocity_rows(self, trial: Trial, dV: Follow) -> list[Array]:
         """The rows of the constraints in the matrix: ``B``, or the derivative of ``h (B v - b)``."""

@@ -67,7 +67,8 @@ class Method:
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
-    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
+    9. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
+    10. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
@@ -82,6 +83,7 @@ class Method:
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
+    invariant: ClassVar[bool] = True
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:
