@@ -7,7 +7,10 @@ hardly move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Moment, RigidBody, SpringDamper
@@ -25,6 +28,14 @@ UNBALANCE = np.array([0, 1e-4, 0])
 SPIN = 1000.0
 STIFFNESS, DAMPING, ANCHOR = 2250.0, 8.0, 0.5
 """Of a spring-damper in N/m and N s/m, and its length as built in m."""
+SUPPORTS = (
+    ((-LEFT, 0, 0), (0, 1, 0)),
+    ((-LEFT, 0, 0), (0, 0, 1)),
+    ((-LEFT, 0, 0), (-1, 0, 0)),
+    ((LENGTH - LEFT, 0, 0), (0, 1, 0)),
+    ((LENGTH - LEFT, 0, 0), (0, 0, 1)),
+)
+"""Points of the shaft, and the directions of their springs."""
 RUN_UP = 1.0
 """Time in s in which the spin is reached from rest."""
 STEADY = {
@@ -49,13 +60,12 @@ def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 
     model.add(Moment(node, (0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY)))
     if run_up:
         model.add(Moment(node, driving_moment, frame="body"))
-    left, right = (-LEFT, 0, 0), (LENGTH - LEFT, 0, 0)
-    for end, way in ((left, (0, 1, 0)), (left, (0, 0, 1)), (right, (0, 1, 0)), (right, (0, 0, 1)), (left, (-1, 0, 0))):
-        anchor = np.add(end, ANCHOR * np.array(way))
-        model.add(SpringDamper(model.ground, node, STIFFNESS, DAMPING, point_a=anchor, point_b=end))
+    for place, way in SUPPORTS:
+        anchor = np.add(place, ANCHOR * np.array(way))
+        model.add(SpringDamper(model.ground, node, STIFFNESS, DAMPING, point_a=anchor, point_b=place))
 
     def read(solution: Solution) -> Array:
-        end = solution.position(node) + solution.rotation(node) @ left
+        end = solution.position(node) + solution.rotation(node) @ (-LEFT, 0, 0)
         return np.concatenate([end, solution.angular_velocity(node)], axis=-1)
 
     return model, read
@@ -66,10 +76,36 @@ def driving_moment(t: float) -> tuple[float, float, float]:
     return (POLAR * SPIN / RUN_UP * (1 - np.cos(2 * np.pi * t / RUN_UP)) if t < RUN_UP else 0.0), 0.0, 0.0
 
 
+def exact(times: Sequence[float]) -> Array:
+    """The left end ``(nt, 3)`` of the rotor that spins from the start on: Newton and Euler, Runge-Kutta of eighth order."""
+    J, left = np.array([POLAR, ACROSS, ACROSS]), np.array([-LEFT, 0, 0])
+    points = np.array([place for place, _ in SUPPORTS])
+    anchors = points + ANCHOR * np.array([way for _, way in SUPPORTS])
+    applied = np.array([0, 0, (LENGTH / 2 - LEFT) * MASS * GRAVITY])
+
+    def rates(_: float, y: Array) -> Array:
+        center, speed, R, turning = y[:3], y[3:6], y[6:15].reshape(3, 3), y[15:]
+        arms = (points - UNBALANCE) @ R.T
+        lines = anchors - center - arms
+        length = np.linalg.norm(lines, axis=1)
+        along = lines / length[:, None]
+        moving = speed + np.cross(R @ turning, arms)
+        pull = STIFFNESS * (length - ANCHOR) - DAMPING * np.vecdot(along, moving)
+        forces = pull[:, None] * along
+        moment = (applied + np.cross(arms, forces).sum(axis=0)) @ R
+        spinning_up = (moment - np.cross(turning, J * turning)) / J
+        return np.concatenate([speed, forces.sum(axis=0) / MASS, np.cross(R, turning).ravel(), spinning_up])
+
+    begin = np.concatenate([UNBALANCE, np.zeros(3), np.eye(3).ravel(), (SPIN, 0, 0)])
+    run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
+    ends: Array = run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
+    return ends
+
+
 def _compared(run_up: bool, table: dict[float, tuple[float, ...]]) -> list[Quantity]:
     """A run beside a table whose numbers have five digits after the point."""
     model, read = high_speed_rotor(run_up=run_up)
-    solution = simulate(model, 4.0, 2.5e-4, RungeKuttaMuntheKaas("RK4"))
+    solution = simulate(model, 4.0, 4e-4, RungeKuttaMuntheKaas("RK6"))
     values, quantities = read(solution), []
     for t, references in table.items():
         _, y, z, spin, *_ = values[int(np.abs(solution.t - t).argmin())]
