@@ -77,7 +77,7 @@ def driving_moment(t: float) -> tuple[float, float, float]:
 
 
 def exact(times: Sequence[float]) -> Array:
-    """The left end ``(nt, 3)`` of the rotor that spins from the start on: Newton and Euler, Runge-Kutta of eighth order."""
+    """The left end ``(nt, 3)`` of the rotor that spins from the start on, of eighth order in x, R and their rates."""
     J, left = np.array([POLAR, ACROSS, ACROSS]), np.array([-LEFT, 0, 0])
     points = np.array([place for place, _ in SUPPORTS])
     anchors = points + ANCHOR * np.array([way for _, way in SUPPORTS])
