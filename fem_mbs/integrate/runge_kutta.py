@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.integrate.local_error import rate
 from fem_mbs.integrate.method import Method, Step
+from fem_mbs.integrate.stability import SMALL, Limit, fastest, stable_step
 from fem_mbs.integrate.tableaus import TABLEAUS, Tableau
 from fem_mbs.model import checked, choice, whole_number
 from fem_mbs.solve import Accelerations, Place, Report, accelerations, place_of, projected
@@ -96,7 +97,7 @@ class RungeKuttaMuntheKaas(Method):
                 K[i], L[i] = self._rates(system, D, place, _evaluated(system, place, report))
             D, place = _ahead(system, state, h, tableau.b, K, L)
             if self.projection and system.m:
-                place = projected(system, place, report)
+                place = projected(system, place)
             found = _evaluated(system, place, report)
             if tableau.first_same_as_last:
                 K[-1], L[-1] = self._rates(system, D, place, found)
@@ -109,6 +110,30 @@ class RungeKuttaMuntheKaas(Method):
             of_place, of_velocity = (np.abs(h * system.weight * (tableau.estimate @ rates)).max() for rates in (K, L))
             error = float(max(of_place, of_velocity / speed if speed else 0.0))
         return Step(system.accept(new), Speed(speed), report, error)
+
+    def between(self, system: System, first: State, second: State, share: float) -> State:
+        """By a step of the share: all of the order of the tableau, joints closed."""
+        if not 0.0 < share < 1.0:
+            return second if share else first
+        return self.step(system, first, share * (second.t - first.t), Speed(0.0)).state
+
+    def limit(self, system: System, state: State, h: float) -> Limit:
+        """From the equations of a step, linearised at its start."""
+        units = np.concatenate([1.0 / system.weight, 1.0 / (h * system.weight)])
+        units[~np.tile(np.append(system.free.ravel(), system.order > 0), 2)] = 0.0
+        here = np.append(rate(state), np.append(state.vdot, state.uddot))
+        scale = np.append(h * system.weight, h * h * system.weight)
+
+        def change(d: Array) -> Array:
+            D, dv = np.split(SMALL * units * d, 2)
+            place = _moved(system, state, 0.0, D, dv)
+            there = np.append(*self._rates(system, D, place, accelerations(system, place)))
+            return np.where(units > 0.0, scale * (there - here) / SMALL, 0.0)
+
+        z = fastest(change, 2 * system.N)
+        speeds, accelerated = (np.abs(system.weight * half).max() for half in np.split(here, 2))
+        moving = float(max(speeds, accelerated**0.5))
+        return Limit(stable_step(self.coefficients, z, h), abs(z) / h, moving)
 
     def _rates(self, system: System, D: Array, place: Place, found: Accelerations) -> tuple[Array, Array]:
         """Rates (N,) of the increment ``D`` (N,) that has led to a place, and of the velocities."""
@@ -135,11 +160,15 @@ class RungeKuttaMuntheKaas(Method):
 
 def _ahead(system: System, state: State, h: float, weights: Array, K: Array, L: Array) -> tuple[Array, Place]:
     """The increment (N,) that stages make with their weights, and the place there."""
-    D, dv = h * (weights @ K), h * (weights @ L)
+    D = h * (weights @ K)
+    return D, _moved(system, state, h * float(weights.sum()), D, h * (weights @ L))
+
+
+def _moved(system: System, state: State, h: float, D: Array, dv: Array) -> Place:
+    """The place an increment away from a state, a time later and with other velocities."""
     t, x, R, v, u, udot = place_of(state)
     x, R = system.kinematics.retract(x, R, system.nodes_of(D))
-    at = t + h * float(weights.sum())
-    return D, Place(at, x, R, v + system.nodes_of(dv), u + system.own_of(D), udot + system.own_of(dv))
+    return Place(t + h, x, R, v + system.nodes_of(dv), u + system.own_of(D), udot + system.own_of(dv))
 
 
 def _evaluated(system: System, place: Place, report: Report) -> Accelerations:

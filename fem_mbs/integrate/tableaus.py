@@ -94,3 +94,5 @@ TABLEAUS = {
     ),
 }
 """By name."""
+WITH_ESTIMATE = [name for name, tableau in TABLEAUS.items() if tableau.estimate is not None]
+"""Those that estimate their error."""

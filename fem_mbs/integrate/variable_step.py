@@ -8,7 +8,9 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.stability import Limit
 from fem_mbs.integrate.step_control import Plan
+from fem_mbs.integrate.tableaus import WITH_ESTIMATE
 from fem_mbs.model import Count, Seconds, checked, number
 
 AIM, SAFETY = 0.7, 0.9
@@ -21,6 +23,13 @@ TINY = 1e-6
 ROUNDING = 2.0**-52
 REST = 1e-9
 """A rest of this share of the run is rounding."""
+NEAR = 0.6
+"""Share of the longest stable step from which on steps may be held by stability, not by their errors."""
+FAST = 4.0
+"""Motions that are so many times faster than what is seen to move do not shorten steps by their errors."""
+
+
+STIFF = "Take a method for stiff models, such as GeneralizedAlpha, or look for what is so stiff, so light or so damped"
 
 
 class Pace(NamedTuple):
@@ -83,14 +92,15 @@ class VariableStep:
         """Largest local error of a step, as a method measures it."""
         if method.error_order is None:
             raise ModelError(
-                f"VariableStep: {type(method).__name__} does not estimate its local error, so that steps cannot follow "
-                "a tolerance; give a fixed step in s, or a method that does, such as GeneralizedAlpha"
+                f"VariableStep: {method} does not estimate its local error, so that steps cannot follow a tolerance; "
+                "give a fixed step in s, or a method that does, such as GeneralizedAlpha, or RungeKuttaMuntheKaas with "
+                f"the tableau {' or '.join(WITH_ESTIMATE)}"
             )
         allowed = float(method.error_share * self.tolerance ** (method.error_order / method.order))
         if allowed < ROUNDING:
             least = (ROUNDING / method.error_share) ** (method.order / method.error_order)
             raise ModelError(
-                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {type(method).__name__} "
+                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {method} "
                 f"can reach {least:.1e}"
             )
         return allowed
@@ -159,6 +169,29 @@ class VariableStep:
                 following = max(following, memory.h)
         excess = memory.excess + (error > 1.0)
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
+
+    def limited(self, memory: Pace, limit: Limit, h: float, rest: float) -> str:
+        """Steps that are held by stability, where a longer one would be accurate enough.
+
+        Raises
+        ------
+        ModelError
+            At the start of a run, if that would take more steps than are allowed.
+        """
+        count = rest / limit.step
+        if not memory.steps and (count > self.max_steps or limit.step < memory.smallest):
+            raise ModelError(
+                f"VariableStep: {rest:g} s would take {count:.1e} steps of an explicit method, more than max_steps = "
+                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is {limit}. "
+                f"{STIFF}"
+            )
+        if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
+            return ""
+        return (
+            f"steps of {h:.3g} s are held down by stability, not by the tolerance: the longest stable one is {limit}, "
+            f"and things move {limit.rate / limit.moving:.1e} times slower. The rest of the run, {rest:.3g} s, takes "
+            f"about {count:.1e} such steps. {STIFF}"
+        )
 
     def tried(self, memory: Pace, h: float) -> str:
         """How a step was tried that failed for good."""

@@ -12,7 +12,6 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
 from fem_mbs.model import Model, checked
-from fem_mbs.solve.newton import Report
 from fem_mbs.solve.place import Place, as_built, check_system, closed, place_of, without_accelerations
 from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, Factors, State, System, constraints
@@ -83,34 +82,32 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     return w + from_body(system, state.R, _smallest(system, evaluation, rate))
 
 
-def projected(system: System, place: Place, report: Report) -> Place:
+def projected(system: System, place: Place) -> Place:
     """A place close by, in the metric of the mass, where joints are closed, and the closest velocities that they allow.
 
     The matrix is that of the first place, which is near.
     """
-    evaluation = without_accelerations(system, place)
-    factors = system.solver.factor(leading_matrix(system, evaluation))
-    report.factorizations += 1
-    before = np.inf
+    evaluation, factors, before = without_accelerations(system, place), None, np.inf
     for _ in range(CORRECTIONS):
-        report.evaluations += 1
         gap = float(np.abs(evaluation.constraint * system.constraint_weight).max())
         if _settled(gap, before):
             return _with_projected_velocities(system, place, evaluation, factors)
+        factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         d = _moved_by(system, place, factors, -evaluation.constraint)
         x, R = system.kinematics.retract(place.x, place.R, system.nodes_of(d))
         place, before = place._replace(x=x, R=R, u=place.u + system.own_of(d)), gap
         evaluation = without_accelerations(system, place)
-    raise MotionError(f"joints cannot be closed at t = {place.t:.6g} s: gaps of {gap:.1e} are left of the extent")
+    raise MotionError(f"joints cannot be closed at t = {place.t:.6g} s: gaps of {gap:.1e} of the extent are left")
 
 
-def _with_projected_velocities(system: System, place: Place, evaluation: Evaluation, factors: Factors) -> Place:
+def _with_projected_velocities(system: System, place: Place, evaluation: Evaluation, factors: Factors | None) -> Place:
     residual, before = constraints.velocity_residual(system, evaluation), np.inf
-    speed = float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max())
+    speed = float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max()) or 1.0
     for _ in range(CORRECTIONS):
-        miss = float(np.abs(residual * system.constraint_weight).max()) / (speed or 1.0)
+        miss = float(np.abs(residual * system.constraint_weight).max()) / speed
         if _settled(miss, before):
             return place
+        factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
         residual = residual + constraints.gradient_product(system, evaluation, to_body(system, place.R, w))
