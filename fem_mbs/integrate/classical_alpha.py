@@ -9,6 +9,7 @@ constraint, as in every method of index 3. Its multiplier is zero: ``H^T`` has n
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -25,9 +26,10 @@ from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.newmark import Newmark, newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
+from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
 from fem_mbs.integrate.starting_values import resolved
 from fem_mbs.integrate.tolerances import tolerances
-from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates
+from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.model import Share, checked, choice
 from fem_mbs.solve import Experience, Newton, newton_solve, with_joint_rate
 from fem_mbs.system import State, System
@@ -80,8 +82,12 @@ class ClassicalProblem(Index3Problem):
         D, *rest = super().corrected(unknown, trial, linearization, correction, share)
         return self._closed(D), *rest
 
+    def of_nodes(self, values: Array) -> Array:
+        """The part ``(n, 3 + l)`` of coordinates or their rates ``(N,)`` that belongs to nodes."""
+        return values[: self.first].reshape(self.system.n, -1)
+
     def _closed(self, D: Array) -> Array:
-        closed = self.chart.closed(D[: self.first].reshape(self.system.n, -1))
+        closed = self.chart.closed(self.of_nodes(D))
         return np.append(closed, D[self.first :])
 
     def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
@@ -126,6 +132,11 @@ class ClassicalAlpha(Method):
         return chung_hulbert(self.rho_inf)
 
     @property
+    def invariant(self) -> bool:  # type: ignore[override]
+        """Angles depend on the axes."""
+        return self.kind is not TaitBryan
+
+    @property
     def kind(self) -> type[RotationCoordinates]:
         """Coordinates of the rotations."""
         return COORDINATES[self.parametrization]
@@ -144,6 +155,8 @@ class ClassicalAlpha(Method):
         if before is not None:
             here = before + resolved(system, state, h, self.coefficients, here - before)
         c = rotations_of(system, self.kind, state.R)
+        if self.kind is TaitBryan:
+            check_start(system, c)
         chart = ClassicalChart(system, self.kind, c)
         lifted = to_world(system, state.R, state.v, system.nodes_of(here))
         first, second = chart.lower(np.zeros((system.n, chart.width)), lifted)
@@ -160,23 +173,28 @@ class ClassicalAlpha(Method):
         plain = problem.formulas.guess
         guess = first_guess(plain, state.multipliers, h, missed)
         # a diverging iteration overflows before it is stopped
-        with np.errstate(over="ignore", invalid="ignore"):
+        watch = blamed(system, problem.t, h, memory.c) if self.kind is TaitBryan else nullcontext()
+        with np.errstate(over="ignore", invalid="ignore"), watch:
             begin = problem.guess(guess.D, guess.multipliers)
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
-        D, multipliers = found.unknown
         x, R, rates, lifted = problem.place(found.unknown)
-        own = problem._own(found.unknown, rates)
-        new = system.accept(State(problem.t, x, R, *from_world(system, R, lifted), multipliers, *own))
+        own = problem.own(found.unknown, rates)
+        new = State(problem.t, x, R, *from_world(system, R, lifted), found.unknown[1], *own)
+        gone = found.unknown[0] - plain, new.multipliers - state.multipliers
+        missed = what_was_missed(*gone, h, guess, missed)
         highest = np.append(rates[1, : problem.first], system.own_of(lead(system, new)))
-        missed = what_was_missed(D - plain, multipliers - state.multipliers, h, guess, missed)
+        c, change = problem.chart.rotations(problem.coordinates(found.unknown)), problem.of_nodes(highest - memory.lead)
+        if self.kind is TaitBryan:
+            check_step(system, new.t, h, memory.c, c, change[:, 3:])
+        turned = np.matvec(problem.chart.matrix(problem.coordinates(found.unknown)), change)
+        error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * turned).max())
+        new = system.accept(new)
         factors, T_inv = memory.factors, memory.T_inv
         if found.linearization is not None:
             factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
-        change = problem.chart.lift(problem.coordinates(found.unknown), np.stack(2 * [(highest - memory.lead)[: problem.first].reshape(system.n, -1)]))
-        error = abs(self.coefficients.C_q) * h * h * float(np.abs(change[0].ravel() * system.weight[: 6 * system.n]).max())
-        c = problem.chart.rotations(problem.coordinates(found.unknown))
-        memory = ClassicalMemory(h, memory.steps + 1, c, rates[0], highest, rates[2], error, missed, found.experience, factors, T_inv)
+        kept = error, missed, found.experience, factors, T_inv
+        memory = ClassicalMemory(h, memory.steps + 1, c, rates[0], highest, rates[2], *kept)
         return Step(new, memory, found.report)
 
     def problem(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalProblem:

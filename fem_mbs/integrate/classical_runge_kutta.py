@@ -17,6 +17,7 @@ from fem_mbs.errors import MotionError
 from fem_mbs.integrate.classical_chart import ClassicalChart, from_world, rotations_of, to_world
 from fem_mbs.integrate.local_error import rate
 from fem_mbs.integrate.method import Method, Step, unconstrained
+from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
 from fem_mbs.integrate.tableaus import TABLEAUS, Tableau
 from fem_mbs.lie.rotation_coordinates import TaitBryan
 from fem_mbs.model import checked, choice
@@ -82,18 +83,21 @@ class ClassicalRungeKutta(Method):
 
     def init(self, system: System, state: State, h: float) -> Angles:
         """The angles of a state."""
-        return Angles(rotations_of(system, TaitBryan, state.R), 0.0)
+        c = rotations_of(system, TaitBryan, state.R)
+        check_start(system, c)
+        return Angles(c, 0.0)
 
     def step(self, system: System, state: State, h: float, memory: Angles) -> Step:
         """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
         # an unstable step overflows
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
             run = _Stages(self, system, state, h, memory.c)
-            new, c = run.end()
-        if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
-            raise MotionError(
-                f"{type(self).__name__}: the step has no finite result; an explicit method needs shorter ones"
-            )
+            new, c, change = run.end()
+            if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
+                raise MotionError(
+                    f"{type(self).__name__}: the step has no finite result; an explicit method needs shorter ones"
+                )
+        check_step(system, new.t, h, memory.c, c, change)
         speed = max(memory.speed, *(float(np.abs(system.weight * rate(s)).max()) for s in (state, new)))
         return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
 
@@ -111,14 +115,22 @@ class _Stages:
         velocities = np.append(to_world(system, state.R, state.v, state.vdot)[0], state.udot)
         self.start = self.K[0] if self.by_rates else velocities
 
-    def end(self) -> tuple[State, Array]:
-        """The state and the angles at the end of the step."""
+    def end(self) -> tuple[State, Array, Array]:
+        """The state and the angles ``(n, 3)`` at the end of the step, and the change of their second derivatives."""
         tableau = self.tableau
         for i in range(1, len(tableau.b) - tableau.first_same_as_last):
             self._stage(i, tableau.A[i])
         D, place, found = self._stage(-1 if tableau.first_same_as_last else None, tableau.b)
-        c = self.chart.rotations(self.system.nodes_of(D))
-        return State(place.t, place.x, place.R, place.v, *found), c
+        nodes = self.system.nodes_of(D)
+        second = [
+            self.chart.lower(at, to_world(self.system, *own))[1, :, 3:]
+            for at, own in (
+                (0.0 * nodes, (self.state.R, self.state.v, self.state.vdot)),
+                (nodes, (place.R, place.v, found.vdot)),
+            )
+        ]
+        new = State(place.t, place.x, place.R, place.v, *found)
+        return new, self.chart.rotations(nodes), second[1] - second[0]
 
     def error(self, speed: float) -> float | None:
         """Of places, and of velocities over the largest so far, as of :class:`RungeKuttaMuntheKaas`."""

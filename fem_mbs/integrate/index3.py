@@ -102,7 +102,7 @@ class Index3Problem:
         system = self.system
         x, R, rates, lifted = self.place(unknown)
         body = self.chart.kinematics.motion(R, lifted)
-        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self._own(unknown, rates))
+        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self.own(unknown, rates))
         evaluation = system.evaluate(motion, unknown[1], self.prescribed)
         closing = evaluation.constraint
         if system.has_velocity_level:
@@ -194,10 +194,10 @@ class Index3Problem:
             motion, rates, lifted = found.value.evaluation.motion, found.value.rates, found.value.lifted
             x, R = motion.x, motion.R
         a = self.chart.lift_algorithmic(self.coordinates(unknown), self._of_nodes(rates[::2]))
-        state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self._own(unknown, rates))
+        state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self.own(unknown, rates))
         return state, system.with_own(a, rates[2])
 
-    def _own(self, unknown: Unknown, rates: Array) -> tuple[Array, Array, Array]:
+    def own(self, unknown: Unknown, rates: Array) -> tuple[Array, Array, Array]:
         """Own unknowns and their rates."""
         system, state = self.system, self.state
         if not system.k:

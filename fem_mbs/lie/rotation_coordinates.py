@@ -183,4 +183,3 @@ def _euler(e: Array) -> Array:
 
 def _split(c: Array) -> tuple[Array, ...]:
     return tuple(np.moveaxis(c, -1, 0))
-
