@@ -18,17 +18,19 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.integrate.change_step import same
-from fem_mbs.integrate.classical_chart import ClassicalChart, from_world, rotations_of, to_world
-from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
+from fem_mbs.integrate.classical_chart import ClassicalChart, rotations_of, to_world
+from fem_mbs.integrate.classical_problem import ClassicalProblem, End
+from fem_mbs.integrate.index3 import Linearization
 from fem_mbs.integrate.index3_limit import instability
 from fem_mbs.integrate.local_error import lead
 from fem_mbs.integrate.method import Method, Step
-from fem_mbs.integrate.newmark import Newmark, newmark
+from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
 from fem_mbs.integrate.starting_values import resolved
 from fem_mbs.integrate.tolerances import tolerances
+from fem_mbs.integrate.unstable_norm import check_norm
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.model import Share, checked, choice
 from fem_mbs.solve import Experience, Newton, newton_solve, with_joint_rate
@@ -61,52 +63,16 @@ class ClassicalMemory(NamedTuple):
     """At a start, highest derivatives on the groups just before it, where they have jumped."""
 
 
-class ClassicalProblem(Index3Problem):
-    """The equations of one step in the increment of classical coordinates and the multipliers."""
-
-    chart: ClassicalChart
-
-    def __init__(
-        self, system: System, state: State, h: float, formulas: Newmark, chart: ClassicalChart, matrix: str
-    ) -> None:
-        super().__init__(system, state, h, formulas, chart, matrix)
-
-    def guess(self, D: Array, multipliers: Array) -> Unknown:
-        """All unknowns from a guess, with the constraint of the coordinates."""
-        return self._closed(D), multipliers
-
-    def corrected(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
-    ) -> Unknown:
-        """The unknowns after a share of a correction, with the constraint of the coordinates."""
-        D, *rest = super().corrected(unknown, trial, linearization, correction, share)
-        return self._closed(D), *rest
-
-    def of_nodes(self, values: Array) -> Array:
-        """The part ``(n, 3 + l)`` of coordinates or their rates ``(N,)`` that belongs to nodes."""
-        return values[: self.first].reshape(self.system.n, -1)
-
-    def _closed(self, D: Array) -> Array:
-        closed = self.chart.closed(self.of_nodes(D))
-        return np.append(closed, D[self.first :])
-
-    def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
-        if self.matrix != "without_tangent_operator":
-            return super()._derivatives(unknown, trial)
-        # H as if it were constant
-        one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
-        return self.chart.inverse(self.coordinates(unknown)), self.factors * one
-
-
 @checked
 @dataclass(frozen=True)
 class ClassicalAlpha(Method):
     """The generalised-alpha method in Tait-Bryan angles or Euler parameters, for comparison with the Lie group method.
 
-    The rotation of a node is ``Rx(a) Ry(b) Rz(c)``, or that of a unit quaternion whose norm is a constraint; constraints
-    hold on position level (index 3). Angles cannot pass ``b = +-90`` degrees, and results depend on the axes of the
-    bodies; Euler parameters have no singularity, but become unstable where a body turns by more than about
-    ``2 (1 - rho_inf)`` rad a step (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
+    The rotation of a node is ``Rx(a) Ry(b) Rz(c)``, or that of a unit quaternion whose norm is a constraint. All
+    constraints hold on position level (index 3). Angles cannot pass ``b = +-90`` degrees, and what comes out depends
+    on the axes of bodies and world. Euler parameters have no singularity, but become unstable where a body turns by
+    more than about ``2 (1 - rho_inf)`` rad a step. A run that comes there ends with a :class:`ConvergenceError`. Nodes
+    may be on any group (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
 
     Parameters
     ----------
@@ -157,9 +123,8 @@ class ClassicalAlpha(Method):
         c = rotations_of(system, self.kind, state.R)
         if self.kind is TaitBryan:
             check_start(system, c)
-        chart = ClassicalChart(system, self.kind, c)
         lifted = to_world(system, state.R, state.v, system.nodes_of(here))
-        first, second = chart.lower(np.zeros((system.n, chart.width)), lifted)
+        first, second = ClassicalChart(system, self.kind, c).lower(lifted)
         rates, highest = np.append(first, state.udot), np.append(second, system.own_of(here))
         return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, None, None, None, None, before)
 
@@ -178,24 +143,29 @@ class ClassicalAlpha(Method):
             begin = problem.guess(guess.D, guess.multipliers)
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
             found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
-        x, R, rates, lifted = problem.place(found.unknown)
-        own = problem.own(found.unknown, rates)
-        new = State(problem.t, x, R, *from_world(system, R, lifted), found.unknown[1], *own)
-        gone = found.unknown[0] - plain, new.multipliers - state.multipliers
-        missed = what_was_missed(*gone, h, guess, missed)
-        highest = np.append(rates[1, : problem.first], system.own_of(lead(system, new)))
-        c, change = problem.chart.rotations(problem.coordinates(found.unknown)), problem.of_nodes(highest - memory.lead)
-        if self.kind is TaitBryan:
-            check_step(system, new.t, h, memory.c, c, change[:, 3:])
-        turned = np.matvec(problem.chart.matrix(problem.coordinates(found.unknown)), change)
-        error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * turned).max())
-        new = system.accept(new)
+        end = problem.end(found)
+        change = problem.of_nodes(end.lead - memory.lead)
+        self._check(system, problem, memory, end, change)
+        new = system.accept(end.state)
+        missed = what_was_missed(found.unknown[0] - plain, new.multipliers - state.multipliers, h, guess, missed)
+        # the defect of Newmark's formulas, from the last two accelerations
+        defect = np.matvec(problem.chart.matrix(problem.coordinates(found.unknown)), change)
+        error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
         factors, T_inv = memory.factors, memory.T_inv
         if found.linearization is not None:
             factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
         kept = error, missed, found.experience, factors, T_inv
-        memory = ClassicalMemory(h, memory.steps + 1, c, rates[0], highest, rates[2], *kept)
-        return Step(new, memory, found.report)
+        return Step(new, ClassicalMemory(h, memory.steps + 1, end.c, end.rates, end.lead, end.a, *kept), found.report)
+
+    def _check(
+        self, system: System, problem: ClassicalProblem, memory: ClassicalMemory, end: End, change: Array
+    ) -> None:
+        """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
+        if self.kind is TaitBryan:
+            check_step(system, problem.t, problem.h, memory.c, end.c, change[:, 3:])
+        else:
+            of_rotations = (problem.of_nodes(part)[:, 3:] for part in (end.rates, end.lead))
+            check_norm(system, problem.t, problem.h, self.rho_inf, end.c, *of_rotations)
 
     def problem(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalProblem:
         """The equations of a step."""
@@ -208,19 +178,15 @@ class ClassicalAlpha(Method):
         """Rates and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts, see ``change_step.py``."""
         if same(h, memory.h):
             return memory.rates, memory.a
-        ratio, kind = h / memory.h, self.kind
-        chart = ClassicalChart(system, kind, memory.c)
-        w = np.zeros((system.n, chart.width))
-        own = 0.0 * state.udot
+        ratio, chart = h / memory.h, ClassicalChart(system, self.kind, memory.c)
+        w = np.zeros(system.N)
         if system.m:
-            missed = with_joint_rate(system, state, np.zeros(system.N), missed=True)
-            own = np.where(system.order < 2, 0.0, system.own_of(missed))
-            missed = system.nodes_of(missed)
-            v = chart.kinematics.from_body(state.R, system.kinematics.to_body(state.R, missed))
-            w = np.matvec(chart.inverse(w), v)
-        dc = memory.rates[: w.size].reshape(w.shape)[:, 3:]
-        w[:, 3:] += kind.missed(memory.c, dc)
-        rates = memory.rates + (ratio**2 - 1.0) * np.append(w, own)
+            w = with_joint_rate(system, state, w, missed=True)
+        nodes = chart.lower(to_world(system, state.R, system.nodes_of(w), np.zeros((system.n, 6))))[0]
+        dc = memory.rates[: nodes.size].reshape(nodes.shape)[:, 3:]
+        nodes[:, 3:] += self.kind.missed(memory.c, dc)
+        own = np.where(system.order < 2, 0.0, system.own_of(w))
+        rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, own)
         return rates, memory.lead + ratio * (memory.a - memory.lead)
 
     def _kept(self, system: System, memory: ClassicalMemory) -> Linearization | None:

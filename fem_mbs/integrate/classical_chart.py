@@ -67,8 +67,12 @@ class ClassicalChart(LocalChart):
         by_position = np.stack([own.by_position, own.rate_by_position])
         return H_inv, (self._along_rates(own, factors) + by_position) @ H_inv
 
-    def lower(self, D: Array, lifted: Array) -> Array:
-        """First and second rates ``(2, n, 3 + l)`` from velocities and accelerations, the inverse of :meth:`lift`."""
+    def lower(self, lifted: Array, D: Array | None = None) -> Array:
+        """First and second rates ``(2, n, 3 + l)`` from velocities and accelerations, the inverse of :meth:`lift`.
+
+        At the start of a step, if not at an increment ``D`` from there.
+        """
+        D = np.zeros((len(self.start), self.width)) if D is None else D
         c, H_inv = self.rotations(D), self.inverse(D)
         first = np.matvec(H_inv, lifted[0])
         dc = first[:, 3:]

@@ -42,8 +42,9 @@ class Angles(NamedTuple):
 class ClassicalRungeKutta(Method):
     """An explicit Runge-Kutta method in Tait-Bryan angles, for comparison with :class:`RungeKuttaMuntheKaas`.
 
-    The rotation of a node is ``Rx(a) Ry(b) Rz(c)``; angles cannot pass ``b = +-90`` degrees, and near them need short
-    steps (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations"). For models without constraints.
+    For models without constraints. The rotation of a node is ``Rx(a) Ry(b) Rz(c)``; angles cannot pass ``b = +-90``
+    degrees, and near them need short steps: a run whose steps are too long ends with a :class:`ConvergenceError`
+    (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
 
     Parameters
     ----------
@@ -111,9 +112,12 @@ class _Stages:
         self.chart, self.report = ClassicalChart(system, TaitBryan, c), Report()
         self.K, self.L = np.zeros((2, len(self.tableau.b), system.N))
         """Rates of coordinates, and of what is integrated beside them."""
-        self._note(0, np.zeros(system.N), state.R, state.v, state.vdot, state.udot, state.uddot)
-        velocities = np.append(to_world(system, state.R, state.v, state.vdot)[0], state.udot)
-        self.start = self.K[0] if self.by_rates else velocities
+        lifted = to_world(system, state.R, state.v, state.vdot)
+        rates = self.chart.lower(lifted)
+        self.second = rates[1, :, 3:]
+        """Second derivatives of the angles ``(n, 3)`` at the start."""
+        self._note(0, lifted, rates, state.udot, state.uddot)
+        self.start = np.append(rates[0] if self.by_rates else lifted[0], state.udot)
 
     def end(self) -> tuple[State, Array, Array]:
         """The state and the angles ``(n, 3)`` at the end of the step, and the change of their second derivatives."""
@@ -122,15 +126,9 @@ class _Stages:
             self._stage(i, tableau.A[i])
         D, place, found = self._stage(-1 if tableau.first_same_as_last else None, tableau.b)
         nodes = self.system.nodes_of(D)
-        second = [
-            self.chart.lower(at, to_world(self.system, *own))[1, :, 3:]
-            for at, own in (
-                (0.0 * nodes, (self.state.R, self.state.v, self.state.vdot)),
-                (nodes, (place.R, place.v, found.vdot)),
-            )
-        ]
+        second = self.chart.lower(to_world(self.system, place.R, place.v, found.vdot), nodes)[1, :, 3:]
         new = State(place.t, place.x, place.R, place.v, *found)
-        return new, self.chart.rotations(nodes), second[1] - second[0]
+        return new, self.chart.rotations(nodes), second - self.second
 
     def error(self, speed: float) -> float | None:
         """Of places, and of velocities over the largest so far, as of :class:`RungeKuttaMuntheKaas`."""
@@ -146,7 +144,7 @@ class _Stages:
         return max(sizes[0], sizes[1] / speed if speed else 0.0)
 
     def _stage(self, i: int | None, weights: Array) -> tuple[Array, Place, Accelerations]:
-        """The increment that stages make with their weights, the place there, and what follows; noted as stage ``i``."""
+        """The increment that stages make with their weights, the place there, and what follows: that is stage ``i``."""
         system, state = self.system, self.state
         D, w = self.h * (weights @ self.K), self.start + self.h * (weights @ self.L)
         nodes, v = system.nodes_of(D), system.nodes_of(w)
@@ -160,12 +158,11 @@ class _Stages:
         self.report.evaluations += 1
         self.report.factorizations += 1
         if i is not None:
-            self._note(i, D, R, v, found.vdot, found.udot, found.uddot)
+            lifted = to_world(system, R, v, found.vdot)
+            self._note(i, lifted, self.chart.lower(lifted, nodes), found.udot, found.uddot)
         return D, place, found
 
-    def _note(self, i: int, D: Array, R: Array, v: Array, vdot: Array, udot: Array, uddot: Array) -> None:
-        """Rates of stage ``i``, at an increment ``D`` (N,)."""
-        lifted = to_world(self.system, R, v, vdot)
-        first, second = self.chart.lower(self.system.nodes_of(D), lifted)
-        self.K[i] = np.append(first, udot)
-        self.L[i] = np.append(second if self.by_rates else lifted[1], uddot)
+    def _note(self, i: int, lifted: Array, rates: Array, udot: Array, uddot: Array) -> None:
+        """Velocities and accelerations, and rates of the coordinates ``(2, n, 6)``, as stage ``i``."""
+        self.K[i] = np.append(rates[0], udot)
+        self.L[i] = np.append(rates[1] if self.by_rates else lifted[1], uddot)
