@@ -90,18 +90,18 @@ def implicit(benchmark, formulation, h, modified=False, tangent=True):
     if formulation == "minimal":
         end, iterations, seconds = minimal.integrate(h, BENCHMARKS[benchmark].t_end)
         return Run(h, np.linalg.norm(end - BENCHMARKS[benchmark].exact()), iterations, seconds)
-    return _run(benchmark, *method(formulation, newton(modified, tangent)), h)
+    return measured(benchmark, *method(formulation, newton(modified, tangent)), h)
 
 
 @cache
 def explicit(benchmark, formulation, tableau, h):
     """A run with an explicit Runge-Kutta method in fixed steps."""
     kind = mbs.ClassicalRungeKutta if formulation == RXYZ else mbs.RungeKuttaMuntheKaas
-    return _run(benchmark, "R3xSO3", kind(tableau=tableau), h)
+    return measured(benchmark, "R3xSO3", kind(tableau=tableau), h)
 
 
-def _run(benchmark, group, method, h):
-    """Steps that fail and are repeated with shorter ones count as failed."""
+def measured(benchmark, group, method, h):
+    """A run in fixed steps; those that fail and are repeated with shorter ones count as failed."""
     build, t_end, exact, compared = BENCHMARKS[benchmark]
     model, read = build(group)
     begun = time.process_time()

@@ -21,7 +21,6 @@ FLEXIBLE = {
     "right-angle cantilever": 0.4 / 2.0 ** np.arange(5),
     "thrown strip": 8e-3 / 2.0 ** np.arange(5),
 }
-RIGID = {"top on joint": JOINT, "rotor": ROTOR, "slider-crank": CRANK, "Puma, 0.5 s": ROBOT[1:]}
 """Steps in s. Those of the paper go on where ours end: their runs would take hours here."""
 
 
