@@ -17,7 +17,7 @@ SYSTEMS = {  # steps in s
     "top on joint": 4e-3 / 2.0 ** np.arange(5),
     "Puma, 0.5 s": 0.05 / 2.0 ** np.arange(6),
     "right-angle cantilever": 0.4 / 2.0 ** np.arange(5),
-    "thrown strip": 8e-3 / 2.0 ** np.arange(5),
+    "thrown ruler": 8e-3 / 2.0 ** np.arange(5),
 }
 IMPLICIT = {  # style, group, method
     "generalised-α": ("C0o-", "R3xSO3", mbs.GeneralizedAlpha()),

@@ -10,7 +10,8 @@ import fem_mbs as mbs
 from examples import right_angle_cantilever
 from fem_mbs.elements import Beam, BeamSection, SphericalJoint
 
-STRIP = BeamSection.rectangle(width=0.03, height=0.01, E=2e8, nu=0.3, rho=1000)
+RUBBER = BeamSection.rectangle(width=0.03, height=0.01, E=2e8, nu=0.3, rho=1000)
+STEEL = BeamSection.rectangle(width=0.03, height=0.001, E=210e9, nu=0.3, rho=7850)
 
 
 def of_node(node):
@@ -18,9 +19,9 @@ def of_node(node):
 
 
 def beam_pendulum(group="R3xSO3", elements=6):
-    """A strip of 1 m swings from a ball joint and turns about the vertical, which is y; the model and its tip."""
+    """A strip of rubber, 1 m, swings from a ball joint and turns about the vertical, which is y; the model and its tip."""
     model = mbs.Model(group, gravity=(0, -9.81, 0))
-    strip = Beam.line(model, (0, 0, 0), (1, 0, 0), STRIP, elements)
+    strip = Beam.line(model, (0, 0, 0), (1, 0, 0), RUBBER, elements)
     for node in strip.nodes:
         node.velocity, node.angular_velocity = np.cross((0, 2, 0), node.position), (0, 2, 0)
     model.add(SphericalJoint(model.ground, strip.nodes[0]))
@@ -32,10 +33,10 @@ def cantilever(group="R3xSO3"):
     return model, of_node(tip)
 
 
-def thrown_strip(group="R3xSO3", elements=6):
-    """The same strip flies without weight and turns about its middle at 3 turns a second; the model and an end."""
+def thrown_ruler(group="R3xSO3", elements=6):
+    """A ruler of steel, 1 m, flies without weight and turns about its middle at 3 turns a second; the model and an end."""
     model = mbs.Model(group)
-    strip = Beam.line(model, (-0.5, 0, 0), (0.5, 0, 0), STRIP, elements)
+    strip = Beam.line(model, (-0.5, 0, 0), (0.5, 0, 0), STEEL, elements)
     for node in strip.nodes:
         node.velocity, node.angular_velocity = np.cross((1, 2, 20), node.position), (1, 2, 20)
     return model, of_node(strip.nodes[-1])
@@ -44,7 +45,7 @@ def thrown_strip(group="R3xSO3", elements=6):
 BUILD = {  # what builds it, the end of the run in s, and a step in s that is small enough to extrapolate from
     "beam pendulum": (beam_pendulum, 0.5, 2.5e-4),
     "right-angle cantilever": (cantilever, 8.0, 0.0125),
-    "thrown strip": (thrown_strip, 0.5, 2.5e-4),
+    "thrown ruler": (thrown_ruler, 0.5, 2.5e-4),
 }
 
 

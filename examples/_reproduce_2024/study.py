@@ -19,7 +19,7 @@ ROBOT = 0.1 / 2.0 ** np.arange(8)
 FLEXIBLE = {
     "beam pendulum": 8e-3 / 2.0 ** np.arange(5),
     "right-angle cantilever": 0.4 / 2.0 ** np.arange(5),
-    "thrown strip": 8e-3 / 2.0 ** np.arange(5),
+    "thrown ruler": 8e-3 / 2.0 ** np.arange(5),
 }
 """Steps in s. Those of the paper go on where ours end: their runs would take hours here."""
 

@@ -93,7 +93,7 @@ def test_implicit_orders() -> None:
 @pytest.mark.slow
 def test_what_is_best_depends_on_the_system() -> None:
     """SE(3) wins where a flexible body flies and turns, and loses where a top turns about a point on R3xSO3 cheaply."""
-    strip = {name: implicit("thrown strip", name, 2e-3).error for name in (*IMPLICIT, SE3)}
+    strip = {name: implicit("thrown ruler", name, 2e-3).error for name in (*IMPLICIT, SE3)}
     assert strip[RV] / strip[SE3] == pytest.approx(61, rel=0.1)
     assert strip[RV] == pytest.approx(strip[EP], rel=1e-3) == pytest.approx(strip[RXYZ], rel=1e-3)
     top = {name: implicit("top on joint", name, 1e-3).error for name in (RV, SE3)}
