@@ -553,4 +553,7 @@ METHODS: dict[str, mbs.Method] = {
     "Bogacki, Shampine": mbs.RungeKuttaMuntheKaas("ODE23"),
     "Butcher": mbs.RungeKuttaMuntheKaas("RK6"),
     "Lie-Euler": mbs.LieEuler(),
+    "Tait-Bryan angles": mbs.ClassicalAlpha(),
+    "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
+    "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
 }

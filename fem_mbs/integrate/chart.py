@@ -56,6 +56,14 @@ class Chart(Protocol):
         """Coordinates ``(n, 6)`` along whose rates velocities change by ``d`` (n, 6), given ``dD/d(increment)``."""
         ...
 
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """``T(D) w`` (n, 6) of rates that stay, and its derivative against ``D``."""
+        ...
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Derivative of ``T^T(D) f`` against ``D``, of forces (n, 6) that stay."""
+        ...
+
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """Third derivative of the coordinates at the start of a step."""
         ...
@@ -97,6 +105,14 @@ class GroupChart:
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
         """Rates are velocities."""
         return d
+
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """Rates are velocities."""
+        return w, np.zeros((len(D), 6, 6))
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Forces act on rates."""
+        return np.zeros((len(D), 6, 6))
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """The second derivative of the velocity."""
@@ -158,6 +174,16 @@ class LocalChart:
         """By ``T^-1``."""
         result: Array = np.matvec(T_inv, d)
         return result
+
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """By the derivatives of ``T``."""
+        own = self._tangents(D, w, w)
+        return np.matvec(own.T, w), own.by_position
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Row by row: ``f . T e_j``."""
+        units = np.broadcast_to(np.eye(self.width)[:, None], (self.width, *D.shape))
+        return np.stack([np.vecmat(f, self._tangents(D, unit, unit).by_position) for unit in units], axis=1)
 
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""

@@ -165,7 +165,7 @@ class ClassicalAlpha(Method):
             check_step(system, problem.t, problem.h, memory.c, end.c, change[:, 3:])
         else:
             of_rotations = (problem.of_nodes(part)[:, 3:] for part in (end.rates, end.lead))
-            check_norm(system, problem.t, problem.h, self.rho_inf, end.c, *of_rotations)
+            check_norm(system, problem.t, self.rho_inf, memory.c, end.c, *of_rotations)
 
     def problem(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalProblem:
         """The equations of a step."""

@@ -84,7 +84,10 @@ class ClassicalChart(LocalChart):
 
     def matrix(self, D: Array) -> Array:
         """``H`` (n, 6, 3 + l)."""
-        return self._tangents(D, 0.0 * D, 0.0 * D).T
+        H = np.zeros((len(D), 6, self.width))
+        H[:, :3, :3] = np.eye(3)
+        H[:, 3:, 3:] = self.kind.jacobian(self.rotations(D))
+        return H
 
     def inverse(self, D: Array) -> Array:
         """``H^-1`` (n, 3 + l, 6)."""

@@ -50,10 +50,6 @@ class ClassicalProblem(Index3Problem):
         D, *rest = super().corrected(unknown, trial, linearization, correction, share)
         return self._closed(D), *rest
 
-    def of_nodes(self, values: Array) -> Array:
-        """The part ``(n, 3 + l)`` of coordinates or their rates ``(N,)`` that belongs to nodes."""
-        return values[: self.first].reshape(self.system.n, -1)
-
     def _closed(self, D: Array) -> Array:
         closed = self.chart.closed(self.of_nodes(D))
         return np.append(closed, D[self.first :])

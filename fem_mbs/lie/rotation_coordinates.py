@@ -35,6 +35,11 @@ class RotationCoordinates(Protocol):
         ...
 
     @staticmethod
+    def jacobian(c: Array) -> Array:
+        """``G`` (..., 3, size)."""
+        ...
+
+    @staticmethod
     def tangents(c: Array, dc: Array, ddc: Array) -> Tangents:
         """``G``, its rate, and derivatives against ``c`` of angular velocity and acceleration, ``(..., 3, size)``."""
         ...
@@ -60,6 +65,35 @@ class RotationCoordinates(Protocol):
         ...
 
 
+def _products(c: Array) -> Array:
+    """``cos b cos c, cos b sin c, sin b cos c, sin b sin c, sin b, cos b, sin c, cos c, 1`` of angles, ``(..., 9)``."""
+    cosine, sine = np.cos(c), np.sin(c)
+    result = np.empty((*c.shape[:-1], 9))
+    result[..., 0], result[..., 1] = cosine[..., 1] * cosine[..., 2], cosine[..., 1] * sine[..., 2]
+    result[..., 2], result[..., 3] = sine[..., 1] * cosine[..., 2], sine[..., 1] * sine[..., 2]
+    result[..., 4], result[..., 5] = sine[..., 1], cosine[..., 1]
+    result[..., 6], result[..., 7] = sine[..., 2], cosine[..., 2]
+    result[..., 8] = 1.0
+    return result
+
+
+def _jacobian_tables() -> tuple[Array, Array]:
+    """What makes ``G`` of these products, ``(9, 9)``, and ``G`` with its derivatives by b, c, bb, bc, cc, ``(9, 54)``."""
+    G = np.zeros((9, 3, 3))
+    G[0, 0, 0], G[1, 1, 0], G[4, 2, 0] = 1.0, -1.0, 1.0
+    G[6, 0, 1], G[7, 1, 1], G[8, 2, 2] = 1.0, 1.0, 1.0
+    by_b, by_c = np.zeros((2, 9, 9))
+    for by, pairs in ((by_b, ((2, 0), (3, 1), (4, 5))), (by_c, ((1, 0), (3, 2), (6, 7)))):
+        for sine, cosine in pairs:
+            by[sine, cosine], by[cosine, sine] = 1.0, -1.0
+    table = G.reshape(9, 9)
+    first = by_b.T @ table, by_c.T @ table
+    return table, np.concatenate([table, *first, by_b.T @ first[0], by_b.T @ first[1], by_c.T @ first[1]], axis=1)
+
+
+_JACOBIAN, _DERIVATIVES = _jacobian_tables()
+
+
 class TaitBryan:
     """Angles ``(a, b, c)`` with ``R = Rx(a) Ry(b) Rz(c)``; singular at ``b = +-90`` degrees."""
 
@@ -68,7 +102,9 @@ class TaitBryan:
 
     @staticmethod
     def rotation(c: Array) -> Array:
-        (ca, cb, cc), (sa, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
+        cosine, sine = np.cos(c), np.sin(c)
+        ca, cb, cc = cosine[..., 0], cosine[..., 1], cosine[..., 2]
+        sa, sb, sc = sine[..., 0], sine[..., 1], sine[..., 2]
         R = np.empty((*c.shape, 3))
         R[..., 0, 0], R[..., 0, 1], R[..., 0, 2] = cb * cc, -cb * sc, sb
         R[..., 1, 0], R[..., 1, 1], R[..., 1, 2] = ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb
@@ -87,37 +123,31 @@ class TaitBryan:
         return np.stack([a, b, c], axis=-1)
 
     @staticmethod
+    def jacobian(c: Array) -> Array:
+        return (_products(c) @ _JACOBIAN).reshape(*c.shape, 3)
+
+    @staticmethod
     def tangents(c: Array, dc: Array, ddc: Array) -> Tangents:
-        """By the columns of ``G``, ``g_a = (cos b cos c, -cos b sin c, sin b)`` and ``g_b = (sin c, cos c, 0)``."""
-        (_, cb, cc), (_, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
-        T, by_b, by_c, by_bb, by_bc, by_cc = np.zeros((6, *c.shape[:-1], 3, 3))
-        T[..., 2, 2] = 1.0
-        # g_a and its derivatives
-        for own, factor, along in ((T, cb, sb), (by_b, -sb, cb), (by_bb, -cb, -sb)):
-            own[..., 0, 0], own[..., 1, 0], own[..., 2, 0] = factor * cc, -factor * sc, along
-        for own, factor in ((by_c, cb), (by_bc, -sb)):
-            own[..., 0, 0], own[..., 1, 0] = -factor * sc, -factor * cc
-        # g_b and its derivatives
-        T[..., 0, 1], T[..., 1, 1] = sc, cc
-        by_c[..., 0, 1], by_c[..., 1, 1] = cc, -sc
-        by_cc[..., :2, :2] = -T[..., :2, :2]
-        db, dC = dc[..., 1, None, None], dc[..., 2, None, None]
-        rate = by_b * db + by_c * dC
-        first, second = np.zeros((2, *T.shape))
-        first[..., 1], first[..., 2] = np.matvec(by_b, dc), np.matvec(by_c, dc)
-        second[..., 1] = np.matvec(by_b, ddc) + np.matvec(by_bb * db + by_bc * dC, dc)
-        second[..., 2] = np.matvec(by_c, ddc) + np.matvec(by_bc * db + by_cc * dC, dc)
-        return Tangents(T, rate, first, second)
+        parts = (_products(c) @ _DERIVATIVES).reshape(*c.shape[:-1], 2, 3, 3, 3)
+        # G and its derivatives against b and c, and the second ones
+        G, by = parts[..., 0, 0, :, :], parts[..., 0, 1:, :, :]
+        dc_bc = dc[..., None, 1:, None, None]
+        bend = (parts[..., 1, [[0, 1], [1, 2]], :, :] * dc_bc).sum(-3)
+        first, second = np.zeros((2, *G.shape))
+        first[..., 1:] = np.matvec(by, dc[..., None, :]).mT
+        second[..., 1:] = (np.matvec(by, ddc[..., None, :]) + np.matvec(bend, dc[..., None, :])).mT
+        return Tangents(G, (by * dc_bc[..., 0, :, :, :]).sum(-3), first, second)
 
     @staticmethod
     def rates(c: Array) -> Array:
         """``G^-1``."""
-        (_, cb, cc), (_, sb, sc) = _split(np.cos(c)), _split(np.sin(c))
+        cosine, sine = np.cos(c), np.sin(c)
+        cc, sc = cosine[..., 2], sine[..., 2]
         inverse = np.zeros((*c.shape[:-1], 3, 3))
         with np.errstate(divide="ignore", invalid="ignore"):
-            inverse[..., 0, 0], inverse[..., 0, 1] = cc / cb, -sc / cb
+            inverse[..., 0, 0], inverse[..., 0, 1] = cc / cosine[..., 1], -sc / cosine[..., 1]
         inverse[..., 1, 0], inverse[..., 1, 1] = sc, cc
-        inverse[..., 2, :2] = -sb[..., None] * inverse[..., 0, :2]
+        inverse[..., 2, :2] = -sine[..., 1, None] * inverse[..., 0, :2]
         inverse[..., 2, 2] = 1.0
         return inverse
 
@@ -143,6 +173,10 @@ class EulerParameters:
     zero: ClassVar = np.array([1.0, 0.0, 0.0, 0.0])
     rotation = staticmethod(so3.from_quaternion)
     coordinates = staticmethod(so3.quaternion)
+
+    @staticmethod
+    def jacobian(c: Array) -> Array:
+        return _euler(c)
 
     @staticmethod
     def tangents(c: Array, dc: Array, ddc: Array) -> Tangents:
@@ -179,7 +213,3 @@ def _euler(e: Array) -> Array:
     G[..., 0] = -2.0 * e[..., 1:]
     G[..., 1:] = 2.0 * (e[..., 0, None, None] * so3.IDENTITY - so3.skew(e[..., 1:]))
     return G
-
-
-def _split(c: Array) -> tuple[Array, ...]:
-    return tuple(np.moveaxis(c, -1, 0))

@@ -16,9 +16,17 @@ from motions import fitted_order
 import fem_mbs as mbs
 from fem_mbs.testing import METHOD_LAWS, Bench
 
+LONG = ("order_survives_changes_of_the_step", "errors_are_estimated", "a_run_goes_on_from_a_file")
+VARIANTS = tuple(METHODS)[2:7]
+"""Which share all that is written for these laws with one before."""
+CLASSICAL = tuple(name for name, method in METHODS.items() if type(method).__name__.startswith("Classical"))
+LAWS = [
+    pytest.param(name, law, marks=[pytest.mark.slow] if law in LONG and name in VARIANTS + CLASSICAL else [])
+    for name, law in product(METHODS, METHOD_LAWS)
+]
 
-@pytest.mark.parametrize("law", METHOD_LAWS)
-@pytest.mark.parametrize("name", METHODS)
+
+@pytest.mark.parametrize(("name", "law"), LAWS)
 def test_laws(name: str, law: str) -> None:
     METHOD_LAWS[law](bench(name))
 
