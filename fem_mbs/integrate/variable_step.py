@@ -188,9 +188,9 @@ class VariableStep:
         if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
             return ""
         return (
-            f"steps of {h:.3g} s are held down by stability, not by the tolerance: the longest stable one is {limit}, "
-            f"and things move {limit.rate / limit.moving:.1e} times slower. The rest of the run, {rest:.3g} s, takes "
-            f"about {count:.1e} such steps. {STIFF}"
+            f"steps are held down by stability, not by the tolerance: the longest stable one is {limit}, and things "
+            f"move at {limit.moving:.3g} 1/s. The rest of the run, {rest:.3g} s, takes about {count:.1e} such steps. "
+            f"{STIFF}"
         )
 
     def tried(self, memory: Pace, h: float) -> str:
