@@ -41,22 +41,24 @@ def over_step(panel, found, y, title):
 def draw_free_top(panels, found):
     explicit = found["RV"], found["Rxyz"], found["tilted"]
     names, colors = ("", "", "tilted "), ("C0", "C3", "C1")
-    errors(panels[0], *explicit, title="Fig. 3: explicit, error (m)", prefixes=names, colors=colors)
-    errors(panels[1], found["implicit"], title="Fig. 3: generalised-α, error (m)")
+    errors(panels[0], *explicit, title="Fig. 3: explicit, error at 0.1 s (m)", prefixes=names, colors=colors)
+    errors(panels[1], found["implicit"], title="Fig. 3: generalised-α, error at 1 s (m)")
     over_step(panels[2], found["implicit"], "iterations", "Table 4: Newton iterations a step")
-    errors(panels[3], *explicit, title="Fig. 5: explicit", prefixes=names, colors=colors, work=True)
-    errors(panels[4], found["implicit"], title="Fig. 5: generalised-α", work=True)
+    errors(panels[3], *explicit, title="Fig. 5: explicit, 0.1 s", prefixes=names, colors=colors, work=True)
+    errors(panels[4], found["implicit"], title="Fig. 5: generalised-α, 1 s", work=True)
     over_step(panels[5], found["implicit"], "seconds", "Fig. 4: generalised-α, CPU (s)")
 
 
 def draw_top_on_joint(panels, found):
     errors(panels[0], found["full"], title="Fig. 6: full Newton, error (m)")
     errors(panels[1], found["modified"], title="Fig. 6: modified Newton, error (m)")
-    for name, style in zip(found["T"], ("C0o-", "C0o--", "C1s-", "C1s--"), strict=True):
+    for name, style in zip(found["T"], ("C0o-", "C1o-", "C2o-", "C0s--", "C1s--", "C2s--"), strict=True):
         those = found["T"][name]
         panels[2].semilogx([r.step for r in those], [r.iterations for r in those], style, ms=4, lw=1, label=name)
-    panels[2].set(title="Table 5: iterations a step, RV, with and without T", xlabel="step h (s)")
-    over_step(panels[3], found["full"], "iterations", "Fig. 7: iterations a step, full Newton")
+    panels[2].set(title="Table 5: iterations a step, RV, by matrix", xlabel="step h (s)")
+    over_step(panels[3], found["full"], "iterations", "Fig. 7: iterations a step, full (dotted: paper's matrix)")
+    for name, those in found["paper"].items():
+        panels[3].plot([r.step for r in those], [r.iterations for r in those], STYLES[name][:-1] + ":", ms=4, lw=1)
     over_step(panels[4], found["modified"], "iterations", "Fig. 7: iterations a step, modified Newton")
     over_step(panels[5], found["full"], "seconds", "Fig. 8: CPU (s), full Newton")
 

@@ -19,7 +19,7 @@ def of_node(node):
 
 
 def beam_pendulum(group="R3xSO3", elements=6):
-    """A strip of rubber, 1 m, swings from a ball joint and turns about the vertical, which is y; the model and its tip."""
+    """A strip of rubber swings from a ball joint and turns about the vertical, y; the model and its tip."""
     model = mbs.Model(group, gravity=(0, -9.81, 0))
     strip = Beam.line(model, (0, 0, 0), (1, 0, 0), RUBBER, elements)
     for node in strip.nodes:
@@ -34,7 +34,7 @@ def cantilever(group="R3xSO3"):
 
 
 def thrown_ruler(group="R3xSO3", elements=6):
-    """A ruler of steel, 1 m, flies without weight and turns about its middle at 3 turns a second; the model and an end."""
+    """A ruler of steel flies without weight and turns about its middle at 20 rad/s; the model and an end."""
     model = mbs.Model(group)
     strip = Beam.line(model, (-0.5, 0, 0), (0.5, 0, 0), STEEL, elements)
     for node in strip.nodes:
