@@ -556,4 +556,5 @@ METHODS: dict[str, mbs.Method] = {
     "Tait-Bryan angles": mbs.ClassicalAlpha(),
     "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
     "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
+    "Radau IIA": mbs.RadauIIA(),
 }
