@@ -138,6 +138,7 @@ def draw(name, found, folder):
     for panel in panels.flat:
         panel.grid(alpha=0.3)
         panel.title.set_fontsize(10)
+        panel.tick_params(which="minor", labelbottom=False)
         if panel.get_legend_handles_labels()[0]:
             panel.legend(fontsize=7)
     fig.savefig(folder / f"reproduced_2024_{name}.png", dpi=100)
