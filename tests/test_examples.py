@@ -20,7 +20,11 @@ from examples import (
     planetary_gear,
     reproduce_2012,
     reproduce_2015,
+<<<<<<< HEAD
     reproduce_2024,
+=======
+    reproduce_2018,
+>>>>>>> rkmk
     right_angle_cantilever,
     robot,
     slider_crank_engine,
@@ -43,7 +47,11 @@ SCRIPTS = [
     work_precision,
     reproduce_2012,
     reproduce_2015,
+<<<<<<< HEAD
     reproduce_2024,
+=======
+    reproduce_2018,
+>>>>>>> rkmk
     slider_crank_engine,
     suspension,
     planetary_gear,
@@ -117,10 +125,11 @@ def test_work_precision():
         assert fine.steps / coarse.steps == pytest.approx(10**0.5, rel=0.15)
         # proportional to the tolerance within a factor of 3
         assert 10 / 3 < coarse.errors["variable"] / fine.errors["variable"] < 30
-        for run in (coarse, fine):
+        for tolerance, run in zip(work_precision.TOLERANCES, (coarse, fine), strict=True):
             assert run.rejected < 0.15 * run.steps
             assert run.errors["variable"] < 1.2 * run.errors["equal"]
-            assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1)
+            # the errors of the four-bar are far below its tolerances, to which Newton's method is bound
+            assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1, abs=1e-5 * tolerance)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.integrate.chart import LocalChart
 from fem_mbs.lie.parametrization import Tangents
 from fem_mbs.lie.rotation_coordinates import RotationCoordinates
@@ -17,10 +17,10 @@ from fem_mbs.system import System
 from fem_mbs.system.kinematics import R3xSO3
 
 
-def held(system: System) -> Array:
+def held(system: System) -> BoolArray:
     """True for nodes ``(n,)`` whose rotations are held."""
-    free: Array = system.free[:, 3]
-    return ~free
+    result: BoolArray = ~system.free[:, 3]
+    return result
 
 
 def rotations_of(system: System, kind: type[RotationCoordinates], R: Array) -> Array:

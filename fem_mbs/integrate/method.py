@@ -58,7 +58,8 @@ class Method:
 
     1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
        of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
-       ``error_share tolerance^(error_order/order)``.
+       ``error_share tolerance^(error_order/order)``. Steps that follow a tolerance stay as they are for changes by
+       factors below ``deadband``, because a change costs something; 1 where it does not.
     2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
@@ -69,12 +70,14 @@ class Method:
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
-    9. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
-    10. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
+    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
     10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
         method does not say better.
     11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
+    12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
+    13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
+        or to rounding: "position", "velocity", "acceleration".
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -88,7 +91,9 @@ class Method:
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
+    deadband: ClassVar[float] = 1.2
     invariant: ClassVar[bool] = True
+    levels: ClassVar[tuple[str, ...]] = ()
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:

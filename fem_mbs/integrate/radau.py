@@ -27,8 +27,10 @@ SHARE = 1e-6
 """What Newton's method may leave of the error of an extrapolated guess, which falls like that of the step."""
 STALLED = 1e-10
 """Corrections below this that do not fall any more are rounding."""
-SLOW = 0.3
+SLOW = 0.5
 """Contraction at which steps that follow a tolerance do not become longer."""
+RENEWED = 0.7
+"""Contraction from which on a matrix is made once more, where the iteration then is."""
 GROWTH = 2.0
 """Newton's method has failed where a correction is so much longer than the last one."""
 LEAST = 0.02
@@ -146,12 +148,16 @@ class RadauIIA(Method):
             done = size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed
             if done or STALLED >= size > 0.5 * last:
                 return Found(stages, trial, matrix, report, min(contraction, 1.0))
-            if not size < GROWTH * last or report.iterations == options.max_iterations:
+            first = report.factorizations == 2
+            grows = not size < (np.inf if first else GROWTH * last)
+            if grows or report.iterations == options.max_iterations:
                 raise NotConvergedError(
                     f"Newton's method for the stages does not converge: the last of {report.iterations} corrections "
                     f"is {size:.1e}",
                     report,
                 )
+            if first and contraction > RENEWED and report.iterations > 1:
+                matrix = None
             last = size
 
 

@@ -94,17 +94,17 @@ class Radau:
         system, n = self.system, self.system.n
         x, R, rates = self.place(stages.D)
         body = self.kinematics.motion(R, np.stack([self.nodes_of(part) for part in rates]))
-        places = x.reshape(3, n, 3), R.reshape(3, n, 3, 3), *body.reshape(2, 3, n, 6)
+        x, R, (V, A) = x.reshape(3, n, 3), R.reshape(3, n, 3, 3), body.reshape(2, 3, n, 6)
         residual, evaluations = np.empty((3, system.size)), []
         for i in range(3):
             own = self.own(stages.D[i], rates[:, i])
-            motion = Motion(float(self.t[i]), *(part[i] for part in places), system.gravity, *own)
+            motion = Motion(float(self.t[i]), x[i], R[i], V[i], A[i], system.gravity, *own)
             evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
             residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
             if system.m:
                 residual[i, system.n_free :] = self.h * constraints.velocity_residual(system, evaluation)
             evaluations.append(evaluation)
-        return Trial(R, rates, evaluations, residual)
+        return Trial(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
     def own(self, D: Array, rates: Array) -> tuple[Array, Array, Array]:
         """Own unknowns and their rates at a stage."""
@@ -122,7 +122,7 @@ class Radau:
         system, evaluation, h = self.system, trial.evaluations[MIDDLE], self.h
         turning, carried = _brackets(evaluation.motion.V)
         one = np.broadcast_to(np.eye(6), turning.shape)
-        none, moving, second = np.zeros(system.k), *(system.own_of(part) for part in (self.moving, self.second))
+        none, moving, second = (part[6 * system.n :] for part in (np.zeros(system.N), self.moving, self.second))
         held = tangent.entries(system, evaluation, Follow(turning, none), Follow(carried @ turning, none), h * h)
         once = tangent.rate_entries(system, evaluation, Follow(one, moving), Follow(turning + carried, none), h)
         twice = tangent.rate_entries(system, evaluation, None, Follow(one, second))

@@ -56,6 +56,7 @@ class RungeKuttaMuntheKaas(Method):
     """
 
     Memory: ClassVar[type] = Speed
+    deadband: ClassVar[float] = 1.0
 
     tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
     projection: bool = True
@@ -143,7 +144,8 @@ class RungeKuttaMuntheKaas(Method):
     def _inverse_tangent_product(self, system: System, D: Array, v: Array) -> Array:
         """``T^-1(D) v``, or the sum of as many terms ``B_k/k! [D, [D, ... v]]`` as are wanted."""
         if self.commutators is None:
-            return np.matvec(system.kinematics.inverse_tangent(D), v)
+            exact: Array = np.matvec(system.kinematics.inverse_tangent(D), v)
+            return exact
         result, term = v.copy(), v
         orders = np.arange(self.commutators + 1)
         # left-trivialised velocities have the other sign, which odd numbers but the first do not notice

@@ -1,4 +1,4 @@
-"""How long the steps of an explicit method may be: the fastest small motions near a state, and what a step makes of them.
+"""How long steps of an explicit method may be: the fastest small motions near a state, and what steps make of them.
 
 A step multiplies a motion ``e^(s t)`` by the polynomial ``R(h s) = 1 + h s b.(I + h s A + ...) 1`` of its tableau
 (Hairer, Wanner, *Solving Ordinary Differential Equations II*, IV.2).
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, ComplexArray
 from fem_mbs.integrate.tableaus import Tableau
 
 VECTORS = 12
@@ -41,14 +41,16 @@ class Limit(NamedTuple):
     moving: float
 
     def __str__(self) -> str:
-        return f"about {self.step:.2g} s, for a motion of {self.rate:.3g} rad/s or 1/s ({self.rate / (2 * np.pi):.3g} Hz)"
+        return (
+            f"about {self.step:.2g} s, for a motion of {self.rate:.3g} rad/s or 1/s ({self.rate / (2 * np.pi):.3g} Hz)"
+        )
 
 
-def growth(tableau: Tableau, z: Array) -> Array:
+def growth(tableau: Tableau, z: ComplexArray) -> Array:
     """By how much a step multiplies motions ``e^(s t)`` with ``z = h s``, ``|R(z)|``."""
     powers, weights = [1.0], np.ones_like(tableau.b)
     for _ in tableau.b:
-        powers.append(tableau.b @ weights)
+        powers.append(float(tableau.b @ weights))
         weights = tableau.A @ weights
     return np.abs(np.polynomial.polynomial.polyval(z, powers))
 
@@ -80,5 +82,6 @@ def stable_step(tableau: Tableau, z: complex, h: float) -> float:
     """Longest step for the motion to which ``z = h s`` belongs."""
     if not abs(z) > 0.0:
         return np.inf
-    grows = growth(tableau, RADII * z / abs(z)) > 1.0 + GROWTH
+    ray: ComplexArray = RADII * np.complex128(z / abs(z))
+    grows = growth(tableau, ray) > 1.0 + GROWTH
     return h * float(RADII[np.argmax(grows)]) / abs(z) if grows.any() else np.inf

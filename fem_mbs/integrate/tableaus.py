@@ -28,8 +28,8 @@ class Tableau(NamedTuple):
     b : ndarray
         Weights (s,) of the stages in the result.
     estimate : ndarray or None
-        Weights ``b_i - b^_i`` (s,) of the stages in the estimate of the local error, the difference from a second result
-        of order ``p - 1``; None without one.
+        Weights ``b_i - b^_i`` (s,) of the stages in the estimate of the local error, the difference from a second
+        result of order ``p - 1``; None without one.
     """
 
     order: int
@@ -40,7 +40,8 @@ class Tableau(NamedTuple):
     @property
     def c(self) -> Array:
         """Shares (s,) of the step at which the stages are, the sums of the rows of ``A``."""
-        return self.A.sum(1)
+        shares: Array = self.A.sum(axis=1)
+        return shares
 
     @property
     def first_same_as_last(self) -> bool:

@@ -15,8 +15,6 @@ from fem_mbs.model import Count, Seconds, checked, number
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
-DEADBAND = 1.2
-"""The step stays for smaller factors: every change costs an evaluation and disturbs stiff parts a little."""
 SHRINK, GROW = 0.2, 2.0
 AFTER_FAILURE = 0.25
 TINY = 1e-6
@@ -53,6 +51,8 @@ class Pace(NamedTuple):
     """How many steps of the smallest length had too large an error."""
     steps: int
     """How many steps were accepted."""
+    deadband: float = Method.deadband
+    """The step stays for smaller factors."""
 
 
 @checked
@@ -120,7 +120,9 @@ class VariableStep:
     def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
         """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
-        return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0, 0), first
+        power = method.error_order or 0
+        pace = Pace(t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband)
+        return pace, first
 
     def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
         """As long a step as the last one; what its error was does not tell about the next."""
@@ -163,7 +165,7 @@ class VariableStep:
         ratio = h / memory.last if memory.last else 1.0
         factor = (AIM**2 / (error * memory.before)) ** (0.25 / power) * ratio**-0.25
         following = memory.h
-        if not 1.0 / DEADBAND < factor < DEADBAND:
+        if not 1.0 / memory.deadband < factor < memory.deadband:
             following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
             if h < memory.h and factor > 1.0:  # a step that was cut tells little
                 following = max(following, memory.h)
@@ -182,8 +184,8 @@ class VariableStep:
         if not memory.steps and (count > self.max_steps or limit.step < memory.smallest):
             raise ModelError(
                 f"VariableStep: {rest:g} s would take {count:.1e} steps of an explicit method, more than max_steps = "
-                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is {limit}. "
-                f"{STIFF}"
+                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is "
+                f"{limit}. {STIFF}"
             )
         if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
             return ""

@@ -2,13 +2,12 @@
 
 Unlike the local coordinates of ``parametrization.py`` they last for a whole run. With coordinates ``c`` of the rotation
 ``R(c)`` the angular velocity in the body frame is ``G(c) c'`` (Holzinger, Arnold, Gerstmayr, *Evaluation and
-implementation of Lie group integration methods*, 2024, section 2.1). Each class has the same static functions, batched
-over leading axes.
+implementation of Lie group integration methods*, 2024, section 2.1). All is batched over leading axes.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,8 +16,8 @@ from fem_mbs.lie import so3
 from fem_mbs.lie.parametrization import Tangents
 
 
-class RotationCoordinates(Protocol):
-    """What is asked of coordinates ``(..., size)`` of rotations."""
+class RotationCoordinates:
+    """Coordinates ``(..., size)`` of rotations, without a constraint if not said otherwise."""
 
     size: ClassVar[int]
     zero: ClassVar[Array]
@@ -27,42 +26,42 @@ class RotationCoordinates(Protocol):
     @staticmethod
     def rotation(c: Array) -> Array:
         """Rotation matrices ``(..., 3, 3)``."""
-        ...
+        raise NotImplementedError
 
     @staticmethod
     def coordinates(R: Array) -> Array:
         """Coordinates of rotation matrices."""
-        ...
+        raise NotImplementedError
 
     @staticmethod
     def jacobian(c: Array) -> Array:
         """``G`` (..., 3, size)."""
-        ...
+        raise NotImplementedError
 
     @staticmethod
     def tangents(c: Array, dc: Array, ddc: Array) -> Tangents:
         """``G``, its rate, and derivatives against ``c`` of angular velocity and acceleration, ``(..., 3, size)``."""
-        ...
+        raise NotImplementedError
 
     @staticmethod
     def rates(c: Array) -> Array:
         """Rates of the coordinates ``(..., size, 3)`` against angular velocities: ``c' = rates(c) Omega``."""
-        ...
+        raise NotImplementedError
 
     @staticmethod
     def closed(c: Array) -> Array:
         """The coordinates next to ``c`` that obey their constraint."""
-        ...
+        return c
 
     @staticmethod
     def missed(c: Array, dc: Array) -> Array:
         """The part of the rates that violates the time derivative of the constraint."""
-        ...
+        return 0.0 * dc
 
     @staticmethod
     def bend(c: Array, dc: Array) -> Array:
         """What the constraint demands of the second derivative, beyond the angular acceleration."""
-        ...
+        return 0.0 * dc
 
 
 def _products(c: Array) -> Array:
@@ -78,7 +77,7 @@ def _products(c: Array) -> Array:
 
 
 def _jacobian_tables() -> tuple[Array, Array]:
-    """What makes ``G`` of these products, ``(9, 9)``, and ``G`` with its derivatives by b, c, bb, bc, cc, ``(9, 54)``."""
+    """What makes ``G`` of these products (9, 9), and ``G`` with its derivatives by b, c, bb, bc and cc, ``(9, 54)``."""
     G = np.zeros((9, 3, 3))
     G[0, 0, 0], G[1, 1, 0], G[4, 2, 0] = 1.0, -1.0, 1.0
     G[6, 0, 1], G[7, 1, 1], G[8, 2, 2] = 1.0, 1.0, 1.0
@@ -94,7 +93,7 @@ def _jacobian_tables() -> tuple[Array, Array]:
 _JACOBIAN, _DERIVATIVES = _jacobian_tables()
 
 
-class TaitBryan:
+class TaitBryan(RotationCoordinates):
     """Angles ``(a, b, c)`` with ``R = Rx(a) Ry(b) Rz(c)``; singular at ``b = +-90`` degrees."""
 
     size: ClassVar = 3
@@ -151,19 +150,8 @@ class TaitBryan:
         inverse[..., 2, 2] = 1.0
         return inverse
 
-    @staticmethod
-    def closed(c: Array) -> Array:
-        """Angles have no constraint."""
-        return c
 
-    @staticmethod
-    def missed(c: Array, dc: Array) -> Array:
-        return 0.0 * dc
-
-    bend = missed
-
-
-class EulerParameters:
+class EulerParameters(RotationCoordinates):
     """Unit quaternions ``e = (e0, e1, e2, e3)``, scalar first, with the constraint ``e.e = 1``.
 
     ``G = 2 (-e_v | e0 I - skew(e_v))``, ``G e = 0``, ``G G^T = 4 I``, and ``G(a) b = -G(b) a``.
@@ -171,8 +159,11 @@ class EulerParameters:
 
     size: ClassVar = 4
     zero: ClassVar = np.array([1.0, 0.0, 0.0, 0.0])
-    rotation = staticmethod(so3.from_quaternion)
     coordinates = staticmethod(so3.quaternion)
+
+    @staticmethod
+    def rotation(c: Array) -> Array:
+        return so3.from_quaternion(c)
 
     @staticmethod
     def jacobian(c: Array) -> Array:

@@ -84,7 +84,7 @@ def test_explicit_orders() -> None:
 
 @pytest.mark.slow
 def test_implicit_orders() -> None:
-    for system, h in (("free top, tilted", 5e-4), ("top on joint", 4e-4), ("slider-crank, 1 s", 2e-3)):
+    for system, h in (("free top, tilted", 1e-3), ("top on joint", 1e-3), ("slider-crank, 1 s", 4e-3)):
         for name in IMPLICIT if "top on" not in system else (RV, EP, SE3):
             coarse, fine = (implicit(system, name, step).error for step in (h, h / 2))
             assert np.log2(coarse / fine) == pytest.approx(2, abs=0.1), (system, name)
@@ -93,9 +93,9 @@ def test_implicit_orders() -> None:
 @pytest.mark.slow
 def test_what_is_best_depends_on_the_system() -> None:
     """SE(3) wins where a flexible body flies and turns, and loses where a top turns about a point on R3xSO3 cheaply."""
-    strip = {name: implicit("thrown ruler", name, 2e-3).error for name in (*IMPLICIT, SE3)}
-    assert strip[RV] / strip[SE3] == pytest.approx(61, rel=0.1)
-    assert strip[RV] == pytest.approx(strip[EP], rel=1e-3) == pytest.approx(strip[RXYZ], rel=1e-3)
+    ruler = {name: implicit("thrown ruler", name, 2e-3).error for name in (*IMPLICIT, SE3)}
+    assert ruler[RV] / ruler[SE3] == pytest.approx(68, rel=0.02)
+    assert [ruler[EP], ruler[RXYZ]] == pytest.approx(2 * [ruler[RV]], rel=1e-3)
     top = {name: implicit("top on joint", name, 1e-3).error for name in (RV, SE3)}
     assert top[SE3] / top[RV] == pytest.approx(11.4, rel=0.02)
     pendulum = [implicit("beam pendulum", name, 1e-3).error for name in (*IMPLICIT, SE3)]
