@@ -76,22 +76,16 @@ BENCHMARKS = (
     "right_angle_cantilever",
     "reproduce_2012",
     "reproduce_2015",
-<<<<<<< HEAD
-    "reproduce_2024",
-=======
     "reproduce_2018",
->>>>>>> rkmk
+    "reproduce_2024",
 )
 METHODS = ("modes", "statics", "work_precision")
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {
     "reproduce_2012": "reproduced_2012_top",
     "reproduce_2015": "reproduced_transients",
-<<<<<<< HEAD
-    "reproduce_2024": "reproduced_2024_rotor",
-=======
     "reproduce_2018": "reproduced_2018_forms",
->>>>>>> rkmk
+    "reproduce_2024": "reproduced_2024_rotor",
 }
 """Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
 

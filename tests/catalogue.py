@@ -556,13 +556,10 @@ METHODS: dict[str, mbs.Method] = {
     "Tait-Bryan angles": mbs.ClassicalAlpha(),
     "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
     "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
-<<<<<<< HEAD
-=======
     "Lie-Euler, second kind": mbs.LieEuler(coordinates="second"),
     "Lie-Euler, index 2": mbs.LieEuler("index2"),
     "Lie-Euler, index 1": mbs.LieEuler("index1"),
     "Lie-Euler, overdetermined": mbs.LieEuler("overdetermined"),
     "Lie-Euler, symplectic": mbs.LieEuler("symplectic"),
->>>>>>> rkmk
     "Radau IIA": mbs.RadauIIA(),
 }

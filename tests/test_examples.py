@@ -20,11 +20,8 @@ from examples import (
     planetary_gear,
     reproduce_2012,
     reproduce_2015,
-<<<<<<< HEAD
-    reproduce_2024,
-=======
     reproduce_2018,
->>>>>>> rkmk
+    reproduce_2024,
     right_angle_cantilever,
     robot,
     slider_crank_engine,
@@ -47,11 +44,8 @@ SCRIPTS = [
     work_precision,
     reproduce_2012,
     reproduce_2015,
-<<<<<<< HEAD
-    reproduce_2024,
-=======
     reproduce_2018,
->>>>>>> rkmk
+    reproduce_2024,
     slider_crank_engine,
     suspension,
     planetary_gear,
