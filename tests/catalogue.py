@@ -548,8 +548,21 @@ METHODS: dict[str, mbs.Method] = {
     "updated Lagrangian": mbs.UpdatedLagrangian(0.8),
     "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
     "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
+    "Runge-Kutta-Munthe-Kaas, drifting": mbs.RungeKuttaMuntheKaas(projection=False),
+    "Dormand, Prince": mbs.RungeKuttaMuntheKaas("DOPRI5"),
+    "Bogacki, Shampine": mbs.RungeKuttaMuntheKaas("ODE23"),
+    "Butcher": mbs.RungeKuttaMuntheKaas("RK6"),
     "Lie-Euler": mbs.LieEuler(),
     "Tait-Bryan angles": mbs.ClassicalAlpha(),
     "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
     "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
+<<<<<<< HEAD
+=======
+    "Lie-Euler, second kind": mbs.LieEuler(coordinates="second"),
+    "Lie-Euler, index 2": mbs.LieEuler("index2"),
+    "Lie-Euler, index 1": mbs.LieEuler("index1"),
+    "Lie-Euler, overdetermined": mbs.LieEuler("overdetermined"),
+    "Lie-Euler, symplectic": mbs.LieEuler("symplectic"),
+>>>>>>> rkmk
+    "Radau IIA": mbs.RadauIIA(),
 }

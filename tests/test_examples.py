@@ -20,6 +20,11 @@ from examples import (
     planetary_gear,
     reproduce_2012,
     reproduce_2015,
+<<<<<<< HEAD
+    reproduce_2024,
+=======
+    reproduce_2018,
+>>>>>>> rkmk
     right_angle_cantilever,
     robot,
     slider_crank_engine,
@@ -42,6 +47,11 @@ SCRIPTS = [
     work_precision,
     reproduce_2012,
     reproduce_2015,
+<<<<<<< HEAD
+    reproduce_2024,
+=======
+    reproduce_2018,
+>>>>>>> rkmk
     slider_crank_engine,
     suspension,
     planetary_gear,

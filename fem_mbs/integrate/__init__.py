@@ -7,6 +7,7 @@ from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, UpdatedLagrang
 from fem_mbs.integrate.lie_euler import LieEuler
 from fem_mbs.integrate.method import Method, Step
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
+from fem_mbs.integrate.radau import RadauIIA
 from fem_mbs.integrate.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.integrate.simulate import simulate, start
 from fem_mbs.integrate.variable_step import VariableStep
@@ -19,6 +20,7 @@ __all__ = [
     "LieEuler",
     "Method",
     "Parameters",
+    "RadauIIA",
     "RungeKuttaMuntheKaas",
     "Step",
     "UpdatedLagrangian",

@@ -142,7 +142,7 @@ class Index3Problem:
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
-        rows = self._velocity_rows(trial, dV) if system.has_velocity_level else None
+        rows = self.rows(trial, dV, dA)
         if self.matrix == "applied_forces":
             of_inertia, turned = not_applied(self, unknown, trial, T_inv)
             dA = Follow(dA.nodes - of_inertia, dA.own)
@@ -220,8 +220,10 @@ class Index3Problem:
             return one, self.factors * one
         return self.chart.derivatives(self.coordinates(unknown), self.of_nodes(trial.rates[:2]), self.factors)
 
-    def _velocity_rows(self, trial: Trial, dV: Follow) -> list[Array]:
-        """The rows of the constraints in the matrix: ``B``, or the derivative of ``h (B v - b)``."""
+    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array] | None:
+        """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
+        if not self.system.has_velocity_level:
+            return None
         moving = zip(
             self.velocity_gradients(trial, dV), trial.evaluation.gradients, self.system.constraint_slices, strict=True
         )
