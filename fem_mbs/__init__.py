@@ -8,6 +8,8 @@ from fem_mbs.analysis import ConvergenceStudy, convergence_study
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate import (
     Checkpoint,
+    ClassicalAlpha,
+    ClassicalRungeKutta,
     GeneralizedAlpha,
     LieEuler,
     Method,
@@ -32,6 +34,8 @@ __all__ = [
     "Assembly",
     "Buckling",
     "Checkpoint",
+    "ClassicalAlpha",
+    "ClassicalRungeKutta",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",

@@ -548,6 +548,13 @@ METHODS: dict[str, mbs.Method] = {
     "updated Lagrangian": mbs.UpdatedLagrangian(0.8),
     "updated Lagrangian, rotation vector": mbs.UpdatedLagrangian(0.8, parametrization="rotation_vector"),
     "Runge-Kutta-Munthe-Kaas": mbs.RungeKuttaMuntheKaas(),
+    "Runge-Kutta-Munthe-Kaas, drifting": mbs.RungeKuttaMuntheKaas(projection=False),
+    "Dormand, Prince": mbs.RungeKuttaMuntheKaas("DOPRI5"),
+    "Bogacki, Shampine": mbs.RungeKuttaMuntheKaas("ODE23"),
+    "Butcher": mbs.RungeKuttaMuntheKaas("RK6"),
     "Lie-Euler": mbs.LieEuler(),
     "Radau IIA": mbs.RadauIIA(),
+    "Tait-Bryan angles": mbs.ClassicalAlpha(),
+    "Euler parameters": mbs.ClassicalAlpha("euler_parameters"),
+    "Tait-Bryan angles, Runge-Kutta": mbs.ClassicalRungeKutta(),
 }

@@ -1,6 +1,8 @@
 """Time integration: one file a family of methods, and the run."""
 
 from fem_mbs.integrate.checkpoint import Checkpoint
+from fem_mbs.integrate.classical_alpha import ClassicalAlpha
+from fem_mbs.integrate.classical_runge_kutta import ClassicalRungeKutta
 from fem_mbs.integrate.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
 from fem_mbs.integrate.lie_euler import LieEuler
 from fem_mbs.integrate.method import Method, Step
@@ -12,6 +14,8 @@ from fem_mbs.integrate.variable_step import VariableStep
 
 __all__ = [
     "Checkpoint",
+    "ClassicalAlpha",
+    "ClassicalRungeKutta",
     "GeneralizedAlpha",
     "LieEuler",
     "Method",

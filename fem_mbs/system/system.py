@@ -381,10 +381,10 @@ class System:
 
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
         """Own unknowns with those of kind "history" as a batch says from its context."""
-        u, prescribed = motion.u.copy(), self.prescribe(motion.t)
+        u, t = motion.u.copy(), min(motion.t, self.end)
         for k, kept in self._histories.items():
             batch = self.all_batches[k]
-            data = [*prescribed.elements, *prescribed.constraints][k]
+            data = batch.at(t)
             if isinstance(batch, ElementBatch):
                 context = batch.force(motion, data)[1]
             else:
