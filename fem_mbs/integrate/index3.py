@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.integrate.applied_forces import not_applied
 from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow, Motion
 from fem_mbs.solve import Found
 from fem_mbs.system import Evaluation, Factors, LinearSolver, State, System, constraints, tangent
-from fem_mbs.system.mass import mass_product
 
 
 class Trial(NamedTuple):
@@ -142,34 +142,12 @@ class Index3Problem:
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
-        rows = self._velocity_rows(trial, dV) if system.has_velocity_level else None
+        rows = self.rows(trial, dV, dA)
         if self.matrix == "applied_forces":
-            of_inertia, turned = self._not_applied(unknown, trial, T_inv)
+            of_inertia, turned = not_applied(self, unknown, trial, T_inv)
             dA = Follow(dA.nodes - of_inertia, dA.own)
             return tangent.applied_entries(system, evaluation, dV, dA, turned, self.h**2, rows), T_inv, dV
         return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
-
-    def _not_applied(self, unknown: Unknown, trial: Trial, T_inv: Array) -> tuple[Array, Array]:
-        """What the matrix of applied forces leaves out of ``W^T (M W q'' + B^T lambda)``, with ``V = W q'``.
-
-        Against body increments, at constant ``q''`` and ``lambda``: the derivatives (n, 6, 6) of ``W q''``, and
-        ``W^-T`` times those of ``W^T`` times the wrenches in the bracket.
-        """
-        system, kinematics, evaluation = self.system, self.chart.kinematics, trial.evaluation
-        D, second = self.coordinates(unknown), self.of_nodes(trial.rates[1])
-        R, none = evaluation.motion.R, np.zeros((system.n, 6, 6))
-        acceleration, by_position = self.chart.frozen(D, second)
-        body = kinematics.to_body(R, acceleration)
-        own = np.append(body, evaluation.motion.uddot)
-        wrench = mass_product(system, evaluation, own)
-        wrench += constraints.gradient_transpose_product(system, evaluation.gradients, evaluation.multipliers)
-        nodes = system.nodes_of(wrench)
-        by_increment = np.stack([by_position @ T_inv, none])
-        of_inertia = kinematics.derivatives(np.stack([body, 0.0 * body]), by_increment)[0]
-        turned = T_inv.mT @ self.chart.frozen_transposed(D, kinematics.from_body(R, nodes)) @ T_inv
-        # P^T f turns the other way than P w
-        turned -= kinematics.derivatives(np.stack([nodes, 0.0 * nodes]), np.stack([none, none]))[0]
-        return of_inertia, turned
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
@@ -242,8 +220,10 @@ class Index3Problem:
             return one, self.factors * one
         return self.chart.derivatives(self.coordinates(unknown), self.of_nodes(trial.rates[:2]), self.factors)
 
-    def _velocity_rows(self, trial: Trial, dV: Follow) -> list[Array]:
-        """The rows of the constraints in the matrix: ``B``, or the derivative of ``h (B v - b)``."""
+    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array] | None:
+        """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
+        if not self.system.has_velocity_level:
+            return None
         moving = zip(
             self.velocity_gradients(trial, dV), trial.evaluation.gradients, self.system.constraint_slices, strict=True
         )

@@ -76,6 +76,8 @@ class Method:
         method does not say better.
     11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
     12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
+    13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
+        or to rounding: "position", "velocity", "acceleration".
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -91,6 +93,7 @@ class Method:
     error_share: ClassVar[float] = 1.0
     deadband: ClassVar[float] = 1.2
     invariant: ClassVar[bool] = True
+    levels: ClassVar[tuple[str, ...]] = ()
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:

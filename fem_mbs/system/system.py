@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from fem_mbs.system import sizes
 from fem_mbs.system.contract import check_batch, wrong_shapes
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.least_norm import LeastNormSolver, Redundant
+from fem_mbs.system.levels import LEVELS, LevelsMatrix
 from fem_mbs.system.linear import LinearSolver, make_solver, sums
 from fem_mbs.system.origin import origin_and_length
 from fem_mbs.system.pattern import (
@@ -231,6 +232,12 @@ class System:
         return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
 
     @cached_property
+    def levels(self) -> LevelsMatrix:
+        """Pattern and solver of equations with constraints on three levels."""
+        make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
+        return LevelsMatrix(self.pattern, self.n_free, self.m, self._blocks, make)
+
+    @cached_property
     def has_velocity_level(self) -> bool:
         """Whether any constraint equation is one of velocities."""
         return bool(self.velocity_level.any())
@@ -249,10 +256,13 @@ class System:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
         self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
         self.redundant = redundant
-        vars(self).pop("stabilized", None)
+        for made in ("stabilized", "levels"):
+            vars(self).pop(made, None)
 
-    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray) -> LeastNormSolver:
-        return LeastNormSolver(rows, columns, self.n_free, 1.0 / self.weight[self.free_rows], blocks)
+    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
+        """A solver for ``copies`` of the components and any number of multipliers."""
+        units = np.tile(1.0 / self.weight[self.free_rows], copies)
+        return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
 
     def stacked(self, count: int) -> Kinematics:
         """The kinematics of the nodes at several instants: all of the first, then all of the next."""

@@ -15,8 +15,8 @@ from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.integrate import Checkpoint, Method, Step, VariableStep, simulate, start
 from fem_mbs.model import Model
 from fem_mbs.result import Solution
-from fem_mbs.system import State, System
-from fem_mbs.testing.bench import failing, free, joined, slipping
+from fem_mbs.system import State, System, constraints
+from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
 from fem_mbs.testing.differences import ContractError, near
 from fem_mbs.testing.stage import AWAY, HOME, Pose
 
@@ -26,20 +26,26 @@ PATTERN = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0])
 QUANTITIES = ("x", "R", "v", "u")
 NEWTON_ERROR = 1e-7
 """What Newton's tolerance and rounding make of a run."""
+CLOSED = 1e-10
+"""What Newton's tolerance leaves of joints, against the extent of the model."""
 ARRAYS = (*QUANTITIES, "vdot", "multipliers_all", "udot", "uddot")
 
 
 class Bench:
-    """The model that a method is tried on: with joints, if it takes these."""
+    """The model that a method is tried on: the first that it takes, with joints and beams, one of them, or bodies."""
 
     def __init__(self, method: Method) -> None:
         self.method, self.name = method, type(method).__name__
-        self.make: Callable[..., Model] = joined
-        try:
-            method.check(System(joined()))
-        except ModelError:
-            self.make = free
-            method.check(System(free()))
+        self.make: Callable[..., Model] = bodies
+        for make in (joined, free, bodies):
+            try:
+                method.check(System(make()))
+            except ModelError:
+                if make is bodies:
+                    raise
+            else:
+                self.make = make
+                break
         self._runs: dict[Any, Solution] = {}
 
     @property
@@ -53,10 +59,15 @@ class Bench:
         """A run whose errors are small beside those of the two longer steps."""
         return self.run(self.sizes[-1] / np.ceil(4 / self.method.order))
 
+    @property
+    def t_end(self) -> float:
+        """End of the runs with these steps, as many for all methods."""
+        return T_END / 4.0 if self.method.order == 1 else T_END
+
     def run(self, h: float, group: str = "R3xSO3", pose: Pose = HOME) -> Solution:
         """A run with equal steps."""
         if (key := (h, group, pose)) not in self._runs:
-            self._runs[key] = simulate(self.make(group, pose), T_END, h, self.method)
+            self._runs[key] = simulate(self.make(group, pose), self.t_end, h, self.method)
         return self._runs[key]
 
     def steps(self, sizes: Iterable[float], model: Model | None = None) -> Iterator[tuple[System, State, Any, Step]]:
@@ -148,7 +159,7 @@ def order_survives_changes_of_the_step(bench: Bench) -> None:
     """Steps that go up and down leave the order as it is."""
     reference, errors = bench.reference.state(-1), []
     for h in bench.sizes[:2]:
-        *_, (*_, last) = bench.steps(np.tile(h * PATTERN, round(T_END / (h * PATTERN.sum()))))
+        *_, (*_, last) = bench.steps(np.tile(h * PATTERN, round(bench.t_end / (h * PATTERN.sum()))))
         errors.append([_distance(getattr(last.state, name), getattr(reference, name)) for name in QUANTITIES])
     for name, first, second in zip(QUANTITIES, *errors, strict=True):
         if first:
@@ -167,17 +178,18 @@ def errors_are_estimated(bench: Bench) -> None:
         raise ContractError(f"{bench.name}: VariableStep takes it, though it has no error_order")
     local = []
     for h in bench.sizes[:2]:
-        steps = [step for *_, step in bench.steps(round(T_END / h) * [h])]
+        steps = [step for *_, step in bench.steps(round(bench.t_end / h) * [h])]
         errors = [step.error for step in steps if step.error is not None]
         if len(errors) < len(steps):
             raise ContractError(f"{bench.name}: error_order = {expected}, but its steps have no error")
         local.append(float(np.mean(errors[len(errors) // 2 :])))
     _order(f"{bench.name}: power of the step in its error", local, expected, below=0.2, above=0.2)
     reference = bench.run(bench.sizes[-1]).x[-1]
-    coarse, fine = (
-        _distance(simulate(bench.make(), T_END, VariableStep(own, largest=T_END / 4), bench.method).x[-1], reference)
+    runs = (
+        simulate(bench.make(), bench.t_end, VariableStep(own, largest=bench.t_end / 4), bench.method)
         for own in (1e-1, 1e-2)
     )
+    coarse, fine = (_distance(run.x[-1], reference) for run in runs)
     near(f"{bench.name}: error of a run with the tolerance 1e-2", fine, 0.0, min(coarse, 1e-1))
 
 
@@ -199,6 +211,27 @@ def _moved_apart(bench: Bench, h: float) -> float:
     here, there = (bench.run(h, pose=pose).state(-1) for pose in (HOME, AWAY))
     moved = here.x @ AWAY.Q.T + AWAY.c, AWAY.Q @ here.R
     return max(_distance(there.x[1:], moved[0][1:]), _distance(there.R[1:], moved[1][1:]))
+
+
+def constraints_hold_on_their_levels(bench: Bench) -> None:
+    """On the ``levels`` that the method names joints are closed, all as increments of a step."""
+    h = float(bench.sizes[0])
+    solution = bench.run(h)
+    if not (system := solution.system).m:
+        return
+    states = map(solution.state, range(len(solution.t)))
+    prescribed = ((system.prescribe(state.t), system.motion(state), state.multipliers) for state in states)
+    found = {"position": 0.0, "velocity": 0.0, "acceleration": 0.0}
+    for evaluation in (system.evaluate(motion, multipliers, data) for data, motion, multipliers in prescribed):
+        residuals = (
+            evaluation.constraint,
+            h * constraints.velocity_residual(system, evaluation),
+            h * h * constraints.acceleration(system, evaluation),
+        )
+        for level, residual in zip(found, residuals, strict=True):
+            found[level] = max(found[level], float(np.abs(residual * system.constraint_weight).max()))
+    for level in bench.method.levels:
+        near(f"{bench.name}: constraints of level '{level}', which it says it keeps", found[level], 0.0, CLOSED)
 
 
 def history_is_accepted(bench: Bench) -> None:
@@ -242,6 +275,7 @@ METHOD_LAWS = {
         order_survives_changes_of_the_step,
         errors_are_estimated,
         groups_agree_in_the_limit,
+        constraints_hold_on_their_levels,
         moving_everything_changes_nothing,
         a_run_goes_on_from_a_file,
         history_is_accepted,
