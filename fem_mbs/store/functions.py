@@ -1,0 +1,92 @@
+"""Functions of a script, which a file cannot hold: it holds what they returned where they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from fem_mbs.elements.laws import TimeLaw
+from fem_mbs.errors import LawError
+
+Answers: TypeAlias = dict[tuple[str, bytes], tuple[tuple[Any, ...], Any]]
+"""Arguments and results by the method that was asked, "" for the function itself, and the arguments."""
+OTHERS = ("velocity", "acceleration", "by_length", "by_speed", "by_coordinate", "by_rate", "jumps")
+"""What functions may have beside being callable."""
+
+
+class Asked:
+    """A function and what it has returned so far; in another process, where there is no function, that alone.
+
+    Attributes
+    ----------
+    has : tuple of str
+        Which attributes of the contracts it has.
+    missing : bool
+        Whether there is no function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        original: Callable[..., Any] | None = None,
+        has: tuple[str, ...] = (),
+        answers: Answers | None = None,
+    ) -> None:
+        self.__name__ = name
+        self._original, self.missing = original, original is None
+        self.has = has if original is None else tuple(own for own in OTHERS if hasattr(original, own))
+        self.answers: Answers = {} if answers is None else answers
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._ask("", arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in vars(self).get("has", ()):
+            raise AttributeError(name)
+        return self._ask(name, ()) if name == "jumps" else partial(self._asked, name)
+
+    def _asked(self, method: str, *arguments: Any) -> Any:
+        return self._ask(method, arguments)
+
+    def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
+        key = method, b"".join(np.asarray(own, dtype=float).tobytes() for own in arguments)
+        if self._original is not None:
+            own = getattr(self._original, method) if method else self._original
+            self.answers[key] = arguments, own(*arguments) if callable(own) else own
+        if key not in self.answers:
+            raise LawError(
+                f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in "
+                f"files; it is asked for {', '.join(map(str, arguments))}, where the file does not have its value. "
+                "Give the model of the script as model"
+            )
+        return self.answers[key][1]
+
+    def __repr__(self) -> str:
+        return f"<function '{self.__name__}' of another script>"
+
+
+class AskedLaw(Asked, TimeLaw):
+    """A law of time of a class of the script."""
+
+    def __init__(self, name: str, size: int | None, **options: Any) -> None:
+        super().__init__(name, **options)
+        self.size = size
+
+    def velocity(self, t: float) -> Any:
+        """First derivative."""
+        return self._ask("velocity", (t,))
+
+    def acceleration(self, t: float) -> Any:
+        """Second derivative."""
+        return self._ask("acceleration", (t,))
+
+
+def asked(function: Callable[..., Any]) -> Asked:
+    """A function whose answers are kept."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, TimeLaw):
+        return AskedLaw(name, function.size, original=function)
+    return Asked(name, function)
