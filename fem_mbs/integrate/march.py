@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,16 @@ from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain
 from fem_mbs.system import State, System, constraints, frozen
 
 LOG = logging.getLogger("fem_mbs")
+
+
+class Tally(NamedTuple):
+    """What a run has counted so far, beside its checkpoint."""
+
+    steps: int
+    failed: int
+    rejected: int
+    doubt: str
+    error: tuple[Any, ...]
 
 
 class March:
@@ -105,6 +116,16 @@ class March:
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first)
+
+    def tally(self) -> Tally:
+        """What was counted so far."""
+        return Tally(self.steps, self.failed, self.rejected, self._doubt, self._error.tally())
+
+    def go_on(self, tally: Tally, first: State) -> None:
+        """Count on, in a run that began with another state."""
+        self.steps, self.failed, self.rejected, self._doubt, error = tally
+        self._error = GlobalError(self.system, first)
+        self._error.go_on(error)
 
     @property
     def error(self) -> Accuracy | None:

@@ -16,9 +16,9 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Constraint, Element, Model, Node
 from fem_mbs.store.foreign import ForeignConstraint, ForeignElement
-from fem_mbs.store.functions import Answers, Asked, AskedLaw, asked
+from fem_mbs.store.functions import Answers, Asked, asked
 from fem_mbs.store.same import difference
-from fem_mbs.store.values import Data, Reader, Unstorable, Writer
+from fem_mbs.store.values import Data, Reader, UnstorableError, Writer
 from fem_mbs.system import System
 
 Function = Callable[..., Any]
@@ -93,6 +93,8 @@ def read_answers(data: Data) -> list[Asked]:
             answers[key] = given, reader.value(result)
         options = {"has": tuple(own["has"]), "answers": answers}
         if "size" in own:
+            from fem_mbs.store.laws import AskedLaw
+
             functions.append(AskedLaw(own["name"], own["size"], **options))
         else:
             functions.append(Asked(own["name"], **options))
@@ -135,11 +137,11 @@ def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: di
         from fem_mbs.store.values import classes
 
         if classes().get(type(part).__name__) is not type(part):
-            raise Unstorable
+            raise UnstorableError
         own |= writer.arguments(part)
         if hasattr(part, "connect") and part.inputs and not (made.arguments or made.named):
             own["connect"] = writer.value(part.inputs[0])
-    except Unstorable:
+    except UnstorableError:
         own["stage"] = len(cuts)
         own["foreign"] = _foreign(writer, system, part, groups)
     return own
@@ -166,10 +168,10 @@ def _answers(writer: Writer, function: Asked) -> dict[str, Any]:
     for (method, _), (arguments, result) in function.answers.items():
         try:
             answers.append([method, writer.value([*arguments]), writer.value(result)])
-        except Unstorable:
+        except UnstorableError:
             continue
     own = {"name": function.__name__, "has": list(function.has), "answers": answers}
-    return own | ({"size": function.size} if isinstance(function, AskedLaw) else {})
+    return own | ({"size": function.size} if hasattr(function, "size") else {})
 
 
 def _check(system: System, again: System) -> None:
@@ -251,7 +253,9 @@ class _Builder:
         return part
 
     def _foreign(self, own: dict[str, Any]) -> Element | Constraint:
-        nodes, turned, pinned, unknowns = (self._reader.value(own[n]) for n in ("nodes", "turned", "pinned", "unknowns"))
+        nodes, turned, pinned, unknowns = (
+            self._reader.value(own[n]) for n in ("nodes", "turned", "pinned", "unknowns")
+        )
         shared = own["kind"], own["group"], nodes, unknowns, turned, pinned
         if "equations" not in own:
             return ForeignElement(*shared)

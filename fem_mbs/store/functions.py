@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fem_mbs.elements.laws import TimeLaw
+from fem_mbs.arrays import Array
 from fem_mbs.errors import LawError
 
 Answers: TypeAlias = dict[tuple[str, bytes], tuple[tuple[Any, ...], Any]]
@@ -37,6 +37,8 @@ class Asked:
     ) -> None:
         self.__name__ = name
         self._original, self.missing = original, original is None
+        self._times: Array | None = None
+        self._values: Array | None = None
         self.has = has if original is None else tuple(own for own in OTHERS if hasattr(original, own))
         self.answers: Answers = {} if answers is None else answers
 
@@ -56,37 +58,41 @@ class Asked:
         if self._original is not None:
             own = getattr(self._original, method) if method else self._original
             self.answers[key] = arguments, own(*arguments) if callable(own) else own
-        if key not in self.answers:
-            raise LawError(
-                f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in "
-                f"files; it is asked for {', '.join(map(str, arguments))}, where the file does not have its value. "
-                "Give the model of the script as model"
-            )
-        return self.answers[key][1]
+            return self.answers[key][1]
+        if key in self.answers:
+            return self.answers[key][1]
+        if not method and len(arguments) == 1 and self._times is not None and self._values is not None:
+            k = int(np.searchsorted(self._times, arguments[0]))
+            if k < len(self._times) and self._times[k] == arguments[0]:
+                return self._values[k]
+        raise LawError(
+            f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in "
+            f"files; it is asked for {', '.join(map(str, arguments))}, where the file does not have its value. "
+            "Give the model of the script as model"
+        )
+
+    @property
+    def original(self) -> Callable[..., Any]:
+        """The function, or what stands for it, without being remembered."""
+        return self if self._original is None else self._original
+
+    def over_time(self, times: Array, values: Array) -> None:
+        """What the function returned at the times of a run."""
+        self._times, self._values = times, values[:, 0] if values.shape[1] == 1 else values
 
     def __repr__(self) -> str:
         return f"<function '{self.__name__}' of another script>"
 
 
-class AskedLaw(Asked, TimeLaw):
-    """A law of time of a class of the script."""
-
-    def __init__(self, name: str, size: int | None, **options: Any) -> None:
-        super().__init__(name, **options)
-        self.size = size
-
-    def velocity(self, t: float) -> Any:
-        """First derivative."""
-        return self._ask("velocity", (t,))
-
-    def acceleration(self, t: float) -> Any:
-        """Second derivative."""
-        return self._ask("acceleration", (t,))
-
-
 def asked(function: Callable[..., Any]) -> Asked:
     """A function whose answers are kept."""
     name = getattr(function, "__name__", type(function).__name__)
-    if isinstance(function, TimeLaw):
-        return AskedLaw(name, function.size, original=function)
-    return Asked(name, function)
+    law = _law_class(function)
+    return Asked(name, function) if law is None else law(name, function.size, original=function)  # type: ignore[attr-defined]
+
+
+def _law_class(function: Callable[..., Any]) -> Any:
+    """The class that stands for laws of time, if it is one."""
+    from fem_mbs.store.laws import AskedLaw, TimeLaw
+
+    return AskedLaw if isinstance(function, TimeLaw) else None

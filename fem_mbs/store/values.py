@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -26,7 +27,7 @@ EXACT = 2**53
 SECTION_STEPS = ("rectangle", "circle", "tube", "general", "with_damping", "shifted", "turned")
 
 
-class Unstorable(Exception):
+class UnstorableError(Exception):
     """A value that a file cannot hold."""
 
 
@@ -77,7 +78,7 @@ class Writer:
 
         Raises
         ------
-        Unstorable
+        UnstorableError
             If it is none that a file can hold.
         """
         if value is None or isinstance(value, bool | str):
@@ -88,7 +89,7 @@ class Writer:
             return self._array(value)
         if isinstance(value, list):
             return [self.value(own) for own in value]
-        if type(value) is tuple:
+        if isinstance(value, tuple) and classes().get(type(value).__name__) is not type(value):
             return {"tuple": [self.value(own) for own in value]}
         if isinstance(value, Mapping):
             return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
@@ -114,11 +115,11 @@ class Writer:
             if not any(value is own for own in self.functions):
                 self.functions.append(value)
             return {"function": next(k for k, own in enumerate(self.functions) if own is value)}
-        raise Unstorable(shown(value))
+        raise UnstorableError(shown(value))
 
     def _member(self, value: Any) -> dict[str, int]:
         if id(value) not in self._numbers:
-            raise Unstorable(f"{value}, which is not in the model")
+            raise UnstorableError(f"{value}, which is not in the model")
         kind, number = self._numbers[id(value)]
         return {kind: number}
 
@@ -209,3 +210,15 @@ class Reader:
             raise ModelError(f"it holds an array of the shape {shape}, which has more numbers than there are")
         dtype = {"f": float, "i": np.intp, "b": np.bool_}[kind]
         return self._numbers[first : first + size].astype(dtype).reshape(shape)
+
+
+def packed(data: Data) -> bytes:
+    """Text and numbers as bytes."""
+    text = data.text.encode()
+    return struct.pack("<Q", len(text)) + text + data.numbers.astype("<f8").tobytes()
+
+
+def unpacked(content: bytes) -> Data:
+    """Text and numbers of bytes."""
+    (length,) = struct.unpack_from("<Q", content)
+    return Data(content[8 : 8 + length].decode(), np.frombuffer(content[8 + length :], "<f8"))

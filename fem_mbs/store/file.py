@@ -1,0 +1,301 @@
+"""A stored run as it is opened: guarded against whatever else a file may be."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fem_mbs.errors import FemMbsError, StoreError
+from fem_mbs.integrate.checkpoint import Checkpoint
+from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.step_control import StepControl
+from fem_mbs.model import Model
+from fem_mbs.result import Accuracy, Outcome, Solution, Stats, parse
+from fem_mbs.store.description import check_same, describe, read_answers, rebuild
+from fem_mbs.store.functions import Asked
+from fem_mbs.store.rows import history, row_type, turning_joints, turns_of
+from fem_mbs.store.table import SLOTS, TABLE, hdf5, last_checkpoint, places_in
+from fem_mbs.store.values import Data, Reader, classes, unpacked
+from fem_mbs.system import ARRAYS, State, System
+from fem_mbs.system.least_norm import Redundant
+
+FORMAT, VERSION = "fem_mbs run", 1
+PARTS = ("model", "run", "functions")
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+BROKEN = (
+    OSError,
+    KeyError,
+    IndexError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+    OverflowError,
+)
+"""What reading something else than a run may end in."""
+
+
+def fill(parts: Mapping[str, Data], file: Any) -> None:
+    """Put the model, the run and the functions into a new file."""
+    import fem_mbs
+
+    file.attrs["format"], file.attrs["format_version"] = FORMAT, VERSION
+    file.attrs["fem_mbs_version"] = fem_mbs.__version__
+    for name, data in parts.items():
+        file.create_dataset(f"{name}/text", data=np.frombuffer(data.text.encode(), "u1"))
+        file.create_dataset(f"{name}/numbers", data=data.numbers.astype("<f8"))
+
+
+def open_run(path: Path) -> RunFile:
+    """A stored run.
+
+    Raises
+    ------
+    StoreError
+        If the file is not one, is of a newer version, was cut short or tampered with.
+    """
+    try:
+        return RunFile(path)
+    except FemMbsError as error:
+        raise error if isinstance(error, StoreError) else StoreError(f"'{path}' cannot be opened: {error}") from error
+    except BROKEN as error:
+        raise StoreError(
+            f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+class RunFile:
+    """What a file holds."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with open(path, "rb") as raw:
+            if raw.read(8) != SIGNATURE:
+                raise StoreError(f"'{path}' is not a stored run, but a file of another kind: it is not HDF5")
+        size = path.stat().st_size
+        try:
+            opened = hdf5("mbs.load").File(path, "r", locking=False)
+        except OSError as error:
+            raise StoreError(f"'{path}' is damaged or was cut short when it was copied: {error}") from error
+        with opened as file:
+            _check_format(file, path)
+            for name in (*SLOTS, TABLE, *(f"{part}/{own}" for part in PARTS for own in ("text", "numbers"))):
+                _check_dataset(file, name, size)
+            self.model, self.run, self._functions = (
+                Data(file[f"{part}/text"][:].tobytes().decode(), file[f"{part}/numbers"][:]) for part in PARTS
+            )
+            self.places = places_in(file, path)
+            self._dtype = file[TABLE].dtype
+            self._declared = file[TABLE].shape[0]
+            found = last_checkpoint(file)
+        if found is None:
+            raise StoreError(f"'{path}' was cut off before its run began")
+        self.number = found[0]
+        content = unpacked(found[1])
+        self.checkpoint: dict[str, Any] = json.loads(content.text)
+        self._reader = Reader(content.numbers)
+        self.options: dict[str, Any] = json.loads(self.run.text)
+        self._options_reader = Reader(self.run.numbers)
+        self._size = size
+
+    def option(self, name: str) -> Any:
+        """What the run was asked for."""
+        return self._options_reader.value(self.options[name])
+
+    def kept(self, name: str) -> Any:
+        """What the last checkpoint has."""
+        return self._reader.value(self.checkpoint[name])
+
+    @cached_property
+    def functions(self) -> list[Asked]:
+        """Functions of the script."""
+        return read_answers(self._functions)
+
+    def functions_of(self, system: System) -> Sequence[Any]:
+        """Functions in the order of the file, of the model of a script."""
+        return describe(system).functions if self.functions else []
+
+    def event_state(self, row: Any) -> State:
+        """The state of an event, in the world."""
+        return _state(row)
+
+    def make_model(self) -> Model:
+        """The model, made again."""
+        return rebuild(self.model, self.functions)
+
+    def check_model(self, system: System) -> None:
+        """Refuse another model than that of the run."""
+        check_same(describe(system).model, self.model, f"'{self.path}'")
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended."""
+        name = self.checkpoint["outcome"]
+        return Outcome.CUT if name is None else Outcome[name]
+
+    def rows(self, system: System) -> NDArray[Any]:
+        """The rows, in the file."""
+        channels, dtype = self.channels(system), self._dtype
+        functions = {name: dtype[name].shape for name in dtype.names if name.startswith("function ")}
+        turning = sum(len(joint.coordinates) for joint in turning_joints(system)) if "turns" in dtype.names else 0
+        if dtype != row_type(system, channels, turning, functions):
+            raise StoreError(f"'{self.path}': its rows are not those of its model")
+        count = (self._size - self.places.begin) // dtype.itemsize
+        if count < self._declared or (self.checkpoint["outcome"] is not None and count < self.checkpoint["rows"]):
+            raise StoreError(
+                f"'{self.path}' was cut short when it was copied: of {max(self._declared, self.checkpoint['rows'])} "
+                f"rows it has {count}"
+            )
+        rows = np.memmap(self.path, dtype, "r", self.places.begin, (count,)).view(np.ndarray)
+        if self.checkpoint["outcome"] is not None:
+            return rows[: self.checkpoint["rows"]]
+        return rows[: _whole(rows)]
+
+    def channels(self, system: System) -> Any:
+        """The channels that it has in place of states, or None."""
+        names = self.options["channels"]
+        return None if names is None else [parse(system, name) for name in names]
+
+    def state(self, name: str) -> State:
+        """A state that is kept apart: the first one, or that of the checkpoint."""
+        source = self.options["first"] if name == "first" else self.checkpoint["state"]
+        reader = self._options_reader if name == "first" else self._reader
+        return State(**{own: reader.value(source[own]) for own in ("t", *ARRAYS)})
+
+    @cached_property
+    def method(self) -> Method | None:
+        """The method of the run; None for one of a class of the script."""
+        made = self._options_reader.value(self.options["method"])
+        return made if isinstance(made, Method) else None
+
+    @cached_property
+    def control(self) -> StepControl:
+        """How steps were chosen."""
+        return self._options_reader.value(self.options["control"])  # type: ignore[no-any-return]
+
+    def stands(self, method: Method | None = None) -> Checkpoint | None:
+        """Where the run stands; None if it is not known, or what the method of a script remembers."""
+        name = self.checkpoint["memory_name"]
+        methods = [kind for kind in classes().values() if issubclass(kind, Method) and kind is not Method]
+        known = {kind.Memory.__name__: kind.Memory for kind in (type(method) if method else methods[0], *methods)}
+        if name not in known:
+            return None
+        memory, pace = (
+            {own: self._reader.value(value) for own, value in self.checkpoint[part].items()}
+            for part in ("memory", "pace")
+        )
+        kind, control, names = known[name], self.control, tuple(self.options["names"])
+        return Checkpoint(self.state("last"), kind(**memory), control, type(control).Memory(**pace), names)
+
+    def solution(
+        self,
+        system: System,
+        checkpoint: Checkpoint | None,
+        outcome: Outcome,
+        failed: int,
+        rejected: int,
+        events: Sequence[list[State]] | None,
+        error: Accuracy | None,
+        totals: Sequence[int],
+        wall: float,
+    ) -> Solution:
+        """The run, of which is read what is asked for."""
+        rows = self.rows(system)
+        found = _events(rows, self.options["events"]) if events is None else events
+        if self.options["events"]:
+            rows = rows[rows["event"] < 0]
+        for k, function in enumerate(self.functions):
+            if f"function {k}" in self._dtype.names:
+                function.over_time(np.array(rows["t"]), rows[f"function {k}"])
+        steps, _, evaluations, factorizations = totals
+        stats = Stats(
+            rows["iterations"][1:],
+            evaluations,
+            factorizations,
+            failed,
+            rejected,
+            np.diff(rows["t"]),
+            wall,
+            error,
+            steps,
+        )
+        states = history(rows, system, self.channels(system), self.path)
+        return Solution(system, states, outcome, stats, found, checkpoint, turns_of(rows, turning_joints(system)))
+
+    def loaded(self, model: Model | None) -> Solution:
+        """The run as another process has it, with the model of the script or one made of the file."""
+        system = System(self.make_model() if model is None else model, self.options["t_end"])
+        if model is not None:
+            self.check_model(system)
+        names = set(self.checkpoint["redundant"])
+        if names:
+            joints = tuple(part for part in system.number.parts if part.name in names)  # type: ignore[attr-defined]
+            system.redundant = Redundant(joints, 0, np.empty(0, np.intp), np.empty((0, 0)), "")  # type: ignore[arg-type]
+        checkpoint = self.stands()
+        given = self.checkpoint["error"]
+        error = None if given is None else Accuracy(*given)
+        tally = self.kept("tally")
+        return self.solution(
+            system, checkpoint, self.outcome, tally[1], tally[2], None, error, self.kept("totals"), self.kept("wall")
+        )
+
+
+def _events(rows: NDArray[Any], count: int) -> list[list[State]]:
+    """States of events, which are in the world."""
+    return [[_state(row) for row in rows[rows["event"] == event]] for event in range(count)]
+
+
+def _state(row: Any) -> State:
+    none = np.zeros(0)
+    return State(float(row["t"]), *(row[name] if name in row.dtype.names else none for name in ARRAYS))
+
+
+def _whole(rows: NDArray[Any]) -> int:
+    """How many rows a run has that was cut: those of its last session, and those of others before it."""
+    if not len(rows):
+        return 0
+    session = rows["session"]
+    if session[0] == session[-1]:
+        return len(rows) if session[0] else 0
+    return int(np.argmax(np.append(np.diff(session) < 0, True))) + 1
+
+
+def _check_format(file: Any, path: Path) -> None:
+    kind, version = file.attrs.get("format"), file.attrs.get("format_version")
+    if kind != FORMAT:
+        raise StoreError(f"'{path}' is not a stored run of fem_mbs, but an HDF5 file of another program")
+    if not isinstance(version, int | np.integer) or version > VERSION:
+        own = file.attrs.get("fem_mbs_version")
+        raise StoreError(
+            f"'{path}' was written by a newer fem_mbs, {own}, in version {version} of the format; this one reads "
+            f"version {VERSION}. Install the newer fem_mbs"
+        )
+
+
+def _check_dataset(file: Any, name: str, size: int) -> None:
+    """Refuse what leads out of a file, or claims more than it has."""
+    h5py, owner = hdf5("mbs.load"), file
+    for part in name.split("/"):
+        if not isinstance(owner.get(part, getlink=True), h5py.HardLink):
+            raise StoreError(f"'{name}' is not in the file itself")
+        owner = owner[part]
+    options = owner.id.get_create_plist() if isinstance(owner, h5py.Dataset) else None
+    if options is None or options.get_layout() != h5py.h5d.CONTIGUOUS or options.get_external_count():
+        raise StoreError(f"'{name}' is not laid out as fem_mbs does")
+    text, numbers = name.endswith("/text") or name in SLOTS, name.endswith("/numbers")
+    if (text and owner.dtype != np.dtype("u1")) or (numbers and owner.dtype != np.dtype("<f8")):
+        raise StoreError(f"'{name}' is of an unknown type, {owner.dtype}")
+    bytes_ = math.prod(owner.shape) * owner.dtype.itemsize
+    if bytes_ and (owner.id.get_offset() or 0) + bytes_ > size:
+        raise StoreError(f"'{name}' claims {bytes_} bytes, more than the file has")
+    if len(owner.shape) != 1:
+        raise StoreError(f"'{name}' has {len(owner.shape)} dimensions, expected is one")
