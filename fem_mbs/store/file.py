@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,22 @@ def open_run(path: Path) -> RunFile:
             f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
             f"({type(error).__name__}: {error})"
         ) from error
+
+
+class Ended(NamedTuple):
+    """How a run has ended, and its counts."""
+
+    outcome: Outcome
+    failed: int
+    rejected: int
+    error: Accuracy | None
+    t: float
+    """Time of its last step."""
+    totals: Sequence[int]
+    """Steps, iterations, evaluations and factorisations."""
+    since: Sequence[int]
+    """The same since the last row."""
+    wall: float
 
 
 class RunFile:
@@ -197,16 +213,7 @@ class RunFile:
         return Checkpoint(self.state("last"), kind(**memory), control, type(control).Memory(**pace), names)
 
     def solution(
-        self,
-        system: System,
-        checkpoint: Checkpoint | None,
-        outcome: Outcome,
-        failed: int,
-        rejected: int,
-        events: Sequence[list[State]] | None,
-        error: Accuracy | None,
-        totals: Sequence[int],
-        wall: float,
+        self, system: System, checkpoint: Checkpoint | None, events: Sequence[list[State]] | None, ended: Ended
     ) -> Solution:
         """The run, of which is read what is asked for."""
         rows = self.rows(system)
@@ -216,20 +223,21 @@ class RunFile:
         for k, function in enumerate(self.functions):
             if f"function {k}" in self._dtype.names:
                 function.over_time(np.array(rows["t"]), rows[f"function {k}"])
-        steps, _, evaluations, factorizations = totals
-        stats = Stats(
-            rows["iterations"][1:],
-            evaluations,
-            factorizations,
-            failed,
-            rejected,
-            np.diff(rows["t"]),
-            wall,
-            error,
-            steps,
-        )
         states = history(rows, system, self.channels(system), self.path)
-        return Solution(system, states, outcome, stats, found, checkpoint, turns_of(rows, turning_joints(system)))
+        turns = turns_of(rows, turning_joints(system))
+        return Solution(system, states, ended.outcome, self._stats(rows, ended), found, checkpoint, turns)
+
+    def _stats(self, rows: NDArray[Any], ended: Ended) -> Stats:
+        """Counts from one row to the next, of the first one from the start, and after the last one."""
+        t, iterations, since = rows["t"], rows["iterations"], ended.since
+        sizes = np.diff(t, prepend=self.options["begin"])
+        begins = 0 if len(rows) and rows["steps"][0] else 1
+        iterations, sizes = iterations[begins:], sizes[begins:]
+        if since[0]:
+            iterations, sizes = np.append(iterations, since[1]), np.append(sizes, ended.t - t[-1:])
+        steps, _, evaluations, factorizations = ended.totals
+        counts = evaluations, factorizations, ended.failed, ended.rejected
+        return Stats(iterations, *counts, sizes, ended.wall, ended.error, steps)
 
     def loaded(self, model: Model | None) -> Solution:
         """The run as another process has it, with the model of the script or one made of the file."""
@@ -241,12 +249,10 @@ class RunFile:
             joints = tuple(part for part in system.number.parts if part.name in names)  # type: ignore[attr-defined]
             system.redundant = Redundant(joints, 0, np.empty(0, np.intp), np.empty((0, 0)), "")  # type: ignore[arg-type]
         checkpoint = self.stands()
-        given = self.checkpoint["error"]
-        error = None if given is None else Accuracy(*given)
-        tally = self.kept("tally")
-        return self.solution(
-            system, checkpoint, self.outcome, tally[1], tally[2], None, error, self.kept("totals"), self.kept("wall")
-        )
+        error = None if (given := self.checkpoint["error"]) is None else Accuracy(*given)
+        tally, last = self.kept("tally"), self.state("last").t
+        counts = [self.kept(name) for name in ("totals", "since", "wall")]
+        return self.solution(system, checkpoint, None, Ended(self.outcome, tally[1], tally[2], error, last, *counts))
 
 
 def _events(rows: NDArray[Any], count: int) -> list[list[State]]:

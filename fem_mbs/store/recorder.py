@@ -142,9 +142,9 @@ class StoredRun:
                     self._keep([self.last], self.last)
                 self.flush(outcome, *stands)
         self._table.close()
-        return files.open_run(self._table.path).solution(
-            self.system, self._march.checkpoint(), outcome, failed, rejected, events, error, self.totals, self._time()
-        )
+        ended = files.Ended(outcome, failed, rejected, error, self.last.t, self.totals, self._since, self._time())
+        file = files.open_run(self._table.path)
+        return file.solution(self.system, self._march.checkpoint(), events, ended)
 
     def _time(self) -> float:
         return self._wall + time.perf_counter() - self._begun
