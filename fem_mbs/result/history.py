@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
 from fem_mbs.system import ARRAYS, State, read_only
 
 
@@ -39,3 +40,19 @@ class History:
     def state(self, k: int) -> State:
         """The state number ``k``."""
         return State(float(self.t[k]), *(getattr(self, name)[k] for name in ARRAYS))
+
+
+class ChannelHistory(History):
+    """Channels of a run that has stored no states."""
+
+    def __init__(self, t: Array, columns: Mapping[str, Array], path: Any) -> None:
+        super().__init__(t, {})
+        self.columns, self._path = dict(columns), path
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in ARRAYS:
+            raise AttributeError(name)
+        raise ModelError(
+            f"'{self._path}' holds no states but the channels {', '.join(self.columns)}; ask for them with "
+            "solution.channel(name), or store a run without channels"
+        )

@@ -20,6 +20,7 @@ from fem_mbs.result.channels import Channel, parse
 from fem_mbs.result.history import History
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
+from fem_mbs.result.tables import to_csv, to_pandas, to_xarray
 from fem_mbs.result.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system import (
     ConstraintRows,
@@ -403,6 +404,50 @@ class Solution:
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
         state = interpolate(self.system, self._state(k - 1), self._state(k), share)
         return given_out(self.system, replace(state, t=t))
+
+    @checked
+    def save(self, path: Path) -> FilePath:
+        """Write the run to a file, HDF5, for :func:`fem_mbs.load` in any process; returns the path (needs h5py).
+
+        The file holds states, names, the model, counts and where the run stands, as numbers and text. Functions and
+        classes of a script do not travel: docs/store.md says what they leave behind.
+
+        Raises
+        ------
+        StoreError
+            If the file cannot be written.
+        ModelError
+            If the model was changed since the run.
+        """
+        from fem_mbs.store.save import save
+
+        file = FilePath(path)
+        return save(self, file if file.suffix else file.with_suffix(".h5"))
+
+    @checked
+    def to_pandas(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``pandas.DataFrame`` over ``t``, a column for each number (needs pandas).
+
+        ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
+        coordinates of joints. Units are in ``frame.attrs["units"]``.
+        """
+        return to_pandas(self, channels)
+
+    @checked
+    def to_xarray(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``xarray.Dataset``, a variable over ``t`` and the channel's columns each (needs xarray).
+
+        ``channels`` as of :meth:`to_pandas`; the attributes ``units`` of variables have their units.
+        """
+        return to_xarray(self, channels)
+
+    @checked
+    def to_csv(self, path: Path, channels: Sequence[str] | None = None) -> FilePath:
+        """Channels as text: ``t`` and a column for each number, with units in the first line; returns the path.
+
+        Numbers have all their digits. ``channels`` as of :meth:`to_pandas`.
+        """
+        return to_csv(self, FilePath(path), channels)
 
     @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:

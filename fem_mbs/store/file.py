@@ -235,6 +235,8 @@ class RunFile:
         iterations, sizes = iterations[begins:], sizes[begins:]
         if since[0]:
             iterations, sizes = np.append(iterations, since[1]), np.append(sizes, ended.t - t[-1:])
+        if "listed" in self.checkpoint:
+            iterations, sizes = self.kept("listed")
         steps, _, evaluations, factorizations = ended.totals
         counts = evaluations, factorizations, ended.failed, ended.rejected
         return Stats(iterations, *counts, sizes, ended.wall, ended.error, steps)

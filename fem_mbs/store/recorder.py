@@ -16,7 +16,7 @@ from fem_mbs.result import Accuracy, Outcome, Solution, Stats, TurnCounter, pars
 from fem_mbs.run import AtTimes, EveryFew, Store, Wanted
 from fem_mbs.store import file as files
 from fem_mbs.store.description import Description, describe, write_answers
-from fem_mbs.store.rows import NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
+from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.table import Table, create
 from fem_mbs.store.values import Data, UnstorableError, Writer, packed
 from fem_mbs.system import ARRAYS, State, System, given_out
@@ -83,7 +83,7 @@ class StoredRun:
         self._joints = turning_joints(march.system)
         self._turns = TurnCounter(march.system) if self._joints and is_sparse(store, wanted) else None
         self._begun, self._flushed, self._wall = begun, time.perf_counter(), 0.0
-        self._since, self.totals = [0, 0, 0, 0], Totals()
+        self._since, self.totals = [*NO_COUNTS], Totals()
         self._hits: list[int] = []
         self._kept_last = self._lost = False
         self.session = 1
@@ -163,7 +163,7 @@ class StoredRun:
                 here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
                 one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
             self._table.add(self._writer.fill(own, self._since, flat, NO_EVENT, one))
-            self._since = [0, 0, 0, 0]
+            self._since = [*NO_COUNTS]
 
     def _add_events(self) -> None:
         """Store the states of events that were found since."""
@@ -171,7 +171,7 @@ class StoredRun:
             if event == len(self._hits):
                 self._hits.append(0)
             for state in hits[self._hits[event] :]:
-                self._table.add(self._writer.fill(state, (0, 0, 0, 0), None, event, None))
+                self._table.add(self._writer.fill(state, NO_COUNTS, None, event, None))
             self._hits[event] = len(hits)
 
     def _checkpoint(self, outcome: Outcome | None, rows: int | None, since: list[int] | None) -> bytes:

@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ModelError
-from fem_mbs.result import Channel, History, Solution, Turns
+from fem_mbs.result import Channel, ChannelHistory, History, Solution, Turns
 from fem_mbs.store.functions import Asked
 from fem_mbs.system import ARRAYS, State, System
 
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 COUNTS = ("steps", "iterations", "evaluations", "factorizations")
 """Of the steps since the row before."""
-NO_EVENT = -1
+NO_COUNTS, NO_EVENT = (0, 0, 0, 0), -1
 
 
 def row_type(
@@ -107,22 +106,6 @@ def turns_of(rows: NDArray[Any], joints: Sequence[Any]) -> Turns | None:
         return None
     ends = np.cumsum([len(joint.coordinates) for joint in joints])[:-1]
     return dict(zip(joints, np.split(rows["turns"], ends, axis=1), strict=True))
-
-
-class ChannelHistory(History):
-    """Channels of a run that has stored no states."""
-
-    def __init__(self, t: Array, columns: Mapping[str, Array], path: Any) -> None:
-        super().__init__(t, {})
-        self.columns, self._path = dict(columns), path
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in ARRAYS:
-            raise AttributeError(name)
-        raise ModelError(
-            f"'{self._path}' holds no states but the channels {', '.join(self.columns)}; ask for them with "
-            "solution.channel(name), or store a run without channels"
-        )
 
 
 def history(rows: NDArray[Any], system: System, channels: Sequence[Channel] | None, path: Any) -> History:
