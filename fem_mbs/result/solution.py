@@ -451,7 +451,10 @@ class Solution:
 
     @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
-        """Write ``path.pvd`` and one ``.vtu`` a frame; see :func:`fem_mbs.io.write_paraview` for the options."""
+        """Write ``path.pvd`` and one ``.vtu`` a frame, or one file ``path.vtkhdf``, as the suffix says.
+
+        See :func:`fem_mbs.io.write_paraview` for the options.
+        """
         from fem_mbs.io import write_paraview
 
         return write_paraview(self, path, **options)

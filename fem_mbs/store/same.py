@@ -14,7 +14,7 @@ LIBRARY = "fem_mbs"
 
 
 def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = None) -> str:
-    """The first attribute that differs; empty if none does. Functions are passed over."""
+    """The first public attribute that differs; empty if none does. Functions are passed over."""
     seen = set() if seen is None else seen
     if id(one) in seen or isinstance(one, Node):
         return ""
@@ -37,7 +37,7 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
     pairs = (
         difference(value, others[key], key if not name else name, seen)
         for key, value in own.items()
-        if key not in PASSED_OVER and key in others
+        if key not in PASSED_OVER and not key.startswith("_") and key in others
     )
     return next(filter(None, pairs), "")
 
