@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Constraint, Element, Model, Node
 from fem_mbs.store.foreign import ForeignConstraint, ForeignElement
-from fem_mbs.store.functions import Answers, Asked, asked
+from fem_mbs.store.functions import Answers, Asked, answer_key, asked
 from fem_mbs.store.same import difference
 from fem_mbs.store.values import Data, Reader, UnstorableError, Writer
 from fem_mbs.system import System
@@ -55,11 +55,14 @@ def describe(system: System) -> Description:
             for k, node in enumerate(nodes)
             for place, (x, R) in zip(node.before, _later(node), strict=True)
         ],
-        "parts": [_part(writer, system, part, cuts, groups) for part in parts],
+        "parts": (described := []),
+        "added": len(parts),
     }
+    for part in writer.parts:  # which grows by those that others are built on, without being in the model
+        described.append(_part(writer, system, part, cuts, groups))
     data = writer.data(text)
     functions = [asked(own) for own in writer.functions]
-    again = System(rebuild(data, functions), system.end)
+    again = System(rebuild(data, functions), *([system.end] if np.isfinite(system.end) else []))
     _check(system, again)
     return Description(data, functions, again)
 
@@ -89,8 +92,8 @@ def read_answers(data: Data) -> list[Asked]:
         answers: Answers = {}
         for method, arguments, result in own["answers"]:
             given = tuple(reader.value(arguments))
-            key = method, b"".join(np.asarray(one, dtype=float).tobytes() for one in given)
-            answers[key] = given, reader.value(result)
+            if (key := answer_key(given)) is not None:
+                answers[str(method), key] = given, reader.value(result)
         options = {"has": tuple(own["has"]), "answers": answers}
         if "size" in own:
             from fem_mbs.store.laws import AskedLaw
@@ -153,12 +156,12 @@ def _foreign(writer: Writer, system: System, part: Any, groups: dict[Any, int]) 
     lists["unknowns"] = [writer.arguments(unknown) for unknown in part.unknowns]
     own = {"kind": type(part).__name__, "group": group, **lists}
     if isinstance(part, Constraint):
-        rows = system.constraint_rows(part).rows
+        added = part in system.number.equations
         own |= {
             "equations": list(part.equations),
             "coordinates": [[c.name, bool(c.angle)] for c in part.coordinates],
             "offset": writer.value(np.asarray(part.offset, dtype=float)),
-            "length": system.of_length[rows].tolist(),
+            "length": system.of_length[system.number.equations[part]].tolist() if added else [],
         }
     return own
 
@@ -212,8 +215,8 @@ class _Builder:
         for k, own in enumerate(self._parts):
             if "connect" in own:
                 self._part(k).connect(reader.value(own["connect"]))
-        for k, own in enumerate(self._parts):
-            model.add(self._part(k), name=own["name"])
+        for k in range(text["added"]):
+            model.add(self._part(k), name=self._parts[k]["name"])
         for node, (translation, rotation) in zip(model.nodes, text["nodes"]["held"], strict=True):
             if translation or rotation:
                 model.fix(node, bool(translation), bool(rotation))
@@ -247,9 +250,9 @@ class _Builder:
             try:
                 self._made[k] = self._foreign(own["foreign"]) if "foreign" in own else self._reader.value(_call(own))
             except FemMbsError as error:
-                raise type(error)(f"'{own['name']}': {error}") from None
+                raise type(error)(f"{own['name'] or own.get('class')}: {error}") from None
         if not isinstance(part := self._made[k], Element | Constraint):
-            raise ModelError(f"'{self._parts[k]['name']}' is no element or joint, or one that is built on itself")
+            raise ModelError(f"{self._parts[k]['name']} is no element or joint, or one that is built on itself")
         return part
 
     def _foreign(self, own: dict[str, Any]) -> Element | Constraint:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,8 +63,17 @@ def open_run(path: Path) -> RunFile:
     StoreError
         If the file is not one, is of a newer version, was cut short or tampered with.
     """
-    try:
+    with guarded(path):
         return RunFile(path)
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Whatever goes wrong in reading a file is an error that names it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise StoreError(f"there is no file '{path}'") from None
     except FemMbsError as error:
         raise error if isinstance(error, StoreError) else StoreError(f"'{path}' cannot be opened: {error}") from error
     except BROKEN as error:
@@ -101,7 +111,7 @@ class RunFile:
         try:
             opened = hdf5("mbs.load").File(path, "r", locking=False)
         except OSError as error:
-            raise StoreError(f"'{path}' is damaged or was cut short when it was copied: {error}") from error
+            raise StoreError(f"'{path}' is damaged, or was cut short when it was copied: {error}") from error
         with opened as file:
             _check_format(file, path)
             for name in (*SLOTS, TABLE, *(f"{part}/{own}" for part in PARTS for own in ("text", "numbers"))):
@@ -144,13 +154,14 @@ class RunFile:
         """The state of an event, in the world."""
         return _state(row)
 
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        """Descriptions of elements and joints."""
+        return json.loads(self.model.text)["parts"]  # type: ignore[no-any-return]
+
     def make_model(self) -> Model:
         """The model, made again."""
         return rebuild(self.model, self.functions)
-
-    def check_model(self, system: System) -> None:
-        """Refuse another model than that of the run."""
-        check_same(describe(system).model, self.model, f"'{self.path}'")
 
     @property
     def outcome(self) -> Outcome:
@@ -243,9 +254,20 @@ class RunFile:
 
     def loaded(self, model: Model | None) -> Solution:
         """The run as another process has it, with the model of the script or one made of the file."""
-        system = System(self.make_model() if model is None else model, self.options["t_end"])
-        if model is not None:
-            self.check_model(system)
+        system = self.system(model)
+        with guarded(self.path):
+            return self._loaded(system)
+
+    def system(self, model: Model | None) -> System:
+        """The system of the model, that of the script, which must be the same, or the one in the file."""
+        if model is None:
+            with guarded(self.path):
+                return System(self.make_model(), self.options["t_end"])
+        system = System(model, self.options["t_end"])
+        check_same(describe(system).model, self.model, f"'{self.path}'")
+        return system
+
+    def _loaded(self, system: System) -> Solution:
         names = set(self.checkpoint["redundant"])
         if names:
             joints = tuple(part for part in system.number.parts if part.name in names)  # type: ignore[attr-defined]

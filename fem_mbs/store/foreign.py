@@ -13,6 +13,7 @@ from fem_mbs.model import (
     Constraint,
     ConstraintBatch,
     Coordinate,
+    CoordinateBatch,
     Element,
     ElementBatch,
     Energy,
@@ -91,6 +92,15 @@ class ForeignConstraint(Foreign, Constraint):
         self.equations, self.coordinates = tuple(equations), tuple(coordinates)
         self.offset, self.length = np.asarray(offset), tuple(length)
 
+    def coordinate_key(self, name: str) -> Hashable:
+        """Each alone."""
+        return self, name
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[ForeignConstraint], name: str, number: Numbering) -> CoordinateBatch:
+        """Coordinates that nobody can measure."""
+        return ForeignCoordinate(joints, number)
+
     @classmethod
     def batch(cls, constraints: Sequence[ForeignConstraint], number: Numbering) -> ConstraintBatch:
         """Joints that shared a batch."""
@@ -136,3 +146,15 @@ class ForeignConstraints(ConstraintBatch):
     def evaluate(self, motion: Motion, prescribed: Any) -> NoReturn:
         """Not known."""
         refuse(self.owners[0])
+
+
+class ForeignCoordinate(CoordinateBatch):
+    """A coordinate of a foreign joint."""
+
+    def __init__(self, joints: Sequence[ForeignConstraint], number: Numbering) -> None:
+        self._joint, self.nodes = joints[0], node_rows(joints, number)
+        self.own = own_rows(joints, number) if joints[0].unknowns else None
+
+    def measure(self, x: Array, R: Array, u: Array) -> NoReturn:
+        """Not known."""
+        refuse(self._joint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import LawError
+from fem_mbs.model import shown
 
 Answers: TypeAlias = dict[tuple[str, bytes], tuple[tuple[Any, ...], Any]]
 """Arguments and results by the method that was asked, "" for the function itself, and the arguments."""
@@ -54,20 +55,28 @@ class Asked:
         return self._ask(method, arguments)
 
     def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        key = method, b"".join(np.asarray(own, dtype=float).tobytes() for own in arguments)
+        key = method, answer_key(arguments)
         if self._original is not None:
             own = getattr(self._original, method) if method else self._original
-            self.answers[key] = arguments, own(*arguments) if callable(own) else own
-            return self.answers[key][1]
+            result = own(*arguments) if callable(own) else own
+            if key[1] is not None:
+                self.answers[method, key[1]] = arguments, result
+            return result
         if key in self.answers:
             return self.answers[key][1]
-        if not method and len(arguments) == 1 and self._times is not None and self._values is not None:
+        if (
+            not method
+            and key[1] is not None
+            and len(arguments) == 1
+            and self._times is not None
+            and self._values is not None
+        ):
             k = int(np.searchsorted(self._times, arguments[0]))
             if k < len(self._times) and self._times[k] == arguments[0]:
                 return self._values[k]
         raise LawError(
             f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in "
-            f"files; it is asked for {', '.join(map(str, arguments))}, where the file does not have its value. "
+            f"files; it is asked for {', '.join(map(shown, arguments))}, where the file does not have its value. "
             "Give the model of the script as model"
         )
 
@@ -82,6 +91,14 @@ class Asked:
 
     def __repr__(self) -> str:
         return f"<function '{self.__name__}' of another script>"
+
+
+def answer_key(arguments: Sequence[Any]) -> bytes | None:
+    """What tells arguments from others; None where they are not numbers."""
+    try:
+        return b"".join(np.asarray(own, dtype=float).tobytes() for own in arguments)
+    except (TypeError, ValueError):
+        return None
 
 
 def asked(function: Callable[..., Any]) -> Asked:

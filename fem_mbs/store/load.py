@@ -15,12 +15,11 @@ from fem_mbs.model import Model, Path, checked
 from fem_mbs.result import Outcome, Solution, interpolate
 from fem_mbs.run import AtTimes, Callback, EventFunction, Events, EveryFew, Store, Wanted, drive, progress_bar
 from fem_mbs.store.file import RunFile, open_run
-from fem_mbs.store.foreign import Foreign
 from fem_mbs.store.recorder import StoredRun
 from fem_mbs.store.rows import RowWriter
 from fem_mbs.store.table import Table
 from fem_mbs.store.values import UnstorableError, Writer
-from fem_mbs.system import State, System, given_out
+from fem_mbs.system import State, given_out
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
 
@@ -81,9 +80,9 @@ def resume(
     if file.outcome in ENDED:
         return file.loaded(model)
     begun = time.perf_counter()
-    system = System(_complete(file) if model is None else model, file.options["t_end"])
-    if model is not None:
-        file.check_model(system)
+    if model is None:
+        _check_complete(file)
+    system = file.system(model)
     method = _method(file, method)
     method.check(system)
     checkpoint = file.stands(method)
@@ -125,17 +124,15 @@ def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: f
     return run
 
 
-def _complete(file: RunFile) -> Model:
-    """The model of a file, if all of it has travelled."""
-    model = file.make_model()
-    missing = [f"function '{own.__name__}'" for own in file.functions]
-    missing += [str(part) for part in (*model.elements, *model.constraints) if isinstance(part, Foreign)]
+def _check_complete(file: RunFile) -> None:
+    """Refuse a file whose model has not travelled as a whole."""
+    missing = [f"the function '{own.__name__}'" for own in file.functions]
+    missing += [f"the {part['foreign']['kind']} '{part['name']}'" for part in file.parts if "foreign" in part]
     if missing:
         raise ModelError(
             f"resume: '{file.path}' lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: functions "
             "and classes of a script do not travel in files. Give the model of the script: mbs.resume(path, model)"
         )
-    return model
 
 
 def _method(file: RunFile, given: Method | None) -> Method:

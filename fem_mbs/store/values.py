@@ -59,11 +59,14 @@ class Writer:
     ----------
     functions : list
         Functions that values contain; they are written as their numbers.
+    parts : list
+        The given parts, and those that values contain beside them.
     """
 
     def __init__(self, nodes: Sequence[Node] = (), parts: Sequence[Element | Constraint] = ()) -> None:
-        self._numbers: dict[int, tuple[str, int]] = {id(node): ("node", k) for k, node in enumerate(nodes)}
-        self._numbers |= {id(part): ("part", k) for k, part in enumerate(parts)}
+        self._nodes = {id(node): k for k, node in enumerate(nodes)}
+        self.parts: list[Any] = list(parts)
+        self._parts = {id(part): k for k, part in enumerate(parts)}
         self._arrays: list[Array] = []
         self._size = 0
         self.functions: list[Callable[..., Any]] = []
@@ -118,10 +121,14 @@ class Writer:
         raise UnstorableError(shown(value))
 
     def _member(self, value: Any) -> dict[str, int]:
-        if id(value) not in self._numbers:
-            raise UnstorableError(f"{value}, which is not in the model")
-        kind, number = self._numbers[id(value)]
-        return {kind: number}
+        if isinstance(value, Node):
+            if id(value) not in self._nodes:
+                raise UnstorableError(f"{value}, which is not in the model")
+            return {"node": self._nodes[id(value)]}
+        if id(value) not in self._parts:
+            self._parts[id(value)] = len(self.parts)
+            self.parts.append(value)
+        return {"part": self._parts[id(value)]}
 
     def _array(self, value: Array) -> Any:
         kind = value.dtype.kind
