@@ -109,7 +109,10 @@ def check_same(model: Data, other: Data, label: str) -> None:
     if model.text == other.text and np.array_equal(model.numbers, other.numbers, equal_nan=True):
         return
     here, there = (json.loads(own.text) for own in (model, other))
-    inlined = [_inlined(text, own.numbers) for text, own in ((here, model), (there, other))]
+    inlined = [
+        _inlined(text, own.numbers, {"node": text["nodes"]["names"], "part": [part["name"] for part in text["parts"]]})
+        for text, own in ((here, model), (there, other))
+    ]
     what = next(_differing(*inlined), "it has other parts")
     raise ModelError(f"{label}: the model is not the one of the file: {what}")
 
@@ -285,16 +288,18 @@ def _read_only(array: Array) -> Array:
     return array
 
 
-def _inlined(value: Any, numbers: Array) -> Any:
-    """A description with its arrays in place."""
+def _inlined(value: Any, numbers: Array, names: dict[str, list[str]]) -> Any:
+    """A description with its arrays in place, and names in place of numbers."""
     if isinstance(value, list):
-        return [_inlined(own, numbers) for own in value]
+        return [_inlined(own, numbers, names) for own in value]
     if not isinstance(value, dict):
         return value
     if "array" in value:
         first, _, *shape = value["array"]
         return numbers[first : first + int(np.prod(shape))].tolist()
-    return {name: _inlined(own, numbers) for name, own in value.items()}
+    if len(value) == 1 and (kind := next(iter(value))) in names:
+        return {kind: names[kind][value[kind]]}
+    return {name: _inlined(own, numbers, names) for name, own in value.items()}
 
 
 def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:

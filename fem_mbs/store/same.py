@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.model import Node
+from fem_mbs.store.functions import Asked
 
 PASSED_OVER = ("made", "name")
 LIBRARY = "fem_mbs"
@@ -16,7 +17,7 @@ LIBRARY = "fem_mbs"
 def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = None) -> str:
     """The first public attribute that differs; empty if none does. Functions are passed over."""
     seen = set() if seen is None else seen
-    if id(one) in seen or isinstance(one, Node):
+    if id(one) in seen or isinstance(one, Node | Asked):
         return ""
     if isinstance(one, np.ndarray | float | int | str | np.generic | None):
         return "" if _equal(one, other) else name or "its value"

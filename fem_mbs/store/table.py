@@ -64,6 +64,7 @@ def create(path: Path, dtype: np.dtype[Any], capacity: int, fill: Callable[[Any]
     """
     h5py, new = hdf5("store"), path.with_name(f".{path.name}.new")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with h5py.File(new, "w", libver=("earliest", "v108"), locking=False) as file:
             fill(file)
             for slot in SLOTS:
@@ -252,4 +253,5 @@ def _lock(file: Any, path: Path) -> None:
 
 
 def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+    """Why, without what HDF5 has to say beside it."""
+    return os.strerror(error.errno) if error.errno else str(error)
