@@ -64,8 +64,8 @@ def _array(run: Solution, name: str) -> Array:
 
 
 def _stats(first: Stats, second: Stats) -> Stats:
-    both = {name: getattr(first, name) + getattr(second, name) for name in COUNTS}
-    listed = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in LISTED}
+    both: dict[str, Any] = {name: getattr(first, name) + getattr(second, name) for name in COUNTS}
+    listed: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in LISTED}
     return replace(second, **both, **listed)
 
 

@@ -16,7 +16,7 @@ from fem_mbs.result.channels import Channel, parse, usual
 if TYPE_CHECKING:
     from fem_mbs.result.solution import Solution
 
-PLACES = {("x", "y", "z"): "axis"}
+PLACES: dict[tuple[str, ...], str] = {("x", "y", "z"): "axis"}
 """Names of dimensions that many channels have."""
 BLOCK = 10_000
 """Rows of text that are written together."""

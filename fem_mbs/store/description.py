@@ -7,7 +7,7 @@ where these were then (:meth:`Model.assemble` may have moved them since).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from fem_mbs.model import Constraint, Element, Model, Node
 from fem_mbs.store.foreign import ForeignConstraint, ForeignElement
 from fem_mbs.store.functions import Answers, Asked, answer_key, asked
 from fem_mbs.store.same import difference
-from fem_mbs.store.values import Data, Reader, UnstorableError, Writer
+from fem_mbs.store.values import Data, Reader, UnstorableError, Writer, classes
 from fem_mbs.system import System
 
 Function = Callable[..., Any]
@@ -94,7 +94,7 @@ def read_answers(data: Data) -> list[Asked]:
             given = tuple(reader.value(arguments))
             if (key := answer_key(given)) is not None:
                 answers[str(method), key] = given, reader.value(result)
-        options = {"has": tuple(own["has"]), "answers": answers}
+        options: dict[str, Any] = {"has": tuple(own["has"]), "answers": answers}
         if "size" in own:
             from fem_mbs.store.laws import AskedLaw
 
@@ -119,7 +119,7 @@ def check_same(model: Data, other: Data, label: str) -> None:
 
 def _nodes(writer: Writer, system: System) -> dict[str, Any]:
     nodes = system.nodes
-    first = [next(iter([*node.before, node])) for node in nodes]
+    first: list[Any] = [node.before[0] if node.before else node for node in nodes]
     return {
         "names": [node.name for node in nodes],
         "groups": [node.group for node in nodes],
@@ -132,21 +132,21 @@ def _nodes(writer: Writer, system: System) -> dict[str, Any]:
 
 def _later(node: Node) -> Iterator[tuple[Array, Array]]:
     """Where a node was after each of its moves."""
-    return ((place.position, place.rotation) for place in (*node.before, node)[1:])
+    later: Sequence[Any] = (*node.before, node)[1:]
+    return ((place.position, place.rotation) for place in later)
 
 
 def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
-    made = getattr(part, "made", None)
+    made: Any = getattr(part, "made", None)
     own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
     try:
         # a class of the library, made of what a file can hold
-        from fem_mbs.store.values import classes
-
         if classes().get(type(part).__name__) is not type(part):
             raise UnstorableError
         own |= writer.arguments(part)
-        if hasattr(part, "connect") and part.inputs and not (made.arguments or made.named):
-            own["connect"] = writer.value(part.inputs[0])
+        inputs = getattr(part, "inputs", ()) if hasattr(part, "connect") else ()
+        if inputs and not (made.arguments or made.named):
+            own["connect"] = writer.value(inputs[0])
     except UnstorableError:
         own["stage"] = len(cuts)
         own["foreign"] = _foreign(writer, system, part, groups)
@@ -203,7 +203,8 @@ class _Builder:
 
     def __init__(self, data: Data, functions: list[Asked]) -> None:
         text = json.loads(data.text)
-        self._parts, self._made = text["parts"], {}
+        self._parts: list[dict[str, Any]] = text["parts"]
+        self._made: dict[int, Any] = {}
         self._functions = functions
         self._reader = reader = Reader(data.numbers, self._node, self._part, self._function)
         self.model = model = Model(text["group"], reader.value(text["gravity"]))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from fem_mbs.errors import FemMbsError, StoreError
 from fem_mbs.integrate.checkpoint import Checkpoint
 from fem_mbs.integrate.method import Method
-from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.model import Model
 from fem_mbs.result import Accuracy, Outcome, Solution, Stats, parse
 from fem_mbs.store.description import check_same, describe, read_answers, rebuild
@@ -205,9 +204,9 @@ class RunFile:
         return made if isinstance(made, Method) else None
 
     @cached_property
-    def control(self) -> StepControl:
+    def control(self) -> Any:
         """How steps were chosen."""
-        return self._options_reader.value(self.options["control"])  # type: ignore[no-any-return]
+        return self._options_reader.value(self.options["control"])
 
     def stands(self, method: Method | None = None) -> Checkpoint | None:
         """Where the run stands; None if it is not known, or what the method of a script remembers."""
@@ -285,8 +284,8 @@ def _events(rows: NDArray[Any], count: int) -> list[list[State]]:
 
 
 def _state(row: Any) -> State:
-    none = np.zeros(0)
-    return State(float(row["t"]), *(row[name] if name in row.dtype.names else none for name in ARRAYS))
+    arrays: dict[str, Any] = {name: row[name] if name in row.dtype.names else np.zeros(0) for name in ARRAYS}
+    return State(float(row["t"]), **arrays)
 
 
 def _whole(rows: NDArray[Any]) -> int:

@@ -104,12 +104,9 @@ def answer_key(arguments: Sequence[Any]) -> bytes | None:
 def asked(function: Callable[..., Any]) -> Asked:
     """A function whose answers are kept."""
     name = getattr(function, "__name__", type(function).__name__)
-    law = _law_class(function)
-    return Asked(name, function) if law is None else law(name, function.size, original=function)  # type: ignore[attr-defined]
+    from fem_mbs.elements import TimeLaw
+    from fem_mbs.store.laws import AskedLaw
 
-
-def _law_class(function: Callable[..., Any]) -> Any:
-    """The class that stands for laws of time, if it is one."""
-    from fem_mbs.store.laws import AskedLaw, TimeLaw
-
-    return AskedLaw if isinstance(function, TimeLaw) else None
+    if isinstance(function, TimeLaw):
+        return AskedLaw(name, function.size, original=function)
+    return Asked(name, function)

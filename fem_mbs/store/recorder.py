@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,7 +77,7 @@ class StoredRun:
         begun: float,
     ) -> None:
         self.system, self.last = march.system, march.state
-        self.given_out = partial(given_out, march.system)
+        self.given_out: Callable[[State], State] = partial(given_out, march.system)
         self._watch, self._march, self._table, self._writer, self._wanted = watch, march, table, writer, wanted
         self._channels = channels
         self._joints = turning_joints(march.system)

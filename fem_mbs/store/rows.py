@@ -115,4 +115,5 @@ def history(rows: NDArray[Any], system: System, channels: Sequence[Channel] | No
         names = [column for own in channels for column in own.columns]
         return ChannelHistory(t, dict(zip(names, rows["channels"].T, strict=True)), path)
     none = np.zeros((len(t), 0))
-    return History(t, {name: rows[name] if name in rows.dtype.names else none for name in ARRAYS})
+    there = rows.dtype.names or ()
+    return History(t, {name: rows[name] if name in there else none for name in ARRAYS})

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fem_mbs.errors import ModelError, StoreError
 
@@ -166,8 +165,8 @@ class Table:
         self._known = 0  # rows that HDF5 was told of
         self._at = 0
 
-    def add(self, row: NDArray[Any]) -> None:
-        """Add rows; they are in the file when this returns.
+    def add(self, row: Any) -> None:
+        """Add rows, an array of them; they are in the file when this returns.
 
         Raises
         ------
