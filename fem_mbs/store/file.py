@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, StoreError
 from fem_mbs.integrate.checkpoint import Checkpoint
 from fem_mbs.integrate.method import Method
@@ -20,7 +21,7 @@ from fem_mbs.model import Model
 from fem_mbs.result import Accuracy, Outcome, Solution, Stats, parse
 from fem_mbs.store.description import check_same, describe, read_answers, rebuild
 from fem_mbs.store.functions import Asked
-from fem_mbs.store.rows import history, row_type, turning_joints, turns_of
+from fem_mbs.store.rows import column, history, row_type, turning_joints, turns_of
 from fem_mbs.store.table import SLOTS, TABLE, hdf5, last_checkpoint, places_in
 from fem_mbs.store.values import Data, Reader, classes, unpacked
 from fem_mbs.system import ARRAYS, State, System
@@ -43,12 +44,12 @@ BROKEN = (
 """What reading something else than a run may end in."""
 
 
-def fill(parts: Mapping[str, Data], file: Any) -> None:
-    """Put the model, the run and the functions into a new file."""
+def fill(parts: Mapping[str, Data], origin: Array, file: Any) -> None:
+    """Put the model, the run and the functions into a new file; positions in its rows count from ``origin`` (3,)."""
     import fem_mbs
 
     file.attrs["format"], file.attrs["format_version"] = FORMAT, VERSION
-    file.attrs["fem_mbs_version"] = fem_mbs.__version__
+    file.attrs["fem_mbs_version"], file.attrs["origin"] = fem_mbs.__version__, origin
     for name, data in parts.items():
         file.create_dataset(f"{name}/text", data=np.frombuffer(data.text.encode(), "u1"))
         file.create_dataset(f"{name}/numbers", data=data.numbers.astype("<f8"))
@@ -62,6 +63,8 @@ def open_run(path: Path) -> RunFile:
     StoreError
         If the file is not one, is of a newer version, was cut short or tampered with.
     """
+    if not path.suffix and not path.exists():
+        path = path.with_suffix(".h5")
     with guarded(path):
         return RunFile(path)
 
@@ -227,19 +230,21 @@ class RunFile:
     ) -> Solution:
         """The run, of which is read what is asked for."""
         rows = self.rows(system)
+        t = column(self.path, self.places.begin, rows, "t")
         found = _events(rows, self.options["events"]) if events is None else events
         if self.options["events"]:
-            rows = rows[rows["event"] < 0]
+            kept = rows["event"] < 0
+            t, rows = t[kept], rows[kept]
         for k, function in enumerate(self.functions):
             if f"function {k}" in self._dtype.names:
-                function.over_time(np.array(rows["t"]), rows[f"function {k}"])
-        states = history(rows, system, self.channels(system), self.path)
+                function.over_time(t, rows[f"function {k}"])
+        states = history(t, rows, system, self.channels(system), self.path)
         turns = turns_of(rows, turning_joints(system))
-        return Solution(system, states, ended.outcome, self._stats(rows, ended), found, checkpoint, turns)
+        return Solution(system, states, ended.outcome, self._stats(t, rows, ended), found, checkpoint, turns)
 
-    def _stats(self, rows: NDArray[Any], ended: Ended) -> Stats:
+    def _stats(self, t: Array, rows: NDArray[Any], ended: Ended) -> Stats:
         """Counts from one row to the next, of the first one from the start, and after the last one."""
-        t, iterations, since = rows["t"], rows["iterations"], ended.since
+        iterations, since = rows["iterations"], ended.since
         sizes = np.diff(t, prepend=self.options["begin"])
         begins = 0 if len(rows) and rows["steps"][0] else 1
         iterations, sizes = iterations[begins:], sizes[begins:]

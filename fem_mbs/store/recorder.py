@@ -283,4 +283,4 @@ def _options(march: March, store: Store, wanted: Any, events: int) -> Data:
 def _create(store: Store, dtype: Any, description: Description, options: Data, march: March) -> None:
     state = sum(getattr(march.state, name).nbytes for name in ARRAYS)
     parts = {"model": description.model, "run": options, "functions": write_answers(description.functions)}
-    create(store.file, dtype, ROOM + STATES * state, partial(files.fill, parts))
+    create(store.file, dtype, ROOM + STATES * state, partial(files.fill, parts, march.system.origin))

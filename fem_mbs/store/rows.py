@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,12 +17,11 @@ from fem_mbs.system import ARRAYS, State, System
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
 COUNTS = ("steps", "iterations", "evaluations", "factorizations")
 """Of the steps since the row before."""
+PAGE, BLOCK = 4096, 2**20
 NO_COUNTS, NO_EVENT = (0, 0, 0, 0), -1
 
 
-def row_type(
-    system: System, channels: Sequence[Channel] | None, turning: int, functions: Mapping[str, tuple[int, ...]]
-) -> Any:
+def row_type(system: System, channels: Sequence[Channel] | None, turning: int, functions: Shapes) -> Any:
     """The type of a row: a state or channels, whole turns, values of functions of time, and counts.
 
     Numbers of ``session`` count how often the run was gone on with, from 1; ``event`` is the number of an event, -1 for
@@ -108,9 +108,25 @@ def turns_of(rows: NDArray[Any], joints: Sequence[Any]) -> Turns | None:
     return dict(zip(joints, np.split(rows["turns"], ends, axis=1), strict=True))
 
 
-def history(rows: NDArray[Any], system: System, channels: Sequence[Channel] | None, path: Any) -> History:
+def column(path: Path, begin: int, rows: NDArray[Any], name: str) -> Array:
+    """One number of each row, read from the file: rows that are mapped count as memory once they are touched."""
+    dtype, count = rows.dtype, len(rows)
+    result = np.empty(count, dtype[name])
+    with open(path, "rb", buffering=0) as file:
+        if dtype.itemsize > PAGE:
+            for k in range(count):
+                file.seek(begin + k * dtype.itemsize + dtype.fields[name][1])  # type: ignore[index]
+                result[k] = np.frombuffer(file.read(8), dtype[name])[0]
+            return result
+        file.seek(begin)
+        many = BLOCK // dtype.itemsize
+        for k in range(0, count, many):
+            result[k : k + many] = np.fromfile(file, dtype, min(many, count - k))[name]
+    return result
+
+
+def history(t: Array, rows: NDArray[Any], system: System, channels: Sequence[Channel] | None, path: Any) -> History:
     """The states, or the channels, of rows."""
-    t = np.array(rows["t"])
     if channels is not None:
         names = [column for own in channels for column in own.columns]
         return ChannelHistory(t, dict(zip(names, rows["channels"].T, strict=True)), path)

@@ -39,7 +39,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
         "functions": write_answers(description.functions),
     }
     ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
-    create(path, dtype, SLOT_HEAD.size + len(ended), partial(files.fill, parts))
+    create(path, dtype, SLOT_HEAD.size + len(ended), partial(files.fill, parts, system.origin))
     table, writer = Table(path, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
     for k in range(len(solution.t)):
         turns = flat_turns(solution._turns, joints, k)

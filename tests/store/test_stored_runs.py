@@ -13,6 +13,7 @@ from conftest import assert_same, double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs import Solution, State
+from fem_mbs.elements import RevoluteJoint, RigidBody
 from fem_mbs.store import recorder
 
 RUN = {"t_end": 1.2, "step": 0.02}
@@ -174,6 +175,19 @@ def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
     assert cut_off.t[-1] == pytest.approx(0.76)
     memory = mbs.simulate(model, **RUN, store=mbs.Store(tmp_path / "other.h5", every=7))
     assert_same(mbs.resume(file), memory)
+
+
+def test_a_model_that_is_far_away(tmp_path: Path) -> None:
+    model, file = mbs.Model(gravity=(0, 0, -9.81)), tmp_path / "far"
+    tip = model.add_node((5001, 0, 7000), name="tip")
+    model.add(RigidBody(tip, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, tip, (0, 1, 0), point=(5000, 0, 7000)))
+    memory = mbs.simulate(model, 0.1, 0.02)
+    assert memory.system.origin.any()
+    assert_same(mbs.simulate(model, 0.1, 0.02, store=file), memory)
+    assert_same(mbs.load(file), memory)
+    memory.save(file)
+    assert_same(mbs.load(file), memory)
 
 
 def test_saved_solutions(tmp_path: Path) -> None:
