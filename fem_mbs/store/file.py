@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,34 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import FemMbsError, StoreError
+from fem_mbs.errors import StoreError
 from fem_mbs.integrate.checkpoint import Checkpoint
 from fem_mbs.integrate.method import Method
 from fem_mbs.model import Model
 from fem_mbs.result import Accuracy, Outcome, Solution, Stats, parse
-from fem_mbs.store.description import check_same, describe, read_answers, rebuild
+from fem_mbs.store.answers import read_answers
+from fem_mbs.store.build import rebuild
+from fem_mbs.store.compare import check_same
+from fem_mbs.store.description import describe
 from fem_mbs.store.functions import Asked
+from fem_mbs.store.guard import FORMAT, SIGNATURE, VERSION, check_dataset, check_format, guarded
 from fem_mbs.store.rows import column, history, row_type, turning_joints, turns_of
 from fem_mbs.store.table import SLOTS, TABLE, hdf5, last_checkpoint, places_in
 from fem_mbs.store.values import Data, Reader, classes, unpacked
 from fem_mbs.system import ARRAYS, State, System
 from fem_mbs.system.least_norm import Redundant
 
-FORMAT, VERSION = "fem_mbs run", 1
 PARTS = ("model", "run", "functions")
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-BROKEN = (
-    OSError,
-    KeyError,
-    IndexError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-    OverflowError,
-)
-"""What reading something else than a run may end in."""
 
 
 def fill(parts: Mapping[str, Data], origin: Array, file: Any) -> None:
@@ -67,22 +55,6 @@ def open_run(path: Path) -> RunFile:
         path = path.with_suffix(".h5")
     with guarded(path):
         return RunFile(path)
-
-
-@contextmanager
-def guarded(path: Path) -> Iterator[None]:
-    """Whatever goes wrong in reading a file is an error that names it."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise StoreError(f"there is no file '{path}'") from None
-    except FemMbsError as error:
-        raise error if isinstance(error, StoreError) else StoreError(f"'{path}' cannot be opened: {error}") from error
-    except BROKEN as error:
-        raise StoreError(
-            f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
-            f"({type(error).__name__}: {error})"
-        ) from error
 
 
 class Ended(NamedTuple):
@@ -115,9 +87,9 @@ class RunFile:
         except OSError as error:
             raise StoreError(f"'{path}' is damaged, or was cut short when it was copied: {error}") from error
         with opened as file:
-            _check_format(file, path)
+            check_format(file, path)
             for name in (*SLOTS, TABLE, *(f"{part}/{own}" for part in PARTS for own in ("text", "numbers"))):
-                _check_dataset(file, name, size)
+                check_dataset(file, name, size)
             self.model, self.run, self._functions = (
                 Data(file[f"{part}/text"][:].tobytes().decode(), file[f"{part}/numbers"][:]) for part in PARTS
             )
@@ -301,35 +273,3 @@ def _whole(rows: NDArray[Any]) -> int:
     if session[0] == session[-1]:
         return len(rows) if session[0] else 0
     return int(np.argmax(np.append(np.diff(session) < 0, True))) + 1
-
-
-def _check_format(file: Any, path: Path) -> None:
-    kind, version = file.attrs.get("format"), file.attrs.get("format_version")
-    if kind != FORMAT:
-        raise StoreError(f"'{path}' is not a stored run of fem_mbs, but an HDF5 file of another program")
-    if not isinstance(version, int | np.integer) or version > VERSION:
-        own = file.attrs.get("fem_mbs_version")
-        raise StoreError(
-            f"'{path}' was written by a newer fem_mbs, {own}, in version {version} of the format; this one reads "
-            f"version {VERSION}. Install the newer fem_mbs"
-        )
-
-
-def _check_dataset(file: Any, name: str, size: int) -> None:
-    """Refuse what leads out of a file, or claims more than it has."""
-    h5py, owner = hdf5("mbs.load"), file
-    for part in name.split("/"):
-        if not isinstance(owner.get(part, getlink=True), h5py.HardLink):
-            raise StoreError(f"'{name}' is not in the file itself")
-        owner = owner[part]
-    options = owner.id.get_create_plist() if isinstance(owner, h5py.Dataset) else None
-    if options is None or options.get_layout() != h5py.h5d.CONTIGUOUS or options.get_external_count():
-        raise StoreError(f"'{name}' is not laid out as fem_mbs does")
-    text, numbers = name.endswith("/text") or name in SLOTS, name.endswith("/numbers")
-    if (text and owner.dtype != np.dtype("u1")) or (numbers and owner.dtype != np.dtype("<f8")):
-        raise StoreError(f"'{name}' is of an unknown type, {owner.dtype}")
-    bytes_ = math.prod(owner.shape) * owner.dtype.itemsize
-    if bytes_ and (owner.id.get_offset() or 0) + bytes_ > size:
-        raise StoreError(f"'{name}' claims {bytes_} bytes, more than the file has")
-    if len(owner.shape) != 1:
-        raise StoreError(f"'{name}' has {len(owner.shape)} dimensions, expected is one")

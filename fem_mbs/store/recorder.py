@@ -15,7 +15,8 @@ from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.result import Accuracy, Outcome, Solution, Stats, TurnCounter, parse
 from fem_mbs.run import AtTimes, EveryFew, Store, Wanted
 from fem_mbs.store import file as files
-from fem_mbs.store.description import Description, describe, write_answers
+from fem_mbs.store.answers import write_answers
+from fem_mbs.store.description import Description, describe
 from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.table import Table, create
 from fem_mbs.store.values import Data, UnstorableError, Writer, packed

@@ -11,7 +11,8 @@ import numpy as np
 from fem_mbs.errors import ModelError
 from fem_mbs.result import ChannelHistory, Solution
 from fem_mbs.store import file as files
-from fem_mbs.store.description import describe, write_answers
+from fem_mbs.store.answers import write_answers
+from fem_mbs.store.description import describe
 from fem_mbs.store.recorder import redundant, standing
 from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.table import SLOT_HEAD, Table, create
