@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -143,6 +143,7 @@ class Solution:
         events: Sequence[list[State]] = (),
         checkpoint: Any = None,
         turns: Turns | None = None,
+        between: Callable[[State, State, float], State] | None = None,
     ) -> None:
         self.system = system
         self.status = status
@@ -152,6 +153,7 @@ class Solution:
         self._history = states if isinstance(states, History) else History.of(states)
         self.t = self._history.t
         self._turns = {} if turns is None else turns
+        self._between = between or partial(interpolate, system)
 
     @property
     def _x(self) -> Array:
@@ -402,7 +404,7 @@ class Solution:
             return self.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = interpolate(self.system, self._state(k - 1), self._state(k), share)
+        state = self._between(self._state(k - 1), self._state(k), share)
         return given_out(self.system, replace(state, t=t))
 
     @checked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -212,7 +212,13 @@ class RunFile:
                 function.over_time(t, rows[f"function {k}"])
         states = history(t, rows, system, self.channels(system), self.path)
         turns = turns_of(rows, turning_joints(system))
-        return Solution(system, states, ended.outcome, self._stats(t, rows, ended), found, checkpoint, turns)
+        stats = self._stats(t, rows, ended)
+        return Solution(system, states, ended.outcome, stats, found, checkpoint, turns, self._between(system))
+
+    def _between(self, system: System) -> Any:
+        """How the method goes from one state to the next, if there is one after each step."""
+        sparse = self.options["every"] > 1 or self.options["times"] is not None
+        return None if sparse or self.method is None else partial(self.method.between, system)
 
     def _stats(self, t: Array, rows: NDArray[Any], ended: Ended) -> Stats:
         """Counts from one row to the next, of the first one from the start, and after the last one."""

@@ -12,14 +12,14 @@ from fem_mbs.errors import ModelError
 from fem_mbs.integrate.march import March, Tally
 from fem_mbs.integrate.method import Method
 from fem_mbs.model import Model, Path, checked
-from fem_mbs.result import Outcome, Solution, interpolate
+from fem_mbs.result import Outcome, Solution
 from fem_mbs.run import AtTimes, Callback, EventFunction, Events, EveryFew, Store, Wanted, drive, progress_bar
 from fem_mbs.store.file import RunFile, open_run
 from fem_mbs.store.recorder import StoredRun
 from fem_mbs.store.rows import RowWriter
 from fem_mbs.store.table import Table
 from fem_mbs.store.values import UnstorableError, Writer
-from fem_mbs.system import State, given_out
+from fem_mbs.system import given_out
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
 
@@ -91,9 +91,7 @@ def resume(
     march = March(system, method, file.control, file.options["t_end"], checkpoint)
     march.go_on(Tally(*file.kept("tally")), file.state("first"))
 
-    def between(first: State, second: State, share: float) -> State:
-        return interpolate(system, first, second, share)
-
+    between = partial(method.between, system)
     watch = Events(events, march.state, between, partial(given_out, system), "resume")
     if len(watch.functions) != file.options["events"]:
         raise ModelError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.errors import ModelError
+from fem_mbs.integrate.method import Method
 from fem_mbs.result import ChannelHistory, Solution
 from fem_mbs.store import file as files
 from fem_mbs.store.answers import write_answers
@@ -16,7 +17,7 @@ from fem_mbs.store.description import describe
 from fem_mbs.store.recorder import redundant, standing
 from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.table import SLOT_HEAD, Table, create
-from fem_mbs.store.values import Writer, packed
+from fem_mbs.store.values import UnstorableError, Writer, packed
 from fem_mbs.system import ARRAYS, State
 
 
@@ -61,7 +62,7 @@ def _options(solution: Solution) -> Any:
         "begin": float(solution.t[0]),
         "t_end": system.end if np.isfinite(system.end) else float(solution.t[-1]),
         "control": None if checkpoint is None else writer.value(checkpoint.control),
-        "method": None,
+        "method": _method(writer, solution),
         "method_name": "a method that is not in the file",
         "times": None,
         "every": 1,
@@ -71,6 +72,16 @@ def _options(solution: Solution) -> Any:
         "first": {name: writer.value(getattr(first, name)) for name in ("t", *ARRAYS)},
     }
     return writer.data(text)
+
+
+def _method(writer: Writer, solution: Solution) -> Any:
+    """The method, which the solution has where it goes from one state to the next as the method does."""
+    method = getattr(getattr(solution._between, "func", None), "__self__", None)
+    try:
+        value = writer.value(method)
+    except UnstorableError:
+        return None
+    return value if isinstance(method, Method) and "class" in value else None
 
 
 def _ended(solution: Solution, rows: int) -> bytes:
