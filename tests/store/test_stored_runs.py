@@ -21,6 +21,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "generalised alpha": {},
     "variable steps": {"step": mbs.VariableStep(1e-2)},
     "updated Lagrangian": {"method": mbs.UpdatedLagrangian(0.8)},
+    "Radau IIA": {"method": mbs.RadauIIA(), "step": 0.04},
     "Lie-Euler": {"method": mbs.LieEuler(), "step": 0.01},
 }
 
@@ -54,8 +55,11 @@ def test_a_stored_run_is_the_run(name: str, tmp_path: Path) -> None:
     found = mbs.load(copy)
     assert found.status is mbs.Outcome.CUT and not found.success and 0.6 < found.t[-1] < 0.8
     assert np.array_equal(found.x, memory.x[: len(found.t)])
-    assert_same(mbs.resume(copy), memory)
+    resumed = mbs.resume(copy)
+    assert_same(resumed, memory)
     assert_same(mbs.load(copy), memory)
+    for other in (resumed, mbs.load(copy), mbs.load(memory.save(file))):
+        assert np.array_equal(other(0.333).x, memory(0.333).x)
 
 
 def test_every_step_is_in_the_file_at_once(tmp_path: Path) -> None:
