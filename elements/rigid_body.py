@@ -210,5 +210,5 @@ class BodyBatch(ElementBatch):
         V, R = motion.V[self._rows], motion.R[self._rows]
         m, first = self._mass[:, 0, 0], self._mass[:, [5, 3, 4], [1, 2, 0]]
         moment = m[:, None] * motion.x[self._rows] + np.matvec(R, first)
-        kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V)).sum()
-        return Energy(kinetic=float(kinetic), gravity=-float((moment @ motion.gravity).sum()))
+        kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V))
+        return Energy(kinetic=kinetic, gravity=-(moment @ motion.gravity))

@@ -13,7 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linearize import LinearModel
-from fem_mbs.model import Index, Node, Path, Positive, checked, whole_number
+from fem_mbs.model import Index, NodeOrName, Path, Positive, checked, whole_number
 from fem_mbs.result import Outcome, Solution, Stats
 from fem_mbs.system import State
 
@@ -62,12 +62,12 @@ class Modes:
         return 0.0 - np.divide(self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
 
     @checked
-    def displacement(self, node: Node) -> Array:
+    def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(count, 3)`` of a node, world frame."""
         return self.shapes[:, self._row(node), :3]
 
     @checked
-    def rotation_vector(self, node: Node) -> Array:
+    def rotation_vector(self, node: NodeOrName) -> Array:
         """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
         return self.shapes[:, self._row(node), 3:]
 
@@ -116,7 +116,7 @@ class Modes:
         lines = [f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)]
         return "\n".join(["mode     frequency     damping", *lines])
 
-    def _row(self, node: Node) -> int:
+    def _row(self, node: NodeOrName) -> int:
         return self.linear.system.number(node)
 
 

@@ -21,9 +21,11 @@ from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, cont
 from fem_mbs.model.element import Element, ElementBatch, Energy
 from fem_mbs.model.model import Model, extent, idle_rotations
 from fem_mbs.model.motion import Follow, Motion
+from fem_mbs.model.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
 from fem_mbs.model.node import Node, check_node, make_node
 from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.model.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
+from fem_mbs.model.public import Public, public
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import (
     LARGEST,
@@ -56,9 +58,11 @@ __all__ = [
     "Direction",
     "Element",
     "ElementBatch",
+    "ElementOrName",
     "Energy",
     "Follow",
     "Index",
+    "JointOrName",
     "Kind",
     "LARGEST",
     "Measured",
@@ -66,8 +70,10 @@ __all__ = [
     "Motion",
     "Name",
     "Node",
+    "NodeOrName",
     "NotNegative",
     "Numbering",
+    "Part",
     "Path",
     "Picture",
     "Shape",
@@ -75,6 +81,8 @@ __all__ = [
     "Faces",
     "Polyline",
     "Positive",
+    "Public",
+    "public",
     "Rates",
     "StepEnd",
     "RotationLike",
@@ -95,9 +103,11 @@ __all__ = [
     "idle_rotations",
     "instance",
     "is_symmetric",
+    "look_up",
     "make_node",
     "node_rows",
     "number",
+    "of_kind",
     "one_of",
     "own_rows",
     "path",

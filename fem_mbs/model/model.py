@@ -15,7 +15,10 @@ from fem_mbs.model.arguments import Flags, Name, RotationLike, Vector3
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
+from fem_mbs.model.named import Part as Named
+from fem_mbs.model.named import look_up
 from fem_mbs.model.node import Group, Node, check_node, make_node
+from fem_mbs.model.public import Public
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import shown, text, vector
 
@@ -26,7 +29,7 @@ Part = TypeVar("Part", bound=Element | Constraint)
 
 
 @checked
-class Model:
+class Model(Public):
     """A mechanical system in the making, in any consistent units; the docs and the examples use SI.
 
     Parameters
@@ -52,13 +55,15 @@ class Model:
       3 constraint equations: 3 degrees of freedom left
     """
 
+    _internal = ("check_name",)
+
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
         self.gravity = gravity
         self.nodes: list[Node] = []
         self.elements: list[Element] = []
         self.constraints: list[Constraint] = []
-        self._names: set[str] = set()
+        self._parts: dict[str, Named] = {}
         self._members: set[Node] = set()
         self._added: Counter[type] = Counter()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
@@ -108,7 +113,7 @@ class Model:
         name = self._free_name(name, f"node {len(self.nodes)}")
         group = self.group if group is None else group  # the node checks what it is given
         node = make_node(name, group, position, rotation, velocity, angular_velocity)
-        self._names.add(name)
+        self._parts[name] = node
         self.nodes.append(node)
         self._members.add(node)
         return node
@@ -156,7 +161,7 @@ class Model:
         kind = type(element)
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
-        self._names.add(element.name)
+        self._parts[element.name] = element
         if isinstance(element, Element):
             self.elements.append(element)
         else:
@@ -190,9 +195,21 @@ class Model:
 
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
 
+    def __getitem__(self, name: str) -> Named:
+        """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
+        return look_up(self._parts, text(name, "Model[...]: name"), "Model")
+
+    def __contains__(self, part: object) -> bool:
+        if isinstance(part, str):
+            return part in self._parts
+        return isinstance(part, Named) and self._parts.get(part.name or "") is part
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._parts)
+
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
-        if name in self._names:
+        if name in self._parts:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
@@ -234,7 +251,7 @@ class Model:
     def _free_name(self, name: str | None, default: str) -> str:
         if name is None:
             name = default
-            while name in self._names:
+            while name in self._parts:
                 name += "'"
         else:
             self.check_name(text(name, "Model.add_node: name"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model import Motion, Path, checked
+from fem_mbs.model import Path, checked
 from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats, Turns
 from fem_mbs.static.equations import Instant
 from fem_mbs.system import State, System, given_out, read_only
@@ -42,17 +42,8 @@ class StaticSolution(Solution):
         unstable: Sequence[int],
         turns: Turns | None = None,
     ) -> None:
-        super().__init__(system, list(states), status, stats, events, turns=turns)
+        super().__init__(system, list(states), status, stats, events, turns=turns, instant=instant)
         self.unstable = read_only(np.array(unstable, dtype=np.intp))
-        self._load_factor = self.t
-        self._instant = instant
-
-    def _motion(self, k: int) -> Motion:
-        """With gravity as it was there."""
-        motion = super()._motion(k)
-        motion.t, factor = self._instant(float(self._load_factor[k]))
-        motion.gravity = factor * self.system.gravity
-        return motion
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
@@ -73,7 +64,7 @@ class StaticSolution(Solution):
             if t in self.t:
                 return self.state(int(np.flatnonzero(self.t == t)[0]))
             raise ModelError(f"load factor {t} is outside the path, which covers {self.t.min()} to {self.t.max()}")
-        first, second = self._state(int(passed[0])), self._state(int(passed[0]) + 1)
+        first, second = self._history.state(int(passed[0])), self._history.state(int(passed[0]) + 1)
         share = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0
         return given_out(self.system, replace(between(first, second, share), t=t))
 

@@ -1,0 +1,73 @@
+"""The states of a run as arrays over time, and the motions that elements see of them, of many instants at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model import Motion, Node
+from fem_mbs.system import ARRAYS, State, System, read_only
+from fem_mbs.system.kinematics import make_kinematics
+
+
+Instant: TypeAlias = Callable[[float], tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class History:
+    """States of a system over time, each array ``(nt, ...)`` as in :class:`fem_mbs.State`; positions from its origin.
+
+    ``instant(t)`` says at what time loads are asked and which share of them acts, where that varies from state to state
+    as on a path of statics.
+    """
+
+    system: System
+    t: Array
+    x: Array
+    R: Array
+    v: Array
+    vdot: Array
+    multipliers: Array
+    u: Array
+    udot: Array
+    uddot: Array
+    instant: Instant | None = None
+
+    @classmethod
+    def of(cls, system: System, states: Sequence[State], instant: Instant | None = None) -> History:
+        """That of a list of states."""
+        t = read_only(np.array([state.t for state in states]))
+        return cls(system, t, *(read_only(np.array([getattr(own, name) for own in states])) for name in ARRAYS), instant)
+
+    def state(self, k: int) -> State:
+        """The state number ``k``."""
+        return State(float(self.t[k]), *(getattr(self, name)[k] for name in ARRAYS))
+
+    def motion(self, k: int) -> Motion:
+        """What elements see of a state."""
+        return self._as_loaded(self.system.motion(self.state(k)), k)
+
+    def of_nodes(self, nodes: Sequence[Node], times: IntArray) -> Motion:
+        """What they see at several instants, of some nodes: one instant after the other, without the time."""
+        rows = np.array([self.system.number(node) for node in nodes], np.intp)
+        x, R, v, vdot = (array[times[:, None], rows] for array in (self.x, self.R, self.v, self.vdot))
+        R = R.reshape(-1, 3, 3)
+        rates = np.stack([v.reshape(-1, 6), vdot.reshape(-1, 6)])
+        if len(R):
+            rates = make_kinematics([node.group for node in nodes] * len(times)).motion(R, rates)
+        of_parts = (array[times].ravel() for array in (self.u, self.udot, self.uddot, self.multipliers))
+        motion = Motion(np.nan, x.reshape(-1, 3), R, *rates, self.system.gravity, *of_parts)
+        if len(times) == 1:
+            motion.t = float(self.t[times[0]])
+            return self._as_loaded(motion, int(times[0]))
+        return motion
+
+    def _as_loaded(self, motion: Motion, k: int) -> Motion:
+        if self.instant is not None:
+            motion.t, factor = self.instant(float(self.t[k]))
+            motion.gravity = factor * self.system.gravity
+        return motion
