@@ -5,7 +5,15 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 """
 
 from fem_mbs.analysis import ConvergenceStudy, convergence_study
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
+from fem_mbs.errors import (
+    ConvergenceError,
+    FemMbsError,
+    LawError,
+    MissingPackageError,
+    ModelError,
+    MotionError,
+    SingularSystemError,
+)
 from fem_mbs.integrate import (
     Checkpoint,
     GeneralizedAlpha,
@@ -19,7 +27,7 @@ from fem_mbs.integrate import (
     start,
 )
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
-from fem_mbs.model import Model, Node
+from fem_mbs.model import Model, Node, public
 from fem_mbs.result import Outcome, Solution
 from fem_mbs.solve import Assembly, Newton, Report, project_velocities
 from fem_mbs.static import Buckling, StaticSolution, buckling, statics
@@ -39,6 +47,7 @@ __all__ = [
     "LawError",
     "LinearModel",
     "Method",
+    "MissingPackageError",
     "Model",
     "ModelError",
     "Modes",
@@ -65,3 +74,5 @@ __all__ = [
     "start",
     "statics",
 ]
+
+__dir__ = public(globals(), "elements", "testing")

@@ -38,6 +38,10 @@ class LawError(MotionError):
     """A function of time that the user gave, for a load or a drive, failed or did not return finite numbers."""
 
 
+class MissingPackageError(FemMbsError, ImportError):
+    """What is asked for needs a package that is not installed; the message has the command that installs it."""
+
+
 class ConvergenceError(FemMbsError):
     """A time step could not be solved.
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model.arguments import Flags, Name, RotationLike, Vector3
+from fem_mbs.model.arguments import Flags, Name, Path, RotationLike, Vector3
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
@@ -23,6 +23,7 @@ from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import shown, text, vector
 
 if TYPE_CHECKING:
+    from fem_mbs.look import View
     from fem_mbs.solve import Assembly
 
 Part = TypeVar("Part", bound=Element | Constraint)
@@ -207,6 +208,32 @@ class Model(Public):
     def _ipython_key_completions_(self) -> list[str]:
         return list(self._parts)
 
+    @checked
+    def plot(self, file: Path | None = None, **options: Any) -> View:
+        """A picture of the model as built: nodes with their axes, bodies, sections, joints, springs, loads, names.
+
+        Parameters
+        ----------
+        file : str or Path, optional
+            Where to write it, such as "model.png".
+        **options
+            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``; PyVista if it is installed.
+
+        Returns
+        -------
+        View
+            Shows itself in a notebook; ``show()`` opens a window, ``save(file)`` writes a file.
+
+        Raises
+        ------
+        MissingPackageError
+            If neither PyVista nor matplotlib is installed.
+        """
+        from fem_mbs.look import pictures
+
+        view: View = pictures.saved(pictures.of_model(self, **options), file)
+        return view
+
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
         if name in self._parts:
@@ -236,6 +263,18 @@ class Model(Public):
             left = f"{equations - free} more than degrees of freedom"
         lines.append(f"  {_count(equations, 'constraint equation')}: {left}")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        parts = _count(len(self.elements), "element"), _count(len(self.constraints), "joint")
+        return f"Model on {self.group} with {_count(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.look import pictures
+        from fem_mbs.look.html import page
+
+        heading, *lines = str(self).splitlines()
+        rows = [line.strip().split(": ", 1) for line in lines]
+        return page(rows, heading, lambda: self.plot(size=pictures.SMALL))
 
     def _hold(self, node: Node, translation: tuple[bool, ...], rotation: tuple[bool, ...]) -> None:
         """Hold some directions of a node by a joint."""

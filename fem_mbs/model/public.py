@@ -8,6 +8,7 @@ from typing import Any
 class Public:
     """Base of what users hold in their hands: ``dir`` leaves out what begins with "_" and what is ``_internal``."""
 
+    __slots__ = ()
     _internal: tuple[str, ...] = ()
     """Names that whoever writes a class of this kind needs, and no one who uses it."""
 

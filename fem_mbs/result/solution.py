@@ -22,6 +22,7 @@ from fem_mbs.model import (
     Node,
     NodeOrName,
     Path,
+    Positive,
     Public,
     checked,
     of_kind,
@@ -64,6 +65,9 @@ class Solution(Public):
         The frozen model.
     """
 
+    _internal = ("history",)
+    _abscissa = "t (s)"
+
     def __init__(
         self,
         system: System,
@@ -80,7 +84,7 @@ class Solution(Public):
         self.stats = stats
         self.event_states = [list(hits) for hits in events]
         self.checkpoint = checkpoint
-        self._history = history = History.of(system, states, instant)
+        self.history = history = History.of(system, states, instant)
         self.t, self.x = history.t, in_world(system, history.x)
         self.R, self.v, self.vdot, self.multipliers_all = history.R, history.v, history.vdot, history.multipliers
         self.u, self.udot, self.uddot = history.u, history.udot, history.uddot
@@ -118,6 +122,25 @@ class Solution(Public):
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
         )
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self.t)} states to {self._titled(self.t[-1])}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.look import pictures
+        from fem_mbs.look.html import page
+
+        stats = self.stats
+        rows = [
+            ("end", self.message),
+            ("states", f"{len(self.t)}, to {self._titled(self.t[-1])}"),
+            ("nodes, joint equations", f"{self.system.n}, {self.system.m}"),
+            ("steps", f"{len(stats.step_sizes)}, {stats.failed_steps + stats.rejected_steps} repeated"),
+            ("Newton iterations a step", f"{stats.mean_newton_iterations:.2f}"),
+            ("wall time", f"{stats.wall_time:.3g} s"),
+        ]
+        rows += [("error", str(stats.error))] if stats.error else []
+        return page(rows, type(self).__name__, lambda: self.plot(size=pictures.SMALL))
+
     @checked
     def position(self, node: NodeOrName) -> Array:
         """Position ``(nt, 3)`` of a node, world frame."""
@@ -127,7 +150,7 @@ class Solution(Public):
     def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
         row = self._row(node)
-        moved: Array = self._history.x[:, row] - self.system.x0[row]
+        moved: Array = self.history.x[:, row] - self.system.x0[row]
         return moved
 
     @checked
@@ -171,7 +194,7 @@ class Solution(Public):
 
         Of joints in ``solution.redundant`` only sums are unique.
         """
-        return reactions_over_time(self._history, self._joint(joint))
+        return reactions_over_time(self.history, self._joint(joint))
 
     def coordinate(self, joint: JointOrName) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
@@ -241,35 +264,113 @@ class Solution(Public):
         if not hasattr(beam, "section_forces"):
             raise ModelError(f"{shown(beam)} has no section forces; a Beam has")
         rows = [self._row(node) for node in beam.nodes]
-        return beam.section_forces(self._history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        return beam.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
-        return energies(self._history, self.x)
+        return energies(self.history, self.x)
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
         """Constraint violations over time."""
-        return residuals(self._history)
+        return residuals(self.history)
 
     @checked
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        return given_out(self.system, self._history.state(k))
+        return given_out(self.system, self.history.state(k))
 
     @checked
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
+        return given_out(self.system, self._at(t))
+
+    def _at(self, t: float) -> State:
+        """The same, whose positions count from the origin of the system."""
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
         if len(self.t) == 1:
-            return self.state(0)
+            return self.history.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = interpolate(self.system, self._history.state(k - 1), self._history.state(k), share)
-        return given_out(self.system, replace(state, t=t))
+        state = interpolate(self.system, self.history.state(k - 1), self.history.state(k), share)
+        return replace(state, t=t)
+
+    @checked
+    def plot(self, *channels: str, t: float | None = None, file: Path | None = None, **options: Any) -> Any:
+        """Curves of channels over time, or without channels a picture of the model.
+
+        Parameters
+        ----------
+        *channels : str
+            Such as "tip.position", "tip.position.x", "hinge.reaction.force", "energy.total": a name, a quantity and, if
+            only one of its columns is wanted, that. Those of one unit share axes.
+        t : float, optional
+            Of a picture, the time in s; the end by default.
+        file : str or Path, optional
+            Where to write it.
+        **options
+            Of a picture, ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        matplotlib Figure or View
+            The curves (in a script, ``matplotlib.pyplot.show()`` opens the window), or a picture, which shows itself in
+            a notebook and by its ``show()``.
+
+        Raises
+        ------
+        ModelError
+            If there is no such channel: says which there are.
+        MissingPackageError
+            If matplotlib, or PyVista, is not installed.
+        """
+        from fem_mbs.look import pictures
+        from fem_mbs.look.curves import curves
+
+        if channels:
+            return curves(self, channels, self._abscissa, file)
+        state = self._at(float(self.t[-1]) if t is None else t)
+        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), **options), file)
+
+    @checked
+    def animate(
+        self, file: Path | None = None, *, duration: Positive | None = None, fps: Positive = 25.0, **options: Any
+    ) -> Any:
+        """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
+
+        Parameters
+        ----------
+        file : str or Path, optional
+            Where to write it.
+        duration : float, optional
+            Of the film, in s; by default that of the run, but at least 2 and at most 10.
+        fps : float
+            Frames a second.
+        **options
+            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        Film
+            With ``save(file)``; to iterate over it gives the pixels of the frames.
+        """
+        from fem_mbs.look import pictures
+
+        count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
+        states = self._along(count)
+        film = pictures.of_states(self.system, states, [self._titled(state.t) for state in states], fps, **options)
+        return pictures.saved(film, file)
+
+    def _along(self, count: int) -> list[State]:
+        """States for the frames of a film."""
+        return [self._at(float(t)) for t in np.linspace(self.t[0], self.t[-1], count)]
+
+    def _titled(self, t: float) -> str:
+        name, _, unit = self._abscissa.partition(" (")
+        return f"{name} = {t:.4g} {unit.rstrip(')')}".rstrip()
 
     @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
@@ -282,7 +383,7 @@ class Solution(Public):
     def motion(self, k: int) -> Motion:
         """The motion of step ``k`` in body components, as elements see it."""
         self._check_number(k)
-        return self._history.motion(k)
+        return self.history.motion(k)
 
     def _part(self, part: Any) -> Any:
         """A part of the model, which may be given by its name."""
@@ -304,4 +405,4 @@ class Solution(Public):
         """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""
         if not joint.coordinates:
             raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
-        return principal(self._history, joint)
+        return principal(self.history, joint)

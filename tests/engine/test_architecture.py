@@ -17,6 +17,7 @@ ORDER = {
     "solve": ("system", "model", "lie"),
     "result": ("system", "model", "lie"),
     "io": ("result", "system", "model", "lie"),
+    "look": ("io", "result", "system", "model", "lie"),
     "run": ("result", "solve", "system", "model", "lie"),
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
@@ -32,10 +33,15 @@ LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for laye
 ELEMENTS = BASE | {"fem_mbs.elements", "fem_mbs.model", "fem_mbs.lie"}
 LATE = {
     ("fem_mbs/result/solution.py", "fem_mbs.io"),
+    *(
+        (f"fem_mbs/{file}.py", f"fem_mbs.look{module}")
+        for file in ("result/solution", "model/model", "modal/result", "static/buckling")
+        for module in ("", ".curves", ".html", ".pictures")
+    ),
     ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
-"""Imports within a method, so that a user finds the export on the solution, and on the model what holds its nodes."""
+"""Imports within a method, so that a user finds exports and pictures on what they are of, and on the model what holds its nodes."""
 
 
 def imports(path: Path) -> set[str]:
