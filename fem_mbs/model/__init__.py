@@ -15,6 +15,7 @@ from fem_mbs.model.arguments import (
     choice,
     shaped,
 )
+from fem_mbs.model.around import Around
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Bends, Constraint, ConstraintBatch, Rates, StepEnd
 from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, continued
@@ -48,6 +49,7 @@ from fem_mbs.model.validate import (
 )
 
 __all__ = [
+    "Around",
     "Bends",
     "Cells",
     "Constraint",

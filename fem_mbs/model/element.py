@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model.around import Around
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
@@ -50,7 +51,7 @@ class Element(Public):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "external", "active")
+    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "external", "active", "doubts")
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
@@ -82,6 +83,10 @@ class Element(Public):
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
+        return ()
+
+    def doubts(self, around: Around) -> Iterable[str]:
+        """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
         return ()
 
     def __str__(self) -> str:

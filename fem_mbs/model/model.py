@@ -23,6 +23,7 @@ from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import shown, text, vector
 
 if TYPE_CHECKING:
+    from fem_mbs.check import Check
     from fem_mbs.look import View
     from fem_mbs.solve import Assembly
 
@@ -233,6 +234,21 @@ class Model(Public):
 
         view: View = pictures.saved(pictures.of_model(self, **options), file)
         return view
+
+    def check(self) -> Check:
+        """Look at the model as built: degrees of freedom, redundant equations, free motions, masses, what looks wrong.
+
+        Wrong look joints whose frames do not meet, nodes that nothing uses or connects, motions without mass, numbers
+        that are of other units, and beams of too few elements. Nothing is changed.
+
+        Returns
+        -------
+        Check
+            ``print`` shows it; ``check.ok`` is True if nothing looks wrong, ``check.findings`` lists what does.
+        """
+        from fem_mbs.check import examine
+
+        return examine(self)
 
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""

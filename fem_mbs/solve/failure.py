@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.errors import FemMbsError, SingularSystemError
+from fem_mbs.lie import so3
+from fem_mbs.model import Motion
 from fem_mbs.solve.newton import NotConvergedError
 from fem_mbs.solve.singular import describe_singular
 from fem_mbs.system import Evaluation, State, System, not_finite
@@ -27,11 +29,41 @@ def explain_failure(system: System, last: State, failure: FemMbsError, advice: s
         if text := not_finite(system, evaluation):
             return "\n  ".join([*lines, text])
         lines.append(f"worst equations: {'; '.join(_worst_equations(system, evaluation))}")
+        lines.append(what_changed(system, last, evaluation))
         lines.append(advice)
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate(system.motion(last), last.multipliers, system.prescribe(last.t))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
+
+
+def what_changed(system: System, last: State, reached: Evaluation) -> str:
+    """What moved most from the last state to where an iteration ended, and whose forces grew most, in words."""
+    before, after = system.motion(last), reached.motion
+    moved = np.linalg.norm(after.x - before.x, axis=1) / system.length
+    turned = np.linalg.norm(so3.log(before.R.mT @ after.R), axis=1)
+    row = int(np.argmax(np.maximum(moved, turned)))
+    words = (
+        f"{system.nodes[row]} (moved by {moved[row] * system.length:.2g}, turned by {turned[row]:.2g} rad in the last "
+        "attempt)"
+    )
+    grown = [_forces(system, motion, motion.t) for motion in (before, after)]
+    changes = {name: (grown[0][name], size) for name, size in grown[1].items()}
+    name = max(changes, key=lambda own: abs(changes[own][1] - changes[own][0]), default="")
+    if not name or changes[name][0] == changes[name][1]:
+        return f"changed most: {words}"
+    first, second = changes[name]
+    return f"changed most: {words}; the forces of {name} (from {first:.2g} to {second:.2g})"
+
+
+def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:
+    """Largest force or moment of each element."""
+    sizes: dict[str, float] = {}
+    for batch, data in zip(system.batches, system.prescribe(t).elements, strict=True):
+        force = np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1).max(axis=1, initial=0.0)
+        for owner, size in zip(batch.owners, force.tolist(), strict=True):
+            sizes[str(owner)] = max(sizes.get(str(owner), 0.0), size)
+    return sizes
 
 
 def shown_residuals(failure: NotConvergedError) -> str:

@@ -18,6 +18,7 @@ ORDER = {
     "result": ("system", "model", "lie"),
     "io": ("result", "system", "model", "lie"),
     "look": ("io", "result", "system", "model", "lie"),
+    "check": ("solve", "system", "model", "lie"),
     "run": ("result", "solve", "system", "model", "lie"),
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
@@ -38,6 +39,8 @@ LATE = {
         for file in ("result/solution", "model/model", "modal/result", "static/buckling")
         for module in ("", ".curves", ".html", ".pictures")
     ),
+    ("fem_mbs/model/model.py", "fem_mbs.check"),
+    ("fem_mbs/check/report.py", "fem_mbs.look.html"),
     ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
