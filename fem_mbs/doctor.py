@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+import fem_mbs
 from fem_mbs.check.examine import examine
 from fem_mbs.check.report import Check
 from fem_mbs.errors import FemMbsError
@@ -65,8 +66,6 @@ def doctor(script: str, arguments: list[str], go_on: bool) -> int:
 @contextmanager
 def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
     """Whatever runs a model shows it first; unless a script goes on, the first run is the end of it."""
-    import fem_mbs
-
     def watching(run: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(run)
         def call(*given: Any, **named: Any) -> Any:

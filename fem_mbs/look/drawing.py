@@ -24,11 +24,11 @@ COLORS = {
     Kind.BODY: "#202020",
 }
 """Joints are shown by their shapes, and not as points beside."""
-FORCE, MOMENT, SHADOW = "#d62728", "#9467bd", "#c0c0c0"
+FORCE, MOMENT, SHADOW = "#c2185b", "#9467bd", "#c0c0c0"
 AXES = ("#d62728", "#2ca02c", "#1f77b4")
 MOST_AXES, MOST_NAMES = 60, 15
-LONGEST, SHORTEST = 0.15, 0.06
-"""Arrows against the diagonal of the model."""
+LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
+"""Arrows, and axes of nodes, against the diagonal of the model."""
 LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
 """When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
 
@@ -117,8 +117,9 @@ class Drawing:
         """The axes of the nodes, unless there are too many to be seen."""
         if self.system.n > MOST_AXES:
             return []
-        x, length = motion.x + self.system.origin, 0.7 * SHORTEST * self.size
-        return [Arrows(color, x, length * motion.R[:, :, k]) for k, color in enumerate(AXES)]
+        grounded = any(self.system.nodes[0] in part.nodes for part in self.system.number.parts)
+        x, R = (array[0 if grounded else 1 :] for array in (motion.x + self.system.origin, motion.R))
+        return [Arrows(color, x, AXIS * self.size * R[:, :, k]) for k, color in enumerate(AXES)]
 
     def _acting(self, motion: Motion) -> list[Arrows]:
         """Forces and moments of loads."""

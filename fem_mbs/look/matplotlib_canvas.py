@@ -41,17 +41,17 @@ class MatplotlibCanvas:
         for layer in self._drawing.layers:
             points = frame.points[layer.points]
             if len(layer.lines):
-                axes.add_collection3d(art.Line3DCollection(points[layer.lines], colors=layer.color, linewidths=2))
+                axes.add_collection3d(art.Line3DCollection(points[layer.lines], colors=layer.color, linewidths=self._size[1] / 3))
             if len(layer.dots):
-                axes.scatter(*points[layer.dots[:, 0]].T, color=layer.color, s=12, depthshade=False)
+                axes.scatter(*points[layer.dots[:, 0]].T, color=layer.color, s=2.0 * self._size[1], depthshade=False)
         for arrows in frame.arrows:
             axes.quiver(*arrows.starts.T, *arrows.vectors.T, color=arrows.color, linewidth=1.5)
         for name, place in zip(frame.names, frame.places, strict=True):
-            axes.text(*place, name, fontsize=9, zorder=100)
+            axes.text(*place, name, fontsize=5 + self._size[1] / 2, zorder=100)
         self._aim(axes)
         axes.set_axis_off()
         if title:
-            figure.text(0.02, 0.96, title, va="top")
+            figure.text(0.02, 0.96, title, va="top", fontsize=6 + self._size[1] / 2)
         return figure
 
     def _aim(self, axes: Any) -> None:

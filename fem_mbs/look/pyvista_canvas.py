@@ -37,14 +37,11 @@ class PyvistaCanvas:
         self._pv = pv = need("pyvista", "a picture of this kind")
         self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
         self.plotter.set_background("white")
+        self._font = max(8, round(size[1] / 40))
         self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
         for layer, mesh in self._meshes:
             self.plotter.add_mesh(
-                mesh, color=layer.color, line_width=3, point_size=9, render_points_as_spheres=True, ambient=0.25, render=False
-            )
-        if frame.names:
-            self.plotter.add_point_labels(
-                frame.places, frame.names, font_size=16, shape=None, show_points=False, always_visible=True, name="names", render=False
+                mesh, color=layer.color, line_width=max(1.0, size[1] / 220), point_size=max(2.0, size[1] / 110), render_points_as_spheres=True, ambient=0.25, render=False
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
@@ -75,8 +72,20 @@ class PyvistaCanvas:
             mesh.points = frame.points[layer.points]
         for k, arrows in enumerate(frame.arrows):
             self.plotter.add_mesh(self._glyphs(arrows), color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False)
+        if frame.names:
+            self.plotter.add_point_labels(
+                frame.places,
+                frame.names,
+                font_size=self._font,
+                shape=None,
+                show_points=False,
+                always_visible=True,
+                name="names",
+                reset_camera=False,
+                render=False,
+            )
         if title:
-            self.plotter.add_text(title, position="upper_left", font_size=11, color="black", name="title", render=False)
+            self.plotter.add_text(title, position="upper_left", font_size=round(0.7 * self._font), color="black", name="title", render=False)
 
     def show(self) -> None:
         """Open a window."""

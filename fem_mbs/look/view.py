@@ -21,7 +21,7 @@ Size: TypeAlias = tuple[int, int]
 RENDERERS = ("pyvista", "matplotlib")
 Renderer = Annotated[str, choice(RENDERERS)]
 OBLIQUE = np.array([0.75, -1.0, 0.6])
-FLAT = 0.05
+FLAT = 0.15
 """Extent across a model that is seen from the side, against its diagonal."""
 
 

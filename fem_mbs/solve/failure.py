@@ -14,6 +14,8 @@ from fem_mbs.system import Evaluation, State, System, not_finite
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 SHOWN = 4
 WORST = 3
+MUCH = 0.1
+"""Change of a force in a step, against its size, that is worth mentioning."""
 
 
 def explain_failure(system: System, last: State, failure: FemMbsError, advice: str) -> str:
@@ -47,13 +49,17 @@ def what_changed(system: System, last: State, reached: Evaluation) -> str:
         f"{system.nodes[row]} (moved by {moved[row] * system.length:.2g}, turned by {turned[row]:.2g} rad in the last "
         "attempt)"
     )
-    grown = [_forces(system, motion, motion.t) for motion in (before, after)]
-    changes = {name: (grown[0][name], size) for name, size in grown[1].items()}
-    name = max(changes, key=lambda own: abs(changes[own][1] - changes[own][0]), default="")
-    if not name or changes[name][0] == changes[name][1]:
-        return f"changed most: {words}"
-    first, second = changes[name]
-    return f"changed most: {words}; the forces of {name} (from {first:.2g} to {second:.2g})"
+    here = _forces(system, before, before.t)
+    # what changes by itself, and then what follows from the motion
+    for there, whose in (
+        (_forces(system, before, after.t), "with time alone, the forces of"),
+        (_forces(system, after, after.t), "the forces of"),
+    ):
+        changes = {name: abs(size - here[name]) for name, size in there.items()}
+        name = max(changes, key=changes.__getitem__, default="")
+        if name and changes[name] > MUCH * here[name]:
+            return f"changed most: {words}; {whose} {name} (from {here[name]:.2g} to {there[name]:.2g})"
+    return f"changed most: {words}"
 
 
 def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:
