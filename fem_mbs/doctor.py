@@ -29,7 +29,9 @@ def add(commands: Any) -> None:
     """Add the command to those of a parser."""
     parser = commands.add_parser("doctor", help="check the models of a script before they run")
     parser.add_argument("script", help="a Python file that makes a model and runs it")
-    parser.add_argument("--all", action="store_true", help="let the runs run, to check all models that the script makes")
+    parser.add_argument(
+        "--all", action="store_true", help="let the runs run, to check all models that the script makes"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets in sys.argv")
     parser.set_defaults(run=lambda options: doctor(options.script, options.arguments, options.all))
 
@@ -66,6 +68,7 @@ def doctor(script: str, arguments: list[str], go_on: bool) -> int:
 @contextmanager
 def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
     """Whatever runs a model shows it first; unless a script goes on, the first run is the end of it."""
+
     def watching(run: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(run)
         def call(*given: Any, **named: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import FemMbsError
 from fem_mbs.io.scene import Scene
-from fem_mbs.model import Kind, Motion
+from fem_mbs.model import Kind, Motion, Node
 from fem_mbs.system import System
 
 STATIONS = 5
@@ -24,7 +25,7 @@ COLORS = {
     Kind.BODY: "#202020",
 }
 """Joints are shown by their shapes, and not as points beside."""
-FORCE, MOMENT, SHADOW = "#c2185b", "#9467bd", "#c0c0c0"
+FORCE, MOMENT, SHADOW = "#c2185b", "#9467bd", "#9a9a9a"
 AXES = ("#d62728", "#2ca02c", "#1f77b4")
 MOST_AXES, MOST_NAMES = 60, 15
 LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
@@ -81,8 +82,9 @@ class Drawing:
         """Where everything is."""
         points, _ = self._scene.frame(motion, multipliers)
         arrows = [*self._axes(motion), *self._acting(motion)]
-        rows, names = self._named()
-        return Frame(np.concatenate([points, self._shadow]), arrows, names, motion.x[rows] + self.system.origin)
+        rows, offsets, names = self._named
+        places = motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin
+        return Frame(np.concatenate([points, self._shadow]), arrows, names, places)
 
     def _layer(self, kind: Kind) -> Layer | None:
         """The cells of one kind."""
@@ -97,21 +99,23 @@ class Drawing:
         dots, lines = place.pop(1, np.empty((0, 1), np.intp)), place.pop(2, np.empty((0, 2), np.intp))
         return Layer(kind, COLORS[kind], points, list(place.values()), lines, dots)
 
-    def _named(self) -> tuple[list[int], list[str]]:
-        """Nodes that the user has named, and where joints that the user has named are; few enough to be read."""
-        system = self.system
-        named = [(system.number(node), node.name) for node in system.nodes[1:] if not _by_default(node)]
-        named += [
-            (system.number(part.nodes[-1]), str(part.name))
-            for part in system.number.parts
-            if part.nodes and not _by_default(part) and len(part.nodes) <= 2
-        ]
-        together: dict[int, list[str]] = {}
-        for row, name in named:
-            together.setdefault(row, []).append(name)
+    @cached_property
+    def _named(self) -> tuple[IntArray, Array, list[str]]:
+        """What the user has named: nodes, joints and loads with their places on nodes; none if there are too many."""
+        number, together = self.system.number, dict[tuple[int, ...], list[str]]()
+        places: dict[tuple[int, ...], tuple[int, Array]] = {}
+        for part in (*self.system.nodes[1:], *number.parts):
+            nodes = (part,) if isinstance(part, Node) else part.nodes
+            if not nodes or len(nodes) > 2 or _by_default(part):
+                continue
+            row, offset = number(nodes[-1]), np.asarray(getattr(part, "offset", np.zeros(3)))
+            key = (row, *np.round(offset / (1e-6 * self.size)).astype(int).tolist())
+            places[key] = row, offset
+            together.setdefault(key, []).append(str(part.name))
         if len(together) > MOST_NAMES:
-            return [], []
-        return list(together), [", ".join(names) for names in together.values()]
+            return np.empty(0, np.intp), np.empty((0, 3)), []
+        rows, offsets = np.array([row for row, _ in places.values()], np.intp), [own for _, own in places.values()]
+        return rows, np.reshape(offsets, (-1, 3)), [", ".join(names) for names in together.values()]
 
     def _axes(self, motion: Motion) -> list[Arrows]:
         """The axes of the nodes, unless there are too many to be seen."""

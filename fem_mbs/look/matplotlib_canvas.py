@@ -41,7 +41,9 @@ class MatplotlibCanvas:
         for layer in self._drawing.layers:
             points = frame.points[layer.points]
             if len(layer.lines):
-                axes.add_collection3d(art.Line3DCollection(points[layer.lines], colors=layer.color, linewidths=self._size[1] / 3))
+                axes.add_collection3d(
+                    art.Line3DCollection(points[layer.lines], colors=layer.color, linewidths=self._size[1] / 3)
+                )
             if len(layer.dots):
                 axes.scatter(*points[layer.dots[:, 0]].T, color=layer.color, s=2.0 * self._size[1], depthshade=False)
         for arrows in frame.arrows:

@@ -41,7 +41,13 @@ class PyvistaCanvas:
         self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
         for layer, mesh in self._meshes:
             self.plotter.add_mesh(
-                mesh, color=layer.color, line_width=max(1.0, size[1] / 220), point_size=max(2.0, size[1] / 110), render_points_as_spheres=True, ambient=0.25, render=False
+                mesh,
+                color=layer.color,
+                line_width=max(1.0, size[1] / 220),
+                point_size=max(2.0, size[1] / 110),
+                render_points_as_spheres=True,
+                ambient=0.25,
+                render=False,
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
@@ -71,7 +77,9 @@ class PyvistaCanvas:
         for layer, mesh in self._meshes:
             mesh.points = frame.points[layer.points]
         for k, arrows in enumerate(frame.arrows):
-            self.plotter.add_mesh(self._glyphs(arrows), color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False)
+            self.plotter.add_mesh(
+                self._glyphs(arrows), color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False
+            )
         if frame.names:
             self.plotter.add_point_labels(
                 frame.places,
@@ -85,7 +93,14 @@ class PyvistaCanvas:
                 render=False,
             )
         if title:
-            self.plotter.add_text(title, position="upper_left", font_size=round(0.7 * self._font), color="black", name="title", render=False)
+            self.plotter.add_text(
+                title,
+                position="upper_left",
+                font_size=round(0.7 * self._font),
+                color="black",
+                name="title",
+                render=False,
+            )
 
     def show(self) -> None:
         """Open a window."""

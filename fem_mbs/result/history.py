@@ -41,7 +41,9 @@ class History:
     def of(cls, system: System, states: Sequence[State], instant: Instant | None = None) -> History:
         """That of a list of states."""
         t = read_only(np.array([state.t for state in states]))
-        return cls(system, t, *(read_only(np.array([getattr(own, name) for own in states])) for name in ARRAYS), instant)
+        return cls(
+            system, t, *(read_only(np.array([getattr(own, name) for own in states])) for name in ARRAYS), instant
+        )
 
     def state(self, k: int) -> State:
         """The state number ``k``."""

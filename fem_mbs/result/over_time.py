@@ -44,9 +44,7 @@ class Never:
 NEVER: Any = Never()
 
 
-def over_time(
-    history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None
-) -> Array:
+def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None) -> Array:
     """What ``ask`` says at all times of parts that share a batch, ``(nt, ...)``.
 
     It returns an array whose entries go copy by copy; ``reduce`` makes of those of each, ``(c, r, ...)``, what is kept,

@@ -36,9 +36,7 @@ def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
 
 def _over_time(batch: CoordinateBatch, motion: Motion, nt: int) -> tuple[Array, Array]:
     """Values and rates ``(nt,)`` of the coordinate of one joint, from one motion of ``nt`` instants."""
-    x, R, V = (
-        array.reshape(nt, -1, *array.shape[1:])[:, batch.nodes[0]] for array in (motion.x, motion.R, motion.V)
-    )
+    x, R, V = (array.reshape(nt, -1, *array.shape[1:])[:, batch.nodes[0]] for array in (motion.x, motion.R, motion.V))
     u, udot = (
         np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
         for array in (motion.u, motion.udot)

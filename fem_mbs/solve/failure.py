@@ -66,7 +66,9 @@ def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:
     """Largest force or moment of each element."""
     sizes: dict[str, float] = {}
     for batch, data in zip(system.batches, system.prescribe(t).elements, strict=True):
-        force = np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1).max(axis=1, initial=0.0)
+        force = (
+            np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1).max(axis=1, initial=0.0)
+        )
         for owner, size in zip(batch.owners, force.tolist(), strict=True):
             sizes[str(owner)] = max(sizes.get(str(owner), 0.0), size)
     return sizes

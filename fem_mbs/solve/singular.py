@@ -74,7 +74,11 @@ def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str,
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     causes = _causes(system, matrix, _gap(system, evaluation))
     found = surplus(causes)
-    return found, name_joints(system, causes, "as built") if found else "", _move_without_mass(system, causes, "as built")
+    return (
+        found,
+        name_joints(system, causes, "as built") if found else "",
+        _move_without_mass(system, causes, "as built"),
+    )
 
 
 def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:

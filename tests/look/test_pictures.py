@@ -30,7 +30,13 @@ from fem_mbs.look import extras
 
 SIZE = (240, 160)
 RENDERERS = ("pyvista", "matplotlib")
-HUES = {"load": (0.91, 0.96), "joint": (0.06, 0.12), "spring": (0.36, 0.46), "beam": (0.54, 0.62), "moment": (0.72, 0.8)}
+HUES = {
+    "load": (0.91, 0.96),
+    "joint": (0.06, 0.12),
+    "spring": (0.36, 0.46),
+    "beam": (0.54, 0.62),
+    "moment": (0.72, 0.8),
+}
 STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
 
 
@@ -140,7 +146,9 @@ def test_modes_and_paths_are_pictures_too() -> None:
     assert abs(heights[1] - heights[3]) > 4 and abs(heights[0] - heights[2]) < 2, heights
     assert colored(up, "beam").sum() > 100
     path = mbs.statics(model)
-    heights = [middle(pixels, "beam")[0] for pixels in path.animate(duration=1, fps=3, size=SIZE, renderer="matplotlib")]
+    heights = [
+        middle(pixels, "beam")[0] for pixels in path.animate(duration=1, fps=3, size=SIZE, renderer="matplotlib")
+    ]
     assert heights[0] + 1 < heights[1] < heights[2] - 1, heights
     figure = path.plot("tongue[6].displacement.z")
     assert figure.axes[0].get_xlabel() == "load factor"
@@ -151,7 +159,11 @@ def test_modes_and_paths_are_pictures_too() -> None:
 def test_curves_of_channels(tmp_path: Path) -> None:
     solution = falling()
     figure = solution.plot("ball.position", "ball.velocity.z", "energy.total", file=tmp_path / "out" / "curves.png")
-    assert [axes.get_ylabel() for axes in figure.axes] == ["ball.position (m)", "ball.velocity.z (m/s)", "energy.total (J)"]
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "ball.position (m)",
+        "ball.velocity.z (m/s)",
+        "energy.total (J)",
+    ]
     assert [len(axes.lines) for axes in figure.axes] == [3, 1, 1] and figure.axes[-1].get_xlabel() == "t (s)"
     np.testing.assert_array_equal(figure.axes[0].lines[2].get_ydata(), solution.position("ball")[:, 2])
     pixels = np.asarray(Image.open(tmp_path / "out" / "curves.png"))[..., :3]
