@@ -13,8 +13,8 @@ from fem_mbs.elements.shapes import inertia_ellipsoid
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
-    Around,
     SMALLEST,
+    Around,
     Element,
     ElementBatch,
     Energy,

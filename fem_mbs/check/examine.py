@@ -112,13 +112,9 @@ def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
     for row in np.flatnonzero(sizes > GAP):
         owner, equation = system.constraint_owner[row]
         gaps.setdefault(str(owner), []).append(f"{equation} by {evaluation.constraint[row]:.3g}")
-    for owner, equations in gaps.items():
-        yield Finding(
-            f"its frames do not meet: {', '.join(equations)}; correct a point or an axis, or let model.assemble() close "
-            "it",
-            (owner,),
-            refused=True,
-        )
+    for joint, equations in gaps.items():
+        advice = "correct a point or an axis, or let model.assemble() close it"
+        yield Finding(f"its frames do not meet: {', '.join(equations)}; {advice}", (joint,), refused=True)
 
 
 def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:

@@ -104,7 +104,8 @@ class Drawing:
         """What the user has named: nodes, joints and loads with their places on nodes; none if there are too many."""
         number, together = self.system.number, dict[tuple[int, ...], list[str]]()
         places: dict[tuple[int, ...], tuple[int, Array]] = {}
-        for part in (*self.system.nodes[1:], *number.parts):
+        parts: list[Any] = [*self.system.nodes[1:], *number.parts]
+        for part in parts:
             nodes = (part,) if isinstance(part, Node) else part.nodes
             if not nodes or len(nodes) > 2 or _by_default(part):
                 continue

@@ -96,4 +96,5 @@ def _toward(box: Array) -> Array:
     thin = int(np.argmin(extent))
     if extent[thin] > FLAT * reach:
         return OBLIQUE * reach
-    return reach * np.array([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]])[thin]
+    side: Array = np.diag([1.0, -1.0, 1.0])[thin]
+    return reach * side

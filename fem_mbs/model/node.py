@@ -32,7 +32,7 @@ class Node(Public):
     model is frozen.
     """
 
-    _internal: ClassVar = ("called", "place")
+    _internal: ClassVar[tuple[str, ...]] = ("called", "place")
     called: ClassVar[str] = "a node made by model.add_node"
 
     name: Name

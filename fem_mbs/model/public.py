@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Public:
     """Base of what users hold in their hands: ``dir`` leaves out what begins with "_" and what is ``_internal``."""
 
     __slots__ = ()
-    _internal: tuple[str, ...] = ()
+    _internal: ClassVar[tuple[str, ...]] = ()
     """Names that whoever writes a class of this kind needs, and no one who uses it."""
 
     def __dir__(self) -> list[str]:

@@ -67,7 +67,7 @@ def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) 
     phi, gradient, context = batch.evaluate(motion, prescribed)
     rate = constraints.rate(batch, motion, phi, gradient, context)
     position = phi if batch.velocity is None else np.where(batch.velocity, 0.0, phi)
-    return np.abs(np.stack([position, rate], axis=-1))
+    return np.abs(np.stack([position, rate], axis=-1))  # type: ignore[no-any-return]
 
 
 def _sum(values: Array) -> Array:

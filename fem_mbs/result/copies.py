@@ -20,7 +20,7 @@ WHOLE = types.FunctionType | types.BuiltinFunctionType | np.ufunc | type | str |
 """What copies have in common."""
 
 
-class Unlike(Exception):
+class UnlikeError(Exception):
     """Something that does not tell how it goes on."""
 
 
@@ -51,7 +51,7 @@ def copies(parts: Sequence[Any], number: LocalNumbering, count: int) -> Any:
 
     Raises
     ------
-    Unlike
+    UnlikeError
         If it holds something of which three batches do not tell how it goes on.
     """
     make = type(parts[0]).batch
@@ -74,7 +74,7 @@ class _Continued:
             return self._seen[id(one)][1]
         if one is None or isinstance(one, WHOLE):
             if one is not two and one != two and not isinstance(one, Numbering):
-                raise Unlike(f"{one!r} and {two!r}")
+                raise UnlikeError(f"{one!r} and {two!r}")
             return one
         if isinstance(one, slice | np.ndarray):
             return self._array(*(np.r_[own] if isinstance(own, slice) else own for own in (one, shifted, two)))
@@ -86,7 +86,7 @@ class _Continued:
             return {key: self.of(one[key], shifted[key], two[key]) for key in one}
         if type(one) is type(two) is type(shifted) and hasattr(one, "__dict__"):
             return self._object(one, shifted, two)
-        raise Unlike(f"{one!r}")
+        raise UnlikeError(f"{one!r}")
 
     def _array(self, one: Array, shifted: Array, two: Array) -> Array:
         """One that all copies share, or one with an entry for each: rows go on by what they are shifted by."""
@@ -94,10 +94,10 @@ class _Continued:
             return one
         n, flat = len(one), (1,) * (one.ndim - 1)
         if two.shape != (2 * n, *one.shape[1:]) or not _same(one, two[:n]):
-            raise Unlike("an array that does not double")
+            raise UnlikeError("an array that does not double")
         if one.dtype.kind != "i":
             if not (_same(one, two[n:]) and _same(one, shifted)):
-                raise Unlike("numbers that change from copy to copy")
+                raise UnlikeError("numbers that change from copy to copy")
             return self._repeated(one)
         step = (two[n:] - one) + (shifted - one)
         number = np.repeat(np.arange(self.count), n).reshape(-1, *flat)
@@ -114,7 +114,7 @@ class _Continued:
         if _same(one, two) and _same(one, shifted):
             return one
         if not isinstance(one, int) or one != shifted:
-            raise Unlike(f"{one} and {two}")
+            raise UnlikeError(f"{one} and {two}")
         return one + (self.count - 1) * (two - one)
 
     def _list(self, one: Any, shifted: Any, two: Any) -> Any:
@@ -124,7 +124,7 @@ class _Continued:
             items = [self.of(*own) for own in zip(one, shifted, two, strict=True)]
             return type(one)(*items) if hasattr(one, "_fields") else type(one)(items)
         if len(two) != 2 * n or not _alike([*one, *one, *one], [*two, *shifted]):
-            raise Unlike("a list that does not double")
+            raise UnlikeError("a list that does not double")
         return type(one)([*one] * self.count)
 
     def _object(self, one: Any, shifted: Any, two: Any) -> Any:

@@ -13,7 +13,6 @@ from fem_mbs.model import Motion, Node
 from fem_mbs.system import ARRAYS, State, System, read_only
 from fem_mbs.system.kinematics import make_kinematics
 
-
 Instant: TypeAlias = Callable[[float], tuple[float, float]]
 
 
@@ -41,9 +40,8 @@ class History:
     def of(cls, system: System, states: Sequence[State], instant: Instant | None = None) -> History:
         """That of a list of states."""
         t = read_only(np.array([state.t for state in states]))
-        return cls(
-            system, t, *(read_only(np.array([getattr(own, name) for own in states])) for name in ARRAYS), instant
-        )
+        arrays = {name: read_only(np.array([getattr(own, name) for own in states])) for name in ARRAYS}
+        return cls(system, t, **arrays, instant=instant)
 
     def state(self, k: int) -> State:
         """The state number ``k``."""
@@ -61,8 +59,11 @@ class History:
         rates = np.stack([v.reshape(-1, 6), vdot.reshape(-1, 6)])
         if len(R):
             rates = make_kinematics([node.group for node in nodes] * len(times)).motion(R, rates)
-        of_parts = (array[times].ravel() for array in (self.u, self.udot, self.uddot, self.multipliers))
-        motion = Motion(np.nan, x.reshape(-1, 3), R, *rates, self.system.gravity, *of_parts)
+        V, A = rates
+        u, udot, uddot, multipliers = (
+            array[times].ravel() for array in (self.u, self.udot, self.uddot, self.multipliers)
+        )
+        motion = Motion(np.nan, x.reshape(-1, 3), R, V, A, self.system.gravity, u, udot, uddot, multipliers)
         if len(times) == 1:
             motion.t = float(self.t[times[0]])
             return self._as_loaded(motion, int(times[0]))

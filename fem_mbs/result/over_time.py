@@ -13,7 +13,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.model import Constraint, Element, Motion
-from fem_mbs.result.copies import LocalNumbering, Unlike, copies
+from fem_mbs.result.copies import LocalNumbering, UnlikeError, copies
 from fem_mbs.result.history import History
 
 CELLS = 2000
@@ -31,14 +31,14 @@ class Never:
     """A time that must not be looked at: whatever is done with it is refused."""
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise Unlike("it depends on time")
+        raise UnlikeError("it depends on time")
 
     def __getattribute__(self, name: str) -> Any:
-        raise Unlike("it depends on time")
+        raise UnlikeError("it depends on time")
 
-    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _refuse  # type: ignore[assignment]
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
-    __pow__ = __neg__ = __abs__ = __float__ = __int__ = __index__ = __format__ = __str__ = _refuse  # type: ignore
+    __pow__ = __neg__ = __abs__ = __float__ = __int__ = __index__ = __format__ = __str__ = _refuse
 
 
 NEVER: Any = Never()
@@ -73,7 +73,7 @@ def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask,
         ends = np.array([0, nt // 2, last])
         here = one_by_one(ends)
         if not np.allclose(result[ends], here, CLOSE, CLOSE * np.abs(here).max()):
-            raise Unlike("copies that do not behave like one")
+            raise UnlikeError("copies that do not behave like one")
         return result
 
     nt = len(history.t)

@@ -36,7 +36,6 @@ from fem_mbs.result.reactions import reactions_over_time
 from fem_mbs.result.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system import State, System, given_out, in_world
 
-
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
 
 
@@ -235,13 +234,13 @@ class Solution(Public):
     @checked
     def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
         """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
-        part = self._part(part)
-        rows = self.system.number.own(part)
+        owner = self._part(part)
+        rows = self.system.number.own(owner)
         if name is None:
             return self.u[:, rows]
-        names = [unknown.name for unknown in part.unknowns]
+        names = [unknown.name for unknown in owner.unknowns]
         if name not in names:
-            raise ModelError(f"{part} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
+            raise ModelError(f"{owner} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
         return self.u[:, rows[names.index(name)]]
 
     def signal(self, source: Any) -> Array:
@@ -260,11 +259,11 @@ class Solution(Public):
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
-        beam = self._part(beam)
-        if not hasattr(beam, "section_forces"):
-            raise ModelError(f"{shown(beam)} has no section forces; a Beam has")
-        rows = [self._row(node) for node in beam.nodes]
-        return beam.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        found = self._part(beam)
+        if not hasattr(found, "section_forces"):
+            raise ModelError(f"{shown(found)} has no section forces; a Beam has")
+        rows = [self._row(node) for node in found.nodes]
+        return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
     @cached_property
     def energy(self) -> EnergyHistory:

@@ -267,7 +267,8 @@ class System:
     @cached_property
     def parts(self) -> dict[str, Part]:
         """Nodes, elements and joints by their names."""
-        return {part.name: part for part in (*self.nodes, *self.number.parts)}  # type: ignore[misc]
+        named: list[Any] = [*self.nodes, *self.number.parts]
+        return {part.name: part for part in named}
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state."""

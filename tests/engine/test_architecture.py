@@ -44,7 +44,7 @@ LATE = {
     ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
-"""Imports within a method, so that a user finds exports and pictures on what they are of, and on the model what holds its nodes."""
+"""Imports within a method, so that a user finds exports, pictures and what holds nodes on what these are of."""
 
 
 def imports(path: Path) -> set[str]:

@@ -63,7 +63,7 @@ def test_energies_of_all_instants_at_once(name: str, monkeypatch: pytest.MonkeyP
         if type(batch).energy is ElementBatch.energy:
             continue
         parts = list(dict.fromkeys(batch.owners))
-        slow, fast, made = both(monkeypatch, lambda: over_time.over_time(states, parts, balance._energy, balance._sum))
+        slow, fast, made = both(monkeypatch, partial(over_time.over_time, states, parts, balance._energy, balance._sum))
         np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12 * np.abs(slow).max())
         assert made or name in ALONE
 
@@ -76,9 +76,7 @@ def test_reactions_and_residuals_of_all_instants_at_once(name: str, monkeypatch:
         asks = (balance._violation, partial(reactions._wrenches, batch.owners[0].offset))
         for ask, parts in zip(asks, (batch.owners, batch.owners[:1]), strict=True):
             try:
-                slow, fast, made = both(
-                    monkeypatch, lambda ask=ask, parts=parts: over_time.over_time(states, parts, ask)
-                )
+                slow, fast, made = both(monkeypatch, partial(over_time.over_time, states, parts, ask))
             except mbs.MotionError:  # drives that these states are far from
                 continue
             np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12 * np.abs(slow).max())
