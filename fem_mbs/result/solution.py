@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -76,6 +76,7 @@ class Solution(Public):
         events: Sequence[list[State]] = (),
         checkpoint: Any = None,
         turns: Turns | None = None,
+        between: Callable[[State, State, float], State] | None = None,
         instant: Instant | None = None,
     ) -> None:
         self.system = system
@@ -88,6 +89,7 @@ class Solution(Public):
         self.R, self.v, self.vdot, self.multipliers_all = history.R, history.v, history.vdot, history.multipliers
         self.u, self.udot, self.uddot = history.u, history.udot, history.uddot
         self._turns = {} if turns is None else turns
+        self._between = between or partial(interpolate, system)
 
     @property
     def success(self) -> bool:
@@ -294,7 +296,7 @@ class Solution(Public):
             return self.history.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = interpolate(self.system, self.history.state(k - 1), self.history.state(k), share)
+        state = self._between(self.history.state(k - 1), self.history.state(k), share)
         return replace(state, t=t)
 
     @checked

@@ -34,6 +34,12 @@ def gradients(system: System, motion: Motion) -> list[Array]:
     return [joints.evaluate(motion, joints.at(motion.t))[1] for joints in system.constraint_batches]
 
 
+def positions(system: System, motion: Motion) -> Array:
+    """``Phi`` (m,), zero for equations of velocities, without the other equations."""
+    values = flat([joints.evaluate(motion, joints.at(motion.t))[0] for joints in system.constraint_batches])
+    return np.where(system.velocity_level, 0.0, values)
+
+
 def gradient_transpose_product(system: System, gradients: list[Array], multipliers: Array) -> Array:
     """``B^T multipliers`` (N,) with gradients of all batches, zero where held."""
     values = flat([multipliers[s, None] * g for g, s in zip(gradients, system.constraint_slices, strict=True)])
@@ -70,14 +76,18 @@ def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V:
 
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
-    V, result = body_velocity(evaluation.motion), []
-    for (joints, context, _, _), rows in zip(_joints(system, evaluation), system.constraint_components, strict=True):
-        gradient = joints.rate_gradient(context, V[rows])
-        if (rates := joints.rates(context)) is not None:
-            of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
-            gradient = gradient + of_positions
-        result.append(gradient)
-    return result
+    V = body_velocity(evaluation.motion)
+    parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
+    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+
+
+def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
+    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
+    gradient = joints.rate_gradient(context, V)
+    if (rates := joints.rates(context)) is None:
+        return gradient
+    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
+    return gradient + of_positions
 
 
 def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
@@ -97,6 +107,13 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
             both = 2.0 * turning + rates.second
             residual[rows] += both if joints.velocity is None else np.where(joints.velocity, turning + rates.phi, both)
     return residual
+
+
+def acceleration(system: System, evaluation: Evaluation) -> Array:
+    """Time derivative (m,) of :func:`velocity_residual` with the accelerations of the motion."""
+    motion = evaluation.motion
+    A = np.append(motion.A, motion.uddot)
+    return acceleration_residual(system, evaluation) + gradient_product(system, evaluation, A)
 
 
 def gradients_after(system: System, gradients: list[Array], follow: Follow) -> list[Array]:
