@@ -60,9 +60,8 @@ class History:
         if len(R):
             rates = make_kinematics([node.group for node in nodes] * len(times)).motion(R, rates)
         V, A = rates
-        u, udot, uddot, multipliers = (
-            array[times].ravel() for array in (self.u, self.udot, self.uddot, self.multipliers)
-        )
+        multipliers = self.multipliers[:, : self.system.m if self.system.readers else 0]
+        u, udot, uddot, multipliers = (array[times].ravel() for array in (self.u, self.udot, self.uddot, multipliers))
         motion = Motion(np.nan, x.reshape(-1, 3), R, V, A, self.system.gravity, u, udot, uddot, multipliers)
         if len(times) == 1:
             motion.t = float(self.t[times[0]])
