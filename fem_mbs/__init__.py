@@ -9,6 +9,7 @@ from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
     LawError,
+    MissingPackageError,
     ModelError,
     MotionError,
     SingularSystemError,
@@ -30,7 +31,7 @@ from fem_mbs.integrate import (
     start,
 )
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
-from fem_mbs.model import Model, Node
+from fem_mbs.model import Model, Node, public
 from fem_mbs.result import Outcome, Solution, join
 from fem_mbs.run import Store
 from fem_mbs.solve import Assembly, Newton, Report, project_velocities
@@ -54,6 +55,7 @@ __all__ = [
     "LawError",
     "LinearModel",
     "Method",
+    "MissingPackageError",
     "Model",
     "ModelError",
     "Modes",
@@ -86,3 +88,5 @@ __all__ = [
     "start",
     "statics",
 ]
+
+__dir__ = public(globals(), "elements", "testing")
