@@ -4,7 +4,7 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
-from fem_mbs.analysis import ConvergenceStudy, convergence_study
+from fem_mbs.analysis import ConvergenceStudy, convergence_study, sweep
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.integrate import (
     Checkpoint,
@@ -64,4 +64,5 @@ __all__ = [
     "simulate",
     "start",
     "statics",
+    "sweep",
 ]
