@@ -254,7 +254,7 @@ def no_table(tmp_path: Path) -> Path:
         (other_table, "has rows of studies.square, not of studies.drawn"),
         (
             no_table,
-            r"line 1 of store '.*no.jsonl' is no row of a sweep, received b'{\"x\": 1}'; give the name of a new",
+            r"line 1 of store '.*no.jsonl' is no row of a sweep, received b'{\"x\": 1}'; give the name",
         ),
         (lambda path: path / "rows.csv", r"give it a name such as '.*rows.jsonl', received '.*rows.csv'"),
         (lambda path: path, "store is a file of JSON lines"),
