@@ -70,7 +70,7 @@ def write_reference() -> None:
 
 
 BENCHMARKS = ("four_bar", "heavy_top", "pendulum", "right_angle_cantilever", "reproduce_2012", "reproduce_2015")
-METHODS = ("modes", "statics", "work_precision")
+METHODS = ("modes", "statics", "work_precision", "identify_stiffness", "size_beam")
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {"reproduce_2012": "reproduced_2012_top", "reproduce_2015": "reproduced_transients"}
 """Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
