@@ -1,4 +1,4 @@
-"""Write the figures and the scenes of machines and studies of ``examples``: ``python docs/make_examples.py suspension ...``.
+"""Write the figures and the scenes of ``examples``: ``python docs/make_examples.py suspension ...``.
 
 Run this from the root of the repository when they have changed; pyvista draws the scenes.
 """

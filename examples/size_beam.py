@@ -2,8 +2,9 @@ r"""A boom sized for its peak stress.
 
 An aluminium tube of 2 m swings a load through a quarter turn, in the horizontal. How thick has it to be so that its
 peak stress stays below 60 MPa in 95 of 100 moves? Load, time of the move and angle differ from move to move: a Sobol
-sequence of `scipy.stats.qmc` draws eight (`count`, a study would take more), {py:func}`mbs.sweep` runs them, side by side where it gets an executor, and
-`scipy.optimize.brentq` turns the radius until the 95 % quantile of the peaks is what is allowed.
+sequence of `scipy.stats.qmc` draws eight of them (a study would take more), {py:func}`mbs.sweep` runs them, side by
+side where it gets an executor, and `scipy.optimize.brentq` turns the radius until the 95 % quantile of the peaks is
+what is allowed.
 
 A boom that was rigid would have the root moment $(mL^2 + \tfrac13\rho A L^3)\,\max|\ddot\varphi|$: the law of the move
 says the largest acceleration. The peaks are 20 to 40 % above that, because the boom swings.
