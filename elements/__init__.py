@@ -70,6 +70,7 @@ from fem_mbs.elements.laws import (
 )
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
+from fem_mbs.elements.mesh_results import results_on_mesh
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
@@ -163,4 +164,5 @@ __all__ = [
     "UniversalJoint",
     "Vector",
     "beams_from_mesh",
+    "results_on_mesh",
 ]
