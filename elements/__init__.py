@@ -58,6 +58,7 @@ from fem_mbs.elements.joints import (
 )
 from fem_mbs.elements.laws import (
     Constant,
+    ExternalInput,
     Harmonic,
     PointToPoint,
     Ramp,
@@ -102,6 +103,7 @@ __all__ = [
     "DistributedLoad",
     "Drag",
     "EndRelease",
+    "ExternalInput",
     "FixedJoint",
     "Force",
     "ForceActuator",

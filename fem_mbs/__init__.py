@@ -6,6 +6,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 
 from fem_mbs.analysis import ConvergenceStudy, convergence_study, sweep
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
+from fem_mbs.exchange import CoSimulation, export_fmu
 from fem_mbs.integrate import (
     Checkpoint,
     GeneralizedAlpha,
@@ -31,6 +32,7 @@ __all__ = [
     "Assembly",
     "Buckling",
     "Checkpoint",
+    "CoSimulation",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
@@ -58,6 +60,7 @@ __all__ = [
     "VariableStep",
     "buckling",
     "convergence_study",
+    "export_fmu",
     "linearize",
     "modes",
     "project_velocities",

@@ -21,6 +21,7 @@ ORDER = {
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
     "static": ("modal", "run", "result", "solve", "system", "model", "lie"),
+    "exchange": ("integrate", "solve", "system", "model", "lie"),
     "analysis": ("integrate", "run", "result", "system", "model", "lie"),
 }
 """What each package of the engine may import, beside itself."""
