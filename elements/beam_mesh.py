@@ -288,7 +288,7 @@ def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, 
     return by_group
 
 
-def _y_axes(y_axis: object, sections: Mapping[Any, Profile]) -> Mapping[Any, YAxis]:
+def _y_axes(y_axis: Any, sections: Mapping[Any, Profile]) -> Mapping[Any, YAxis]:
     """Section axes by group."""
     if y_axis is None:
         return {}
