@@ -69,10 +69,22 @@ def write_reference() -> None:
             (GENERATED / "reference" / f"{package}.rst").write_text(text, encoding="utf-8")
 
 
-BENCHMARKS = ("four_bar", "heavy_top", "pendulum", "right_angle_cantilever", "reproduce_2012", "reproduce_2015")
+BENCHMARKS = (
+    "four_bar",
+    "heavy_top",
+    "pendulum",
+    "right_angle_cantilever",
+    "reproduce_2012",
+    "reproduce_2015",
+    "reproduce_2018",
+)
 METHODS = ("modes", "statics", "work_precision", "identify_stiffness", "size_beam")
 """Examples that stand apart in the gallery; all others are machines."""
-CARD = {"reproduce_2012": "reproduced_2012_top", "reproduce_2015": "reproduced_transients"}
+CARD = {
+    "reproduce_2012": "reproduced_2012_top",
+    "reproduce_2015": "reproduced_transients",
+    "reproduce_2018": "reproduced_2018_forms",
+}
 """Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
 
 

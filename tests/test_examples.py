@@ -21,6 +21,7 @@ from examples import (
     planetary_gear,
     reproduce_2012,
     reproduce_2015,
+    reproduce_2018,
     right_angle_cantilever,
     robot,
     size_beam,
@@ -44,6 +45,7 @@ SCRIPTS = [
     work_precision,
     reproduce_2012,
     reproduce_2015,
+    reproduce_2018,
     slider_crank_engine,
     suspension,
     planetary_gear,
@@ -78,6 +80,7 @@ def test_pendulum():
     assert Path("out/pendulum.pvd").exists()
 
 
+@pytest.mark.slow
 def test_heavy_top():
     numbers = heavy_top.main([])
     for group in heavy_top.GROUPS:
@@ -118,12 +121,14 @@ def test_work_precision():
         assert fine.steps / coarse.steps == pytest.approx(10**0.5, rel=0.15)
         # proportional to the tolerance within a factor of 3
         assert 10 / 3 < coarse.errors["variable"] / fine.errors["variable"] < 30
-        for run in (coarse, fine):
+        for tolerance, run in zip(work_precision.TOLERANCES, (coarse, fine), strict=True):
             assert run.rejected < 0.15 * run.steps
             assert run.errors["variable"] < 1.2 * run.errors["equal"]
-            assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1)
+            # the errors of the four-bar are far below its tolerances, to which Newton's method is bound
+            assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1, abs=1e-5 * tolerance)
 
 
+@pytest.mark.slow
 def test_statics():
     numbers = statics.main(["--plot", "--paraview"])
     assert numbers.pop("frame: linear buckling (N)")[0] == pytest.approx(1.088, rel=5e-3)  # spread of the sources
@@ -140,7 +145,7 @@ def test_slider_crank_engine():
     assert {file.name for file in Path("out").glob("*.p*")} == {"slider_crank_engine.png", "slider_crank_engine.pvd"}
 
 
-@pytest.mark.parametrize("stiffer, limit", [(1, 0.05), (100, 5e-4)])
+@pytest.mark.parametrize("stiffer, limit", [(1, 0.05), pytest.param(100, 5e-4, marks=pytest.mark.slow)])
 def test_suspension(stiffer, limit, monkeypatch):
     """What bushings add to the camber, in degrees, goes with their flexibility in translation."""
     monkeypatch.setattr(suspension, "RUBBER", np.array(suspension.RUBBER) * [*3 * [stiffer], 1, 1, 1])
@@ -192,7 +197,11 @@ def test_size_beam():
     assert peak[0] == pytest.approx(peak[1], rel=0.03)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: Path(script.__file__).stem)
+@pytest.mark.parametrize(
+    "script",
+    [pendulum, robot, *(pytest.param(script, marks=pytest.mark.slow) for script in SCRIPTS)],
+    ids=lambda script: Path(script.__file__).stem,
+)
 def test_script_runs_alone(script):
     """From any folder, and as the first thing on the command line."""
     command = [sys.executable, script.__file__, "--help"]

@@ -94,6 +94,7 @@ def test_stiff_crane_bears_a_pendulum(monkeypatch):
     assert errors[1] < 0.22  # periods are (omega h)^2/12 too long, after 14 rad and at 10 degrees
 
 
+@pytest.mark.slow
 def test_flyball_governor():
     """A period of the free one, 1 s, is (omega h)^2/12 too long: 3e-3 rad in ten of them."""
     numbers = flyball_governor.main(["--plot", "--paraview"])

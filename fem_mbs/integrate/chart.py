@@ -18,7 +18,15 @@ from fem_mbs.system import Kinematics
 
 
 class Chart(Protocol):
-    """What a step needs to know of its coordinates ``D`` (n, 6) and their first and second rates ``(2, n, 6)``."""
+    """What a step needs to know of its coordinates ``D`` (n, 6) and their first and second rates ``(2, n, 6)``.
+
+    Coordinates that a group does not have may be more than six a node.
+    """
+
+    kinematics: Kinematics
+    """Of the velocities that :meth:`lift` returns."""
+    width: int
+    """Coordinates of a node."""
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """Configuration at the coordinates ``D``."""
@@ -48,6 +56,14 @@ class Chart(Protocol):
         """Coordinates ``(n, 6)`` along whose rates velocities change by ``d`` (n, 6), given ``dD/d(increment)``."""
         ...
 
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """``T(D) w`` (n, 6) of rates that stay, and its derivative against ``D``."""
+        ...
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Derivative of ``T^T(D) f`` against ``D``, of forces (n, 6) that stay."""
+        ...
+
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """Third derivative of the coordinates at the start of a step."""
         ...
@@ -59,6 +75,8 @@ class Chart(Protocol):
 
 class GroupChart:
     """Increments of the group, whose rates are taken for the velocities."""
+
+    width = 6
 
     def __init__(self, kinematics: Kinematics) -> None:
         self.kinematics = kinematics
@@ -88,6 +106,14 @@ class GroupChart:
         """Rates are velocities."""
         return d
 
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """Rates are velocities."""
+        return w, np.zeros((len(D), 6, 6))
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Forces act on rates."""
+        return np.zeros((len(D), 6, 6))
+
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """The second derivative of the velocity."""
         return vddot
@@ -101,6 +127,8 @@ class GroupChart:
 
 class LocalChart:
     """Local coordinates of a parametrisation: the updated Lagrangian method."""
+
+    width = 6
 
     def __init__(self, kinematics: Kinematics, parametrization: Parametrization) -> None:
         self.kinematics, self.parametrization = kinematics, parametrization
@@ -131,11 +159,11 @@ class LocalChart:
         own = self._tangents(D, *rates)
         T_inv = np.linalg.inv(own.T).astype(float, copy=False)
         by_position = np.stack([own.by_position, own.rate_by_position])
-        return T_inv, (_along_rates(own, factors) + by_position) @ T_inv
+        return T_inv, (self._along_rates(own, factors) + by_position) @ T_inv
 
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
-        return _along_rates(self._tangents(D, *rates), factors)
+        return self._along_rates(self._tangents(D, *rates), factors)
 
     def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
         """By the product rule at constant ``D``."""
@@ -147,6 +175,16 @@ class LocalChart:
         result: Array = np.matvec(T_inv, d)
         return result
 
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """By the derivatives of ``T``."""
+        own = self._tangents(D, w, w)
+        return np.matvec(own.T, w), own.by_position
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Row by row: ``f . T e_j``."""
+        units = np.broadcast_to(np.eye(self.width)[:, None], (self.width, *D.shape))
+        return np.stack([np.vecmat(f, self._tangents(D, unit, unit).by_position) for unit in units], axis=1)
+
     def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
         """From two derivatives of ``v = T(D) D'`` at ``D = 0``."""
         own = self._tangents(np.zeros_like(v), v, vdot)
@@ -156,6 +194,11 @@ class LocalChart:
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
         """That of Newmark's formulas alone."""
         return C_q * self.third(v, vdot, vddot)
+
+    @staticmethod
+    def _along_rates(own: Tangents, factors: Array) -> Array:
+        gamma, beta = factors.ravel().tolist()
+        return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
 
     def _tangents(self, D: Array, dD: Array, ddD: Array) -> Tangents:
         merged = Tangents(*np.zeros((4, *D.shape, 6)))
@@ -167,11 +210,6 @@ class LocalChart:
             if not group.coupled:
                 merged.T[rows, :3, :3] = np.eye(3)
         return merged
-
-
-def _along_rates(own: Tangents, factors: Array) -> Array:
-    gamma, beta = factors.ravel().tolist()
-    return np.stack([gamma * own.T, beta * own.T + gamma * (own.by_position + own.rate)])
 
 
 CHARTS: dict[str, Parametrization | None] = {"group": None, **PARAMETRIZATIONS}

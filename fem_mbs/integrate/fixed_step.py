@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from fem_mbs.errors import ModelError
 from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.stability import Limit
 from fem_mbs.integrate.step_control import Plan
 
 MAX_HALVINGS = 8
@@ -87,6 +88,10 @@ class FixedStep:
         if plan.end is None and not memory.beyond:
             return True, memory
         return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
+
+    def limited(self, memory: Grid, limit: Limit, h: float, rest: float) -> str:
+        """Steps that are not stable."""
+        return f"steps of {h:.3g} s are beyond the limit of stability, {limit}" if h > limit.step else ""
 
     def tried(self, memory: Grid, h: float) -> str:
         """How a step was tried that failed for good."""

@@ -85,6 +85,11 @@ class GeneralizedAlpha(Method):
         """The coordinates of a step, see ``chart.py``."""
         return "group"
 
+    @property
+    def levels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the formulation."""
+        return ("position", "velocity") if FORMULATIONS[self.formulation].closes_velocities else ("position",)
+
     @classmethod
     @checked
     def hht(cls, alpha: float = 0.05, newton: Newton | None = None) -> GeneralizedAlpha:

@@ -76,7 +76,7 @@ class Index2Problem(Index3Problem):
         index3, T_inv, _ = self.entries(unknown, trial)
         dV, _ = self.follow(trial, self._derivatives(unknown, trial)[1])
         # against the Newmark increment alone
-        rates = self._of_nodes(trial.rates)
+        rates = self.of_nodes(trial.rates[:2])
         moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
         with_rates = kinematics.derivatives(trial.body, moved) - kinematics.derivatives(trial.body, 0.0 * moved)
         own = self.formulas.factors[:2, 6 * system.n :]

@@ -17,6 +17,7 @@ from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow, Motion
 from fem_mbs.solve import Found
 from fem_mbs.system import Evaluation, Factors, LinearSolver, State, System, constraints, tangent
+from fem_mbs.system.mass import mass_product
 
 
 class Trial(NamedTuple):
@@ -51,7 +52,10 @@ _NONE = np.empty(0)
 
 
 class Index3Problem:
-    """The equations of one step in the increment ``D = h Delta q`` (N,) and the multipliers (m,)."""
+    """The equations of one step in the increment ``D = h Delta q`` (N,) and the multipliers (m,).
+
+    The increment is one of the coordinates of the chart, the corrections of Newton's method are body increments.
+    """
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
@@ -63,6 +67,8 @@ class Index3Problem:
         self.prescribed = system.prescribe(self.t)
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
+        self.first = chart.width * system.n
+        """Number of the first own unknown in increments."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -81,19 +87,23 @@ class Index3Problem:
         """The increment that the Newmark formulas take: that of the configuration."""
         return unknown[0]
 
+    def coordinates(self, unknown: Unknown) -> Array:
+        """Those of the nodes, ``(n, 6)``, or as wide as the chart."""
+        return self.of_nodes(unknown[0])
+
     def place(self, unknown: Unknown) -> tuple[Array, Array, Array, Array]:
         """Positions, rotations, rates of the increment, and group rates ``(2, n, 6)`` at the end of the step."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
-        D = self.system.nodes_of(unknown[0])
+        D = self.coordinates(unknown)
         x, R = self.chart.retract(self.state.x, self.state.R, D)
-        return x, R, rates, self.chart.lift(D, self._of_nodes(rates))
+        return x, R, rates, self.chart.lift(D, self.of_nodes(rates[:2]))
 
     def evaluate(self, unknown: Unknown) -> Trial:
         """Equations at the end of the step."""
         system = self.system
         x, R, rates, lifted = self.place(unknown)
-        body = system.kinematics.motion(R, lifted)
-        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self._own(unknown, rates))
+        body = self.chart.kinematics.motion(R, lifted)
+        motion = Motion(self.t, x, R, body[0], body[1], system.gravity, *self.own(unknown, rates))
         evaluation = system.evaluate(motion, unknown[1], self.prescribed)
         closing = evaluation.constraint
         if system.has_velocity_level:
@@ -128,19 +138,45 @@ class Index3Problem:
         """Entries of the matrix, and derivatives of the increment and body velocities against the configuration."""
         system, evaluation = self.system, trial.evaluation
         T_inv, lifted = self._derivatives(unknown, trial)
-        own = self.formulas.factors[:2, 6 * system.n :]
+        own = self.formulas.factors[:2, self.first :]
         if self.matrix == "simplified":
             return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
         dV, dA = self.follow(trial, lifted)
-        rows = self._velocity_rows(trial, dV) if system.has_velocity_level else None
+        rows = self.rows(trial, dV, dA)
+        if self.matrix == "applied_forces":
+            of_inertia, turned = self._not_applied(unknown, trial, T_inv)
+            dA = Follow(dA.nodes - of_inertia, dA.own)
+            return tangent.applied_entries(system, evaluation, dV, dA, turned, self.h**2, rows), T_inv, dV
         return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
+
+    def _not_applied(self, unknown: Unknown, trial: Trial, T_inv: Array) -> tuple[Array, Array]:
+        """What the matrix of applied forces leaves out of ``W^T (M W q'' + B^T lambda)``, with ``V = W q'``.
+
+        Against body increments, at constant ``q''`` and ``lambda``: the derivatives (n, 6, 6) of ``W q''``, and
+        ``W^-T`` times those of ``W^T`` times the wrenches in the bracket.
+        """
+        system, kinematics, evaluation = self.system, self.chart.kinematics, trial.evaluation
+        D, second = self.coordinates(unknown), self.of_nodes(trial.rates[1])
+        R, none = evaluation.motion.R, np.zeros((system.n, 6, 6))
+        acceleration, by_position = self.chart.frozen(D, second)
+        body = kinematics.to_body(R, acceleration)
+        own = np.append(body, evaluation.motion.uddot)
+        wrench = mass_product(system, evaluation, own)
+        wrench += constraints.gradient_transpose_product(system, evaluation.gradients, evaluation.multipliers)
+        nodes = system.nodes_of(wrench)
+        by_increment = np.stack([by_position @ T_inv, none])
+        of_inertia = kinematics.derivatives(np.stack([body, 0.0 * body]), by_increment)[0]
+        turned = T_inv.mT @ self.chart.frozen_transposed(D, kinematics.from_body(R, nodes)) @ T_inv
+        # P^T f turns the other way than P w
+        turned -= kinematics.derivatives(np.stack([nodes, 0.0 * nodes]), np.stack([none, none]))[0]
+        return of_inertia, turned
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
-        dV, dA = self.system.kinematics.derivatives(trial.body, lifted)
+        dV, dA = self.chart.kinematics.derivatives(trial.body, lifted)
         if not self.system.k:
             return Follow(dV), Follow(dA)
-        own = self.formulas.factors[:2, 6 * self.system.n :]
+        own = self.formulas.factors[:2, self.first :]
         return Follow(dV, own[0]), Follow(dA, own[1])
 
     def velocity_gradients(self, trial: Trial, dV: Follow) -> list[Array]:
@@ -170,7 +206,7 @@ class Index3Problem:
         """The unknowns after a share of a correction."""
         system, d = self.system, correction[0]
         D = np.matvec(linearization.T_inv, system.nodes_of(d))
-        D = system.with_own(system.kinematics.from_body(trial.evaluation.motion.R, D), d)
+        D = system.with_own(self.chart.kinematics.from_body(trial.evaluation.motion.R, D), d)
         changes = (D, *correction[1:])
         if share != 1.0:
             changes = tuple(share * change for change in changes)
@@ -184,31 +220,32 @@ class Index3Problem:
         else:
             motion, rates, lifted = found.value.evaluation.motion, found.value.rates, found.value.lifted
             x, R = motion.x, motion.R
-        a = self.chart.lift_algorithmic(system.nodes_of(unknown[0]), self._of_nodes(rates[::2]))
-        state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self._own(unknown, rates))
+        a = self.chart.lift_algorithmic(self.coordinates(unknown), self.of_nodes(rates[::2]))
+        state = State(self.t, x, R, lifted[0], lifted[1], unknown[1], *self.own(unknown, rates))
         return state, system.with_own(a, rates[2])
 
-    def _own(self, unknown: Unknown, rates: Array) -> tuple[Array, Array, Array]:
+    def own(self, unknown: Unknown, rates: Array) -> tuple[Array, Array, Array]:
         """Own unknowns and their rates."""
         system, state = self.system, self.state
         if not system.k:
             return state.u, state.udot, state.uddot
-        first = 6 * system.n
+        first = self.first
         return state.u + unknown[0][first:], rates[0, first:], rates[1, first:]
 
-    def _of_nodes(self, rates: Array) -> Array:
-        """First and second rates of the nodes, ``(2, n, 6)``."""
-        return rates[:2, : 6 * self.system.n].reshape(2, self.system.n, 6)
+    def of_nodes(self, values: Array) -> Array:
+        """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""
+        return values[..., : self.first].reshape(*values.shape[:-1], self.system.n, self.chart.width)
 
     def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
         if self.matrix == "without_tangent_operator":
             one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
             return one, self.factors * one
-        D = self.system.nodes_of(unknown[0])
-        return self.chart.derivatives(D, self._of_nodes(trial.rates), self.factors)
+        return self.chart.derivatives(self.coordinates(unknown), self.of_nodes(trial.rates[:2]), self.factors)
 
-    def _velocity_rows(self, trial: Trial, dV: Follow) -> list[Array]:
-        """The rows of the constraints in the matrix: ``B``, or the derivative of ``h (B v - b)``."""
+    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array] | None:
+        """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
+        if not self.system.has_velocity_level:
+            return None
         moving = zip(
             self.velocity_gradients(trial, dV), trial.evaluation.gradients, self.system.constraint_slices, strict=True
         )

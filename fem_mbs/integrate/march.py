@@ -20,6 +20,8 @@ from fem_mbs.solve import FAILURES, NotConvergedError, consistent_start, explain
 from fem_mbs.system import State, System, constraints, frozen
 
 LOG = logging.getLogger("fem_mbs")
+LOOKED_AT = {8**k for k in range(1, 9)}
+"""Numbers of steps after which the limit of stability is looked at."""
 
 
 class March:
@@ -40,7 +42,7 @@ class March:
             self.state, self.memory = initial.state, initial.memory
         else:
             self.state = consistent_start(system, initial)
-        self._doubt = ""
+        self._doubt = self._limited = ""
         self._error = GlobalError(system, self.state)
         self.pace, first = control.begin(method, self.state.t, t_end)
         if isinstance(initial, Checkpoint):
@@ -57,6 +59,9 @@ class March:
         self.stepper = method if self._allowed is None else method.within(self._allowed)
 
     def __iter__(self) -> Iterator[Accepted]:
+        first = self._plan()
+        if first is not None:
+            self._look_at_limit(first.h)
         while (plan := self._plan()) is not None:
             self._tried = plan
             jumps = plan.end is not None and plan.end == self._jump
@@ -86,9 +91,24 @@ class March:
             self.steps += 1
             self._error.add(state, step.report.astray, plan.h)
             self._doubt = self._doubt or self.method.doubt(self.system, state, plan.h)
+            if self.steps in LOOKED_AT:
+                self._look_at_limit(plan.h)
             if jumps:
                 self._pass_jump()
             yield Accepted(self.state, step.report)
+
+    def _look_at_limit(self, h: float) -> None:
+        """Say once, and at once, if stability limits the steps."""
+        if self._limited:
+            return
+        try:
+            limit = self.method.limit(self.system, self.state, h)
+        except FAILURES:
+            return  # of places nearby, nothing follows for the run
+        if limit is not None:
+            self._limited = self.control.limited(self.pace, limit, h, self.t_end - self.state.t)
+        if self._limited:
+            LOG.warning("t = %.6g s: %s: %s", self.state.t, self.method, self._limited)
 
     def _plan(self) -> Plan | None:
         """The next step, which ends where something jumps."""
@@ -122,6 +142,8 @@ class March:
         with np.errstate(over="ignore", invalid="ignore"):
             why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
         tried = self.control.tried(self.pace, h)
+        if self._limited:
+            why = f"{why}\n  {self._limited}"
         text = (
             f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; "
             "the error has the steps as its solution"

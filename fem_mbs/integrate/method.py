@@ -13,7 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.errors import ModelError
+from fem_mbs.integrate.stability import Limit
 from fem_mbs.model import LARGEST, instance, number, shown
+from fem_mbs.result import interpolate
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
 
@@ -56,7 +58,8 @@ class Method:
 
     1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
        of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
-       ``error_share tolerance^(error_order/order)``.
+       ``error_share tolerance^(error_order/order)``. Steps that follow a tolerance stay as they are for changes by
+       factors below ``deadband``, because a change costs something; 1 where it does not.
     2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
@@ -69,6 +72,12 @@ class Method:
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
     9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
+    10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
+        method does not say better.
+    11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
+    12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
+    13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
+        or to rounding: "position", "velocity", "acceleration".
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
@@ -82,6 +91,9 @@ class Method:
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
     error_share: ClassVar[float] = 1.0
+    deadband: ClassVar[float] = 1.2
+    invariant: ClassVar[bool] = True
+    levels: ClassVar[tuple[str, ...]] = ()
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:
@@ -107,9 +119,21 @@ class Method:
         """Why the method may have become unstable, of a state that a step of ``h`` has led to; empty if it has not."""
         return ""
 
+    def between(self, system: System, first: State, second: State, share: float) -> State:
+        """The state at a share from 0 to 1 of the step that led from one state to the next."""
+        return interpolate(system, first, second, share)
+
+    def limit(self, system: System, state: State, h: float) -> Limit | None:
+        """What stability allows of steps of about ``h`` s from a state; None of a method without such a limit."""
+        return None
+
     def advice(self, state: State, h: float) -> str:
         """What may help where a step fails."""
         return "try a smaller step, more elements where the motion is large, or look at loads that jump"
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
 from fem_mbs.model import Model, Seconds, checked, number, shown
-from fem_mbs.result import Solution, interpolate
+from fem_mbs.result import Solution
 from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
 from fem_mbs.solve import consistent_start
 from fem_mbs.system import State, System, given_out, taken_in
@@ -94,8 +95,7 @@ def simulate(
     LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
     march = March(system, method, control, t_end, initial)
 
-    def between(first: State, second: State, share: float) -> State:
-        return interpolate(system, first, second, share)
+    between = partial(method.between, system)
 
     recorder = Recorder(
         "simulate",
@@ -104,7 +104,7 @@ def simulate(
         system,
         march.state,
         lambda states, _, outcome, stats, hits, turns: Solution(
-            system, states, outcome, stats, hits, march.checkpoint(), turns
+            system, states, outcome, stats, hits, march.checkpoint(), turns, between if output is None else None
         ),
         None if output is None else AtTimes(output, between),
     )

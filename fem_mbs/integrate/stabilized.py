@@ -123,7 +123,7 @@ class StabilizedProblem(Index3Problem):
     def _inertia(self, unknown: Unknown, trial: Trial, z: Array) -> Array:
         """``(gamma' C + beta' M) z`` (N,) of a change of the Newmark increment."""
         system = self.system
-        D, rates = system.nodes_of(unknown[0]), self._of_nodes(trial.rates)
+        D, rates = system.nodes_of(unknown[0]), self.of_nodes(trial.rates[:2])
         lifted = self.chart.rate_changes(D, rates, self.factors, system.nodes_of(z))
         changes = system.kinematics.change(trial.body, lifted).reshape(2, -1)
         if system.k:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.stability import Limit
 
 
 class Plan(NamedTuple):
@@ -35,6 +36,10 @@ class StepControl(Protocol):
 
     def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it."""
+        ...
+
+    def limited(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
+        """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
         ...
 
     def tried(self, memory: Any, h: float) -> str:

@@ -8,19 +8,26 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.integrate.method import Method
+from fem_mbs.integrate.stability import Limit
 from fem_mbs.integrate.step_control import Plan
+from fem_mbs.integrate.tableaus import WITH_ESTIMATE
 from fem_mbs.model import Count, Seconds, checked, number
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
-DEADBAND = 1.2
-"""The step stays for smaller factors: every change costs an evaluation and disturbs stiff parts a little."""
 SHRINK, GROW = 0.2, 2.0
 AFTER_FAILURE = 0.25
 TINY = 1e-6
 ROUNDING = 2.0**-52
 REST = 1e-9
 """A rest of this share of the run is rounding."""
+NEAR = 0.6
+"""Share of the longest stable step from which on steps may be held by stability, not by their errors."""
+FAST = 4.0
+"""Motions that are so many times faster than what is seen to move do not shorten steps by their errors."""
+
+
+STIFF = "Take a method for stiff models, such as GeneralizedAlpha, or look for what is so stiff, so light or so damped"
 
 
 class Pace(NamedTuple):
@@ -44,6 +51,8 @@ class Pace(NamedTuple):
     """How many steps of the smallest length had too large an error."""
     steps: int
     """How many steps were accepted."""
+    deadband: float = Method.deadband
+    """The step stays for smaller factors."""
 
 
 @checked
@@ -83,14 +92,15 @@ class VariableStep:
         """Largest local error of a step, as a method measures it."""
         if method.error_order is None:
             raise ModelError(
-                f"VariableStep: {type(method).__name__} does not estimate its local error, so that steps cannot follow "
-                "a tolerance; give a fixed step in s, or a method that does, such as GeneralizedAlpha"
+                f"VariableStep: {method} does not estimate its local error, so that steps cannot follow a tolerance; "
+                "give a fixed step in s, or a method that does, such as GeneralizedAlpha, or RungeKuttaMuntheKaas with "
+                f"the tableau {' or '.join(WITH_ESTIMATE)}"
             )
         allowed = float(method.error_share * self.tolerance ** (method.error_order / method.order))
         if allowed < ROUNDING:
             least = (ROUNDING / method.error_share) ** (method.order / method.error_order)
             raise ModelError(
-                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {type(method).__name__} "
+                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {method} "
                 f"can reach {least:.1e}"
             )
         return allowed
@@ -110,7 +120,9 @@ class VariableStep:
     def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
         """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
-        return Pace(t_end - t, allowed, method.error_order or 0, smallest, largest, first, 0.0, 1.0, 0, 0), first
+        power = method.error_order or 0
+        pace = Pace(t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband)
+        return pace, first
 
     def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
         """As long a step as the last one; what its error was does not tell about the next."""
@@ -153,12 +165,35 @@ class VariableStep:
         ratio = h / memory.last if memory.last else 1.0
         factor = (AIM**2 / (error * memory.before)) ** (0.25 / power) * ratio**-0.25
         following = memory.h
-        if not 1.0 / DEADBAND < factor < DEADBAND:
+        if not 1.0 / memory.deadband < factor < memory.deadband:
             following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
             if h < memory.h and factor > 1.0:  # a step that was cut tells little
                 following = max(following, memory.h)
         excess = memory.excess + (error > 1.0)
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
+
+    def limited(self, memory: Pace, limit: Limit, h: float, rest: float) -> str:
+        """Steps that are held by stability, where a longer one would be accurate enough.
+
+        Raises
+        ------
+        ModelError
+            At the start of a run, if that would take more steps than are allowed.
+        """
+        count = rest / limit.step
+        if not memory.steps and (count > self.max_steps or limit.step < memory.smallest):
+            raise ModelError(
+                f"VariableStep: {rest:g} s would take {count:.1e} steps of an explicit method, more than max_steps = "
+                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is "
+                f"{limit}. {STIFF}"
+            )
+        if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
+            return ""
+        return (
+            f"steps are held down by stability, not by the tolerance: the longest stable one is {limit}, and things "
+            f"move at {limit.moving:.3g} 1/s. The rest of the run, {rest:.3g} s, takes about {count:.1e} such steps. "
+            f"{STIFF}"
+        )
 
     def tried(self, memory: Pace, h: float) -> str:
         """How a step was tried that failed for good."""

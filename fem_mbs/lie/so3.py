@@ -67,7 +67,12 @@ def exp(w: Array) -> Array:
     q = np.empty((*w.shape[:-1], 4))
     np.cos(half, out=q[..., 0])
     np.multiply((np.sin(half) / angle)[..., None], w, out=q[..., 1:])
-    result: Array = (q[..., :, None] * q[..., None, :]).reshape(-1, 16).dot(_ROTATION_FLAT).reshape(*w.shape, 3)
+    return from_quaternion(q)
+
+
+def from_quaternion(q: Array) -> Array:
+    """Rotation matrices ``(..., 3, 3)`` of unit quaternions ``(..., 4)``, scalar first."""
+    result: Array = (q[..., :, None] * q[..., None, :]).reshape(-1, 16).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
     return result
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -134,6 +134,7 @@ class Solution:
         events: Sequence[list[State]] = (),
         checkpoint: Any = None,
         turns: Turns | None = None,
+        between: Callable[[State, State, float], State] | None = None,
     ) -> None:
         self.system = system
         self.status = status
@@ -146,6 +147,7 @@ class Solution:
         )
         self.x = in_world(system, self._x)
         self._turns = {} if turns is None else turns
+        self._between = between or partial(interpolate, system)
 
     @property
     def success(self) -> bool:
@@ -342,7 +344,7 @@ class Solution:
             return self.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = interpolate(self.system, self._state(k - 1), self._state(k), share)
+        state = self._between(self._state(k - 1), self._state(k), share)
         return given_out(self.system, replace(state, t=t))
 
     @checked

@@ -43,9 +43,10 @@ def accelerations(system: System, place: Place, matrix: Array | None = None) -> 
     lead, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
     size = np.inf
-    for _ in range(ITERATIONS if nonlinear else 0):
+    for k in range(ITERATIONS if nonlinear else 0):
         evaluation = _evaluate(system, evaluation.motion, place.u, lead, multipliers)
-        factors = system.solver.factor(leading_matrix(system, evaluation))
+        if k:  # what is linear is there
+            factors = system.solver.factor(leading_matrix(system, evaluation))
         hidden = constraints.acceleration_residual(system, evaluation) + constraints.gradient_product(
             system, evaluation, np.where(_accelerated(system), lead, 0.0)
         )

@@ -15,7 +15,7 @@ Unknown = TypeVar("Unknown")
 Value = TypeVar("Value")
 Linearization = TypeVar("Linearization")
 
-MATRICES = ("exact", "without_tangent_operator", "simplified")
+MATRICES = ("exact", "without_tangent_operator", "applied_forces", "simplified")
 SAFETY = 40.0
 """A kept factorisation leaves a few times the residual, times the ratio of the last two residuals or corrections."""
 SLOW = 0.1
@@ -46,9 +46,11 @@ class Newton:
         rounding, and ends the iteration.
     max_iterations : int
         Iterations before the step counts as failed.
-    matrix : {"exact", "without_tangent_operator", "simplified"}
-        Iteration matrix of a time step: the derivative of the equations; the same with ``T = I``; or inertia and
-        constraints alone, for systems that are not stiff (Arnold, Cardona, Bruels 2015, section 3.5).
+    matrix : {"exact", "without_tangent_operator", "applied_forces", "simplified"}
+        Iteration matrix of a time step: the derivative of the equations; the same with ``T = I``; without the
+        derivatives of inertia forces and reactions against coordinates (Holzinger, Arnold, Gerstmayr 2024, eqs. 37,
+        42); or inertia and constraints alone, for systems that are not stiff (Arnold, Cardona, Bruels 2015, section
+        3.5).
     modified : bool
         Keep the factorised matrix over iterations and steps until it converges too slowly.
     line_search : bool

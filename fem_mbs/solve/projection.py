@@ -1,7 +1,8 @@
-"""Projection of velocities on what the joints allow, in the metric of the mass.
+"""Projection of velocities and positions on what the joints allow, in the metric of the mass.
 
 ``[[M, B^T], [B, 0]] (w, mu) = (0, B v + Phi_t)``: the smallest ``w`` without which the velocities obey the hidden
 constraints (Arnold, Cardona, Bruels, *Order reduction in time integration caused by velocity projection*, 2015, eq. 7).
+With ``Phi`` on the right-hand side it is a correction of Newton's method for the positions.
 """
 
 from __future__ import annotations
@@ -9,11 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
 from fem_mbs.model import Model, checked
 from fem_mbs.solve.place import Place, as_built, check_system, closed, place_of, without_accelerations
 from fem_mbs.solve.singular import explain_singular
-from fem_mbs.system import Evaluation, State, System, constraints
+from fem_mbs.system import Evaluation, Factors, State, System, constraints
 from fem_mbs.system.mass import leading_matrix, solve_with_constraints
+
+CORRECTIONS = 10
+CLOSED = 1e-13
+"""Largest gap that is left, lengths against the extent of the model; of velocities, against the largest."""
+ROUNDING = 1e-10
+"""The same of gaps that do not fall any more."""
+STUCK = 0.5
 
 
 @checked
@@ -71,6 +80,49 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     if missed:
         rate += constraints.velocity_residual(system, evaluation)
     return w + from_body(system, state.R, _smallest(system, evaluation, rate))
+
+
+def projected(system: System, place: Place) -> Place:
+    """A place close by, in the metric of the mass, where joints are closed, and the closest velocities that they allow.
+
+    The matrix is that of the first place, which is near.
+    """
+    evaluation, factors, before = without_accelerations(system, place), None, np.inf
+    for _ in range(CORRECTIONS):
+        gap = float(np.abs(evaluation.constraint * system.constraint_weight).max())
+        if _settled(gap, before):
+            return _with_projected_velocities(system, place, evaluation, factors)
+        factors = factors or system.solver.factor(leading_matrix(system, evaluation))
+        d = _moved_by(system, place, factors, -evaluation.constraint)
+        x, R = system.kinematics.retract(place.x, place.R, system.nodes_of(d))
+        place, before = place._replace(x=x, R=R, u=place.u + system.own_of(d)), gap
+        evaluation = without_accelerations(system, place)
+    raise MotionError(f"joints cannot be closed at t = {place.t:.6g} s: gaps of {gap:.1e} of the extent are left")
+
+
+def _with_projected_velocities(system: System, place: Place, evaluation: Evaluation, factors: Factors | None) -> Place:
+    residual, before = constraints.velocity_residual(system, evaluation), np.inf
+    speed = float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max()) or 1.0
+    for _ in range(CORRECTIONS):
+        miss = float(np.abs(residual * system.constraint_weight).max()) / speed
+        if _settled(miss, before):
+            return place
+        factors = factors or system.solver.factor(leading_matrix(system, evaluation))
+        w = _moved_by(system, place, factors, -residual)
+        place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
+        residual = residual + constraints.gradient_product(system, evaluation, to_body(system, place.R, w))
+    raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
+
+
+def _settled(size: float, before: float) -> bool:
+    return size <= CLOSED or (size <= ROUNDING and size > STUCK * before)
+
+
+def _moved_by(system: System, place: Place, factors: Factors, rate: Array) -> Array:
+    """Smallest increment or velocity (N,) with ``B d = rate``; states and algebraic unknowns do not move."""
+    d = solve_with_constraints(system, factors, np.zeros(system.N), rate)[0]
+    system.own_of(d)[system.order < 2] = 0.0
+    return from_body(system, place.R, d)
 
 
 def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:

@@ -6,11 +6,13 @@ the terms of drives). Equations of velocities ``B v - b = 0`` stand beside the f
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
-from fem_mbs.model import Follow, Motion, StepEnd
+from fem_mbs.model import ConstraintBatch, Follow, Motion, StepEnd
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
@@ -30,6 +32,12 @@ def gradient_product(system: System, evaluation: Evaluation, d: Array) -> Array:
 def gradients(system: System, motion: Motion) -> list[Array]:
     """``B`` (m, b) of all batches, without the other equations."""
     return [joints.evaluate(motion, joints.at(motion.t))[1] for joints in system.constraint_batches]
+
+
+def positions(system: System, motion: Motion) -> Array:
+    """``Phi`` (m,), zero for equations of velocities, without the other equations."""
+    values = flat([joints.evaluate(motion, joints.at(motion.t))[0] for joints in system.constraint_batches])
+    return np.where(system.velocity_level, 0.0, values)
 
 
 def gradient_transpose_product(system: System, gradients: list[Array], multipliers: Array) -> Array:
@@ -52,14 +60,18 @@ def velocity_residual(system: System, evaluation: Evaluation) -> Array:
 
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
-    V, result = body_velocity(evaluation.motion), []
-    for (joints, context, _, _), rows in zip(_joints(system, evaluation), system.constraint_components, strict=True):
-        gradient = joints.rate_gradient(context, V[rows])
-        if (rates := joints.rates(context)) is not None:
-            of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
-            gradient = gradient + of_positions
-        result.append(gradient)
-    return result
+    V = body_velocity(evaluation.motion)
+    parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
+    return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+
+
+def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
+    """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
+    gradient = joints.rate_gradient(context, V)
+    if (rates := joints.rates(context)) is None:
+        return gradient
+    of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
+    return gradient + of_positions
 
 
 def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
@@ -79,6 +91,13 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
             both = 2.0 * turning + rates.second
             residual[rows] += both if joints.velocity is None else np.where(joints.velocity, turning + rates.phi, both)
     return residual
+
+
+def acceleration(system: System, evaluation: Evaluation) -> Array:
+    """Time derivative (m,) of :func:`velocity_residual` with the accelerations of the motion."""
+    motion = evaluation.motion
+    A = np.append(motion.A, motion.uddot)
+    return acceleration_residual(system, evaluation) + gradient_product(system, evaluation, A)
 
 
 def gradients_after(system: System, gradients: list[Array], follow: Follow) -> list[Array]:

@@ -65,6 +65,10 @@ class Kinematics(Protocol):
         """Changes ``(2, n, 6)`` of ``(V, A)`` with group rates in body components, where the nodes are held."""
         ...
 
+    def tangent(self, D: Array) -> Array:
+        """Tangent operators of the group, ``(n, 6, 6)``."""
+        ...
+
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the group, ``(n, 6, 6)``."""
         ...
@@ -86,6 +90,7 @@ class R3xSO3(Alone):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     coupled: ClassVar = False
+    tangent = staticmethod(r3xso3.tangent_operator)
     inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
 
     @staticmethod
@@ -140,6 +145,7 @@ class SE3(Alone):
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     coupled: ClassVar = True
+    tangent = staticmethod(se3.tangent_operator)
     inverse_tangent = staticmethod(se3.inverse_tangent_operator)
 
     @staticmethod
@@ -256,6 +262,12 @@ class Grouped:
         result = np.empty_like(rates)
         for group, rows in self.parts:
             result[:, rows] = group.change(body[:, rows], rates[:, rows])
+        return result
+
+    def tangent(self, D: Array) -> Array:
+        result = np.empty((*D.shape, 6))
+        for group, rows in self.parts:
+            result[rows] = group.tangent(D[rows])
         return result
 
     def inverse_tangent(self, D: Array) -> Array:

@@ -110,7 +110,8 @@ class LeastNormSolver:
         heaviest = np.zeros(self.m)
         np.maximum.at(heaviest, self._row, np.where(B != 0.0, K, 0.0))
         K = np.maximum(K, LIGHT * heaviest[self._row])
-        met = sums(self._row, np.divide((B * units) ** 2, K, out=np.zeros_like(B), where=K > 0.0), self.m)
+        squared = np.abs(B * units) ** 2
+        met = sums(self._row, np.divide(squared, K, out=np.zeros_like(K), where=K > 0.0), self.m)
         there = np.abs(values[self._diagonal[self.n :]])
         return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or 1.0))
 

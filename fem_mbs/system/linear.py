@@ -43,7 +43,7 @@ class LinearSolver(Protocol):
     storage: int
 
     def factor(self, values: Array) -> Factors:
-        """Factor the matrix with these stored values."""
+        """Factor the matrix with these stored values, real or complex."""
         ...
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
@@ -95,14 +95,16 @@ class DenseSolver:
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        lu, pivots, info = lapack.dgetrf(values.reshape(self.size, self.size).T, overwrite_a=1)
+        factor = lapack.zgetrf if np.iscomplexobj(values) else lapack.dgetrf
+        lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         _refuse_singular(info)
         return self.restore((lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
         lu, pivots = arrays
-        return Factors(lambda b: lapack.dgetrs(lu, pivots, b)[0], (lu, pivots))
+        solve = lapack.zgetrs if np.iscomplexobj(lu) else lapack.dgetrs
+        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -123,15 +125,16 @@ class BandedSolver:
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        k = self.width
-        lu, pivots, info = lapack.dgbtrf(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
+        k, factor = self.width, lapack.zgbtrf if np.iscomplexobj(values) else lapack.dgbtrf
+        lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         _refuse_singular(info)
         return self.restore((lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
         (lu, pivots), k = arrays, self.width
-        return Factors(lambda b: lapack.dgbtrs(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
+        solve = lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
+        return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""

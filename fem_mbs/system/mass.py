@@ -20,6 +20,11 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     That is the acceleration of nodes and coordinates, the rate of states, and algebraic unknowns themselves. Without
     own unknowns it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
     """
+    return assemble(system, leading_entries(system, evaluation))
+
+
+def leading_entries(system: System, evaluation: Evaluation) -> Array:
+    """Entries of this matrix, see :func:`fem_mbs.system.tangent.entries`."""
     values = mass_entries(system, evaluation)
     if (system.order < 2).any():
         values[: system.pattern.force_entries] += flat(
@@ -29,7 +34,7 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
             ]
             + [np.zeros(rows.size * rows.shape[1]) for rows in system.bending_components]
         )
-    return assemble(system, values)
+    return values
 
 
 def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:

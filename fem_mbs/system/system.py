@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +28,9 @@ from fem_mbs.model import (
 )
 from fem_mbs.system import sizes
 from fem_mbs.system.contract import check_batch, wrong_shapes
-from fem_mbs.system.kinematics import make_kinematics
+from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.least_norm import LeastNormSolver, Redundant
+from fem_mbs.system.levels import LEVELS, LevelsMatrix
 from fem_mbs.system.linear import LinearSolver, make_solver, sums
 from fem_mbs.system.origin import origin_and_length
 from fem_mbs.system.pattern import (
@@ -139,6 +140,7 @@ class System:
         self.k = len(self.unknowns)
         self.N = 6 * self.n + self.k
         self.kinematics = make_kinematics([node.group for node in self.nodes])
+        self._stacked: dict[int, Kinematics] = {}
         self._initial_values()
         self._number_components(model)
         self.constraint_batches: list[ConstraintBatch] = [
@@ -230,6 +232,12 @@ class System:
         return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
 
     @cached_property
+    def levels(self) -> LevelsMatrix:
+        """Pattern and solver of equations with constraints on three levels."""
+        make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
+        return LevelsMatrix(self.pattern, self.n_free, self.m, self._blocks, make)
+
+    @cached_property
     def has_velocity_level(self) -> bool:
         """Whether any constraint equation is one of velocities."""
         return bool(self.velocity_level.any())
@@ -248,10 +256,19 @@ class System:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
         self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
         self.redundant = redundant
-        vars(self).pop("stabilized", None)
+        for made in ("stabilized", "levels"):
+            vars(self).pop(made, None)
 
-    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray) -> LeastNormSolver:
-        return LeastNormSolver(rows, columns, self.n_free, 1.0 / self.weight[self.free_rows], blocks)
+    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
+        """A solver for ``copies`` of the components and any number of multipliers."""
+        units = np.tile(1.0 / self.weight[self.free_rows], copies)
+        return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
+
+    def stacked(self, count: int) -> Kinematics:
+        """The kinematics of the nodes at several instants: all of the first, then all of the next."""
+        if count not in self._stacked:
+            self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
+        return self._stacked[count]
 
     def row(self, node: Node) -> int:
         """Row of a node in the arrays of a state."""
@@ -281,36 +298,34 @@ class System:
             force, context = batch.force(motion, data)
             parts.append(force)
             contexts.append(context)
-        phi, gradients, constraint_contexts = [], [], []
-        for joints, data, rows in zip(
-            self.constraint_batches, prescribed.constraints, self.constraint_slices, strict=True
-        ):
-            values, gradient, context = joints.evaluate(motion, data)
-            parts.append(multipliers[rows, None] * gradient)
-            phi.append(values)
-            gradients.append(gradient)
-            constraint_contexts.append(context)
+        joints = self.joints(motion, prescribed)
+        pairs = zip(self.constraint_slices, joints.gradients, strict=True)
+        parts.extend([multipliers[rows, None] * gradient for rows, gradient in pairs])
         forces = flat(parts)
         if len(forces) != len(self.force_slots):
             raise wrong_shapes(self, parts)
         residual = sums(self.force_slots, forces, self.N)
         scale, own_scale, largest = self._sizes.of(forces, motion.udot, residual)
+        return joints._replace(
+            multipliers=multipliers,
+            force=residual,
+            scale=scale,
+            own_scale=own_scale,
+            relative=largest,
+            contexts=contexts,
+        )
+
+    def joints(self, motion: Motion, prescribed: Prescribed) -> Evaluation:
+        """The equations of the joints alone, without forces."""
+        parts = [
+            joints.evaluate(motion, data)
+            for joints, data in zip(self.constraint_batches, prescribed.constraints, strict=True)
+        ]
+        phi, gradients, contexts = (list(part) for part in zip(*parts, strict=True)) if parts else ([], [], [])
         values = phi[0] if len(phi) == 1 else np.concatenate(phi) if phi else _NONE
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)
-        return Evaluation(
-            motion,
-            multipliers,
-            residual,
-            values,
-            scale,
-            own_scale,
-            largest,
-            contexts,
-            gradients,
-            constraint_contexts,
-            phi,
-        )
+        return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, [], gradients, contexts, phi)
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.

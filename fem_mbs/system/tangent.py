@@ -42,6 +42,32 @@ def entries(
     return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor, rows)
 
 
+def applied_entries(
+    system: System,
+    evaluation: Evaluation,
+    dV: Follow,
+    dA: Follow,
+    turned: Array,
+    force_factor: float = 1.0,
+    rows: list[Array] | None = None,
+) -> Array:
+    """As :func:`entries`, without the geometric stiffness of joints and ``turned`` (n, 6, 6) of the nodes."""
+    blocks = [
+        batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)
+    ]
+    left = np.ones(system.n, np.bool_)
+    for k, batch in enumerate(system.batches):
+        # each from the first cell that has the node
+        nodes, first = np.unique(batch.nodes, return_index=True)
+        nodes, first = nodes[left[nodes]], first[left[nodes]]
+        left[nodes] = False
+        cell, place = np.divmod(first, batch.nodes.shape[1])
+        own = 6 * place[:, None] + np.arange(6)
+        blocks[k] = blocks[k].copy()
+        blocks[k][cell[:, None, None], own[:, :, None], own[:, None]] -= turned[nodes]
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor, rows)
+
+
 def stiffness_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
     """Entries of ``[[force_factor K, B^T], [B, 0]]``."""
     blocks = [batch.stiffness(context) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]

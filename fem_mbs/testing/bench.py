@@ -15,6 +15,7 @@ from fem_mbs.elements import (
     RigidBody,
     SlipSpring,
     SphericalJoint,
+    SpringDamper,
 )
 from fem_mbs.model import Model
 from fem_mbs.testing.stage import GRAVITY, HOME, Pose
@@ -50,6 +51,22 @@ def joined(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
     model.add(RevoluteJoint(model.ground, crank, axis, origin, drive=lambda t: 1.2 * t + 2.0 * t**2), name="motor")
     model.add(SphericalJoint(crank, rod[0]))
     model.add(RevoluteJoint(rod[-1], disc, pose.vector((0, 1, 1))))
+    model.add(Force(disc, lambda t: pose.vector((t, 2, 3))), name="push")
+    return model
+
+
+def bodies(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
+    """A driven crank, a rod on a ball joint and a disc on a hinge, all rigid and with nodes at their mass centres."""
+    model = _model(group, pose)
+    spin = np.array([0.0, 0.0, 1.2])
+    crank, rod, disc = (_node(model, pose, place, spin) for place in ((0.5, 0, 0), (1.6, 0.1, 0), (2, 0.7, 0.1)))
+    for node, mass in ((crank, 2.0), (rod, 1.3), (disc, 1.0)):
+        model.add(RigidBody(node, mass, (0.5 * mass, mass, 1.2 * mass)))
+    model.add(SpringDamper(crank, disc, 30.0, 0.5, point_b=(0.1, 0.2, -0.1)))
+    axis, origin = pose.vector((0, 0, 1)), pose.point((0, 0, 0))
+    model.add(RevoluteJoint(model.ground, crank, axis, origin, drive=lambda t: 1.2 * t + 2.0 * t**2), name="motor")
+    model.add(SphericalJoint(crank, rod, pose.point((1, 0, 0))))
+    model.add(RevoluteJoint(rod, disc, pose.vector((0, 1, 1)), pose.point((2, 0.5, 0))))
     model.add(Force(disc, lambda t: pose.vector((t, 2, 3))), name="push")
     return model
 

@@ -52,6 +52,7 @@ def test_groups_and_interpolations_agree():
     assert max(difference.values()) < 1e-4
 
 
+@pytest.mark.slow
 def test_series_of_2016():
     t, u = run_2016()
     for time, reference in SERIES_2016.items():

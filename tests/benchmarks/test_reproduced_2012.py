@@ -36,6 +36,7 @@ def numbers() -> dict[str, tuple[float, float]]:
     return script.compare()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ITERATIONS)
 def test_iterations(run: str, numbers: dict[str, tuple[float, float]]) -> None:
     """Not more than in the paper, and as many as on the page up to some steps that need one more or less."""
@@ -44,6 +45,7 @@ def test_iterations(run: str, numbers: dict[str, tuple[float, float]]) -> None:
     assert found == pytest.approx(ITERATIONS[run], abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", script.BUILD)
 def test_methods_need_the_same_iterations(benchmark: str, numbers: dict[str, tuple[float, float]]) -> None:
     """The paper: no significant difference, 0.06 at most."""
@@ -51,6 +53,7 @@ def test_methods_need_the_same_iterations(benchmark: str, numbers: dict[str, tup
     assert one == pytest.approx(other, abs=0.1)
 
 
+@pytest.mark.slow
 def test_energy_of_the_top(numbers: dict[str, tuple[float, float]]) -> None:
     """Fig. 2: it grows with UL-CRV and hardly changes otherwise."""
     change = {name: numbers[f"top, {name}: largest change of energy (J)"][0] for name in script.METHODS["top"]}
@@ -58,6 +61,7 @@ def test_energy_of_the_top(numbers: dict[str, tuple[float, float]]) -> None:
     assert numbers["top: ratio of the changes, UL-CRV / Lie-α"][0] > 1000
 
 
+@pytest.mark.slow
 def test_spin_of_the_top(numbers: dict[str, tuple[float, float]]) -> None:
     """Constant in truth; the formula leaves out the next power of ``(150 rad/s h/4)^2 = 0.0056`` and the precession."""
     assert numbers["top, Lie-α: spin after 2 s (rad/s)"][0] == pytest.approx(150.0, rel=1e-9)
@@ -67,6 +71,7 @@ def test_spin_of_the_top(numbers: dict[str, tuple[float, float]]) -> None:
     assert gained == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_motion_of_the_cantilever_and_the_four_bar(numbers: dict[str, tuple[float, float]]) -> None:
     """Figs. 4 and 6: the methods agree; the values of the tip are read off a figure."""
     for name, ours in (("Lie-α", (8.125, -9.667, 1.12)), ("UL-CRV", (8.131, -9.661, 1.37))):

@@ -11,7 +11,18 @@ import pytest
 from fem_mbs.validation import CASES, Case, Quantity, command
 from fem_mbs.validation.case import refine
 
-QUICK = [case for case in CASES if not case.slow]
+LONG = (
+    "Lee's frame",
+    "heavy top",
+    "IFToMM A01, simple pendulum",
+    "IFToMM A03, Andrews' squeezer",
+    "IFToMM A04, Bricard's linkage",
+    "Haug's spin-up",
+    "locking, straight",
+    "locking, 45-degree bend",
+)
+"""Cases that a user waits for, but not every run of the tests."""
+QUICK = [pytest.param(case, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES if not case.slow]
 SLOW = [case for case in CASES if case.slow]
 
 

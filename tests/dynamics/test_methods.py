@@ -16,9 +16,25 @@ from motions import fitted_order
 import fem_mbs as mbs
 from fem_mbs.testing import METHOD_LAWS, Bench
 
+LONG = ("order_survives_changes_of_the_step", "errors_are_estimated", "a_run_goes_on_from_a_file")
+VARIANTS = tuple(METHODS)[2:7]
+"""Which share all that is written for these laws with one before."""
+TABLEAUS = ("Runge-Kutta-Munthe-Kaas, drifting", "Dormand, Prince", "Bogacki, Shampine", "Butcher")
+"""Which differ by numbers; test_runge_kutta.py has their orders."""
+CLASSICAL = tuple(name for name, method in METHODS.items() if type(method).__name__.startswith("Classical"))
 
-@pytest.mark.parametrize("law", METHOD_LAWS)
-@pytest.mark.parametrize("name", METHODS)
+
+def _is_slow(name: str, law: str) -> bool:
+    return (law in LONG and name in VARIANTS + CLASSICAL) or (name in TABLEAUS and law != "steps_are_pure")
+
+
+LAWS = [
+    pytest.param(name, law, marks=[pytest.mark.slow] if _is_slow(name, law) else [])
+    for name, law in product(METHODS, METHOD_LAWS)
+]
+
+
+@pytest.mark.parametrize(("name", "law"), LAWS)
 def test_laws(name: str, law: str) -> None:
     METHOD_LAWS[law](bench(name))
 

@@ -200,6 +200,8 @@ METHODS = {
     "perturbed start": mbs.GeneralizedAlpha(start="perturbed", newton=EXACT),
     "updated Lagrangian": mbs.UpdatedLagrangian(newton=EXACT),
     "Euler": mbs.LieEuler(newton=EXACT),
+    "Euler, overdetermined": mbs.LieEuler("overdetermined", newton=EXACT),
+    "Euler, symplectic": mbs.LieEuler("symplectic"),
 }
 
 

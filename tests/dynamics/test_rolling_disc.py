@@ -13,7 +13,7 @@ from fem_mbs.lie import so3
 
 MASS, RADIUS, GRAVITY = 2.0, 0.4, 9.81
 AXIAL, DIAMETRAL = 0.5 * MASS * RADIUS**2, 0.25 * MASS * RADIUS**2
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 UP = np.array([0.0, 0.0, 1.0])
 
 

@@ -20,7 +20,7 @@ from fem_mbs.integrate.change_step import AlphaMemory
 from fem_mbs.integrate.chart import make_chart
 from fem_mbs.integrate.local_error import defect, lead, response
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 FORMULATIONS = ("stabilized", "index3", "index2")
 METHODS = {
     "Lie group": mbs.GeneralizedAlpha(0.9, start="perturbed"),

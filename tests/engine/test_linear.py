@@ -108,3 +108,18 @@ def test_a_singular_matrix_is_refused() -> None:
     ):
         with pytest.raises(mbs.SingularSystemError, match="singular"):
             solver.factor(assemble(solver, np.ones(9)))
+
+
+def test_all_solvers_take_complex_matrices() -> None:
+    """On the same pattern; also restored."""
+    (rows, columns, values), size, matrix = saddle_point(3)
+    shift = np.arange(len(values)) % 5 / 3.0
+    shifted = np.zeros((size, size))
+    inside = (rows >= 0) & (columns >= 0)
+    np.add.at(shifted, (rows[inside], columns[inside]), shift[inside] * values[inside])
+    right = np.linspace(-1.0, 1.0, size) + 1j * np.linspace(2.0, 1.0, size)
+    expected = np.linalg.solve(matrix + 1j * shifted, right)
+    for solver in solvers(rows, columns, size):
+        factors = solver.factor(assemble(solver, values) + 1j * assemble(solver, shift * values))
+        np.testing.assert_allclose(factors.solve(right), expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(solver.restore(factors.arrays).solve(right), expected, rtol=0, atol=1e-10)

@@ -106,7 +106,7 @@ def _runs(rng: Generator) -> list[tuple[str, Callable[[mbs.Model], Any]]]:
     method = [
         None,
         mbs.GeneralizedAlpha(float(rng.random()), ("index3", "index2")[rng.integers(2)]),
-        mbs.LieEuler(),
+        mbs.LieEuler(("index3", "index2", "index1", "overdetermined", "symplectic")[rng.integers(5)]),
         mbs.RungeKuttaMuntheKaas(),
         mbs.UpdatedLagrangian(0.8),
     ][rng.integers(5)]

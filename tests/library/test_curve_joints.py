@@ -14,7 +14,7 @@ from fem_mbs.elements import CamJoint, CurveJoint, JointDrive, PointMass, Revolu
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.joints.spline import Spline, Splines
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 G = 9.81
 
 

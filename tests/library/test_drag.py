@@ -13,7 +13,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, CrossFlow, Drag, FixedJoint, RevoluteJoint
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 STIFF = BeamSection(EA=1e8, GA=(1e8, 1e8), GJ=1e7, EI=(1e7, 1e7), mass=1.5, inertia=(0.2, 0.1, 0.1))
 RHO, WIDTH, CD, G = 1.2, 0.4, 1.3, 9.81
 WATER = CrossFlow(RHO, WIDTH, CD, 0.2)

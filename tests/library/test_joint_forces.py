@@ -27,7 +27,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.model import Constraint, Element
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
 MASS, ARM, BEAD, START, SPIN, SPEED = 2.0, 0.7, 0.3, 0.5, 3.0, 1.0
 
 

@@ -13,7 +13,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
 KINDS: tuple[dict[str, Any], ...] = ({}, {"bristle": 1e-5})
 MASS, INERTIA, MU = 2.0, 0.3, 0.25
 

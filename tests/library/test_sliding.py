@@ -83,7 +83,7 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     assert np.abs(moment).max() < 1e-6
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
     """``r = r_0 cosh(omega t)``, pressed against the bar by ``2 m omega r'``."""
     rate, start, errors, of_force = 3.0, 0.3, [], []
@@ -176,9 +176,9 @@ def test_load_on_finer_meshes(group: str, mass: float) -> None:
         exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
         errors.append(np.abs(z - exact).max() / np.abs(exact).max())
     assert errors[1] < 0.33 * errors[0] and errors[2] < 0.33 * errors[1]
-    t, z = bridge(group, 3, 6, mass, 10.0, 400)
+    t, z = bridge(group, 3, 8, mass, 10.0, 800)
     exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
-    assert np.abs(z - exact).max() < 1e-3 * np.abs(exact).max()
+    assert np.abs(z - exact).max() < 4e-4 * np.abs(exact).max()
 
 
 def diving_board(group: str, interpolation: str, order: int, elements: int, rotation: bool, h: float) -> mbs.Solution:

@@ -1,0 +1,168 @@
+"""Explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints.
+
+Holzinger, Arnold, Gerstmayr (2024), section 2.1 and Algorithm 2, for comparison with the methods on the group: angles
+``c`` are integrated with their rates ``c'`` (classical formulation 2), or with angular velocities, from which the rates
+follow as ``c' = G^-1 Omega`` (classical formulation 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import MotionError
+from fem_mbs.integrate.classical_chart import ClassicalChart, from_world, rotations_of, to_world
+from fem_mbs.integrate.local_error import rate
+from fem_mbs.integrate.method import Method, Step, unconstrained
+from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
+from fem_mbs.integrate.tableaus import TABLEAUS, Tableau
+from fem_mbs.lie.rotation_coordinates import TaitBryan
+from fem_mbs.model import checked, choice
+from fem_mbs.solve import Accelerations, Place, Report, accelerations
+from fem_mbs.system import State, System
+
+PARAMETRIZATIONS = ("tait_bryan",)
+FORMULATIONS = ("rates", "velocities")
+
+
+class Angles(NamedTuple):
+    """What the method goes on with, beside the state."""
+
+    c: Array
+    """Angles ``(n, 3)`` of the nodes."""
+    speed: float
+    """The largest so far, in extents of the model, rad and sizes of own unknowns a second."""
+
+
+@checked
+@dataclass(frozen=True)
+class ClassicalRungeKutta(Method):
+    """An explicit Runge-Kutta method in Tait-Bryan angles, for comparison with :class:`RungeKuttaMuntheKaas`.
+
+    For models without constraints. The rotation of a node is ``Rx(a) Ry(b) Rz(c)``; angles cannot pass ``b = +-90``
+    degrees, and near them need short steps: a run whose steps are too long ends with a :class:`ConvergenceError`
+    (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
+
+    Parameters
+    ----------
+    parametrization : {"tait_bryan"}
+        Coordinates of the rotations.
+    tableau : {"RK4", "DOPRI5", "ODE23", "RK6"}
+        As in :class:`RungeKuttaMuntheKaas`.
+    formulation : {"rates", "velocities"}
+        What is integrated beside the angles: their rates, or angular velocities in the body frame.
+    """
+
+    Memory: ClassVar[type] = Angles
+    invariant: ClassVar[bool] = False
+
+    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "tait_bryan"
+    tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
+    formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
+
+    @property
+    def coefficients(self) -> Tableau:
+        """The coefficients that are used."""
+        return TABLEAUS[self.tableau]
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        """That of the tableau."""
+        return self.coefficients.order
+
+    @property
+    def error_order(self) -> int | None:  # type: ignore[override]
+        """That of the tableau: its second result is one order worse, and local errors are one better."""
+        return None if self.coefficients.estimate is None else self.order
+
+    def check(self, system: System) -> None:
+        """Refuse joints and algebraic unknowns."""
+        unconstrained(self, system)
+
+    def init(self, system: System, state: State, h: float) -> Angles:
+        """The angles of a state."""
+        c = rotations_of(system, TaitBryan, state.R)
+        check_start(system, c)
+        return Angles(c, 0.0)
+
+    def step(self, system: System, state: State, h: float, memory: Angles) -> Step:
+        """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
+        # an unstable step overflows
+        with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
+            run = _Stages(self, system, state, h, memory.c)
+            new, c, change = run.end()
+            if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
+                raise MotionError(
+                    f"{type(self).__name__}: the step has no finite result; an explicit method needs shorter ones"
+                )
+        check_step(system, new.t, h, memory.c, c, change)
+        speed = max(memory.speed, *(float(np.abs(system.weight * rate(s)).max()) for s in (state, new)))
+        return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
+
+
+class _Stages:
+    """The stages of one step."""
+
+    def __init__(self, method: ClassicalRungeKutta, system: System, state: State, h: float, c: Array) -> None:
+        self.system, self.state, self.h, self.tableau = system, state, h, method.coefficients
+        self.by_rates = method.formulation == "rates"
+        self.chart, self.report = ClassicalChart(system, TaitBryan, c), Report()
+        self.K, self.L = np.zeros((2, len(self.tableau.b), system.N))
+        """Rates of coordinates, and of what is integrated beside them."""
+        lifted = to_world(system, state.R, state.v, state.vdot)
+        rates = self.chart.lower(lifted)
+        self.second = rates[1, :, 3:]
+        """Second derivatives of the angles ``(n, 3)`` at the start."""
+        self._note(0, lifted, rates, state.udot, state.uddot)
+        self.start = np.append(rates[0] if self.by_rates else lifted[0], state.udot)
+
+    def end(self) -> tuple[State, Array, Array]:
+        """The state and the angles ``(n, 3)`` at the end of the step, and the change of their second derivatives."""
+        tableau = self.tableau
+        for i in range(1, len(tableau.b) - tableau.first_same_as_last):
+            self._stage(i, tableau.A[i])
+        D, place, found = self._stage(-1 if tableau.first_same_as_last else None, tableau.b)
+        nodes = self.system.nodes_of(D)
+        second = self.chart.lower(to_world(self.system, place.R, place.v, found.vdot), nodes)[1, :, 3:]
+        new = State(place.t, place.x, place.R, place.v, *found)
+        return new, self.chart.rotations(nodes), second - self.second
+
+    def error(self, speed: float) -> float | None:
+        """Of places, and of velocities over the largest so far, as of :class:`RungeKuttaMuntheKaas`."""
+        if self.tableau.estimate is None:
+            return None
+        H = self.chart.matrix(np.zeros((self.system.n, 6)))
+        sizes = []
+        for rates, turned in ((self.K, True), (self.L, self.by_rates)):
+            left = self.h * (self.tableau.estimate @ rates)
+            if turned:
+                left = self.system.with_own(np.matvec(H, self.system.nodes_of(left)), left)
+            sizes.append(float(np.abs(self.system.weight * left).max()))
+        return max(sizes[0], sizes[1] / speed if speed else 0.0)
+
+    def _stage(self, i: int | None, weights: Array) -> tuple[Array, Place, Accelerations]:
+        """The increment that stages make with their weights, the place there, and what follows: that is stage ``i``."""
+        system, state = self.system, self.state
+        D, w = self.h * (weights @ self.K), self.start + self.h * (weights @ self.L)
+        nodes, v = system.nodes_of(D), system.nodes_of(w)
+        x, R = self.chart.retract(state.x, state.R, nodes)
+        if self.by_rates:
+            v = np.matvec(self.chart.matrix(nodes), v)
+        v, _ = from_world(system, R, np.stack([v, v]))
+        t = state.t + self.h * float(weights.sum())
+        place = Place(t, x, R, v, state.u + system.own_of(D), system.own_of(w))
+        found = accelerations(system, place)
+        self.report.evaluations += 1
+        self.report.factorizations += 1
+        if i is not None:
+            lifted = to_world(system, R, v, found.vdot)
+            self._note(i, lifted, self.chart.lower(lifted, nodes), found.udot, found.uddot)
+        return D, place, found
+
+    def _note(self, i: int, lifted: Array, rates: Array, udot: Array, uddot: Array) -> None:
+        """Velocities and accelerations, and rates of the coordinates ``(2, n, 6)``, as stage ``i``."""
+        self.K[i] = np.append(rates[0], udot)
+        self.L[i] = np.append(rates[1] if self.by_rates else lifted[1], uddot)

@@ -1,0 +1,377 @@
+"""Classical coordinates: what they say of published tops, where they end, and that they lead where the group does.
+
+Figures marked [S] are of an implementation of its own of the same formulas, those marked [C] of two other formulations
+that agree to 1e-10; the heavy top is that of Holzinger, Arnold, Gerstmayr (2024), section 4.1.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from motions import fitted_order, random_state
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    UniversalJoint,
+)
+from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial
+from fem_mbs.lie import so3
+from fem_mbs.system import tangent
+from fem_mbs.system.constraints import gradient_transpose_product
+from fem_mbs.system.mass import mass_product
+from fem_mbs.testing.bench import free, joined
+
+ANGLES, EULER = mbs.ClassicalAlpha(), mbs.ClassicalAlpha("euler_parameters")
+LIE = mbs.GeneralizedAlpha(formulation="index3")
+PARAMETRIZATIONS = {"tait_bryan": ANGLES, "euler_parameters": EULER}
+methods = pytest.mark.parametrize("method", PARAMETRIZATIONS.values(), ids=PARAMETRIZATIONS.keys())
+groups = pytest.mark.parametrize("group", ["R3xSO3", "SE3", "mixed"])
+
+TILT = np.array([[0, 1, 1], [2**0.5, 0, 0], [0, 1, -1]]) / 2**0.5
+RENAMED = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+TOP_AT_1_S = np.array([0.17334396, 0.64008859, -0.74849079])
+"""Mass centre of the heavy top [C]."""
+
+
+def top(joint: bool, tilted: bool = False) -> mbs.Model:
+    """The heavy top, about a node that may only turn or on a ball joint; in the axes of the paper, or in such ones that
+    the angle b stays below 47 degrees."""
+    Q, P = (TILT, RENAMED) if tilted else (np.eye(3), np.eye(3))
+    J, omega, arm = P @ (0.234375, 0.46875, 0.234375), P @ (0, 150, -4.61538), P @ (0, 1, 0)
+    R = Q @ P.T
+    model = mbs.Model(gravity=Q @ (0, 0, -9.81))
+    if joint:
+        node = model.add_node(R @ arm, R, R @ np.cross(omega, arm), omega, name="top")
+        model.add(RigidBody(node, 15.0, J))
+        model.add(SphericalJoint(model.ground, node, (0, 0, 0)), name="pivot")
+    else:
+        node = model.add_node((0, 0, 0), R, angular_velocity=omega, name="top")
+        model.fix(node, translation=True, rotation=False)
+        model.add(RigidBody(node, 15.0, J, center_of_mass=arm))
+    return model
+
+
+def centre(solution: mbs.Solution, joint: bool, tilted: bool = False) -> Array:
+    """Mass centre at the end, in the world of the paper."""
+    Q, P = (TILT, RENAMED) if tilted else (np.eye(3), np.eye(3))
+    x = solution.x[-1, -1] if joint else solution.R[-1, -1] @ P @ (0, 1, 0)
+    return Q.T @ x
+
+
+def racket(b: float = 1.2, omega: tuple[float, float, float] = (0.02, 1.0, 0.03)) -> mbs.Model:
+    """A free body whose angle b passes 90 degrees at a distance of 0.25 degrees."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0), so3.exp(np.array([0.0, b, 0.0])), angular_velocity=omega, name="racket")
+    model.add(RigidBody(node, 1.0, (1.0, 1.5, 2.0)))
+    return model
+
+
+def slider_crank() -> mbs.Model:
+    """The spatial slider-crank of the IFToMM benchmark."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    A, B, C = np.array([(0, 0.1, 0.12), (0, 0.1, 0.2), (0.2, 0, 0)])
+    e = np.array((2, -1, -2)) / 3
+    crank = model.add_node((A + B) / 2, velocity=(0, -0.24, 0), angular_velocity=(6, 0, 0))
+    rod = model.add_node((B + C) / 2, velocity=(0.12, -0.24, 0), angular_velocity=(1.92, -0.96, 0.48))
+    slider = model.add_node(C, velocity=(0.24, 0, 0), name="slider")
+    model.add(RigidBody(crank, 0.12, (1e-4, 1e-4, 1e-5)))
+    model.add(RigidBody(rod, 0.5, 0.004 * np.eye(3) - 0.0036 * np.outer(e, e)))
+    model.add(RigidBody(slider, 2.0, (1e-4, 1e-4, 1e-4)))
+    model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), A))
+    model.add(SphericalJoint(crank, rod, B))
+    model.add(UniversalJoint(rod, slider, (0, -1, 0.5), (1, 0, 0), C))
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0), C))
+    return model
+
+
+@pytest.mark.parametrize(("method", "error"), [(ANGLES, 1.611e-3), (EULER, 1.636e-3)])
+def test_slider_crank(method: mbs.ClassicalAlpha, error: float) -> None:
+    """Error of s at 1 s with h = 8 ms [S]."""
+    s = mbs.simulate(slider_crank(), 1.0, 8e-3, method).x[-1, -1, 0]
+    assert abs(s - 0.2117216614) == pytest.approx(error, rel=1e-3)
+
+
+TOPS = [
+    (EULER, False, False, 1e-3, 7.630e-3),
+    (EULER, False, False, 5e-4, 1.908e-3),
+    (ANGLES, False, True, 1e-3, 1.398e-5),
+    (EULER, True, False, 1e-3, 2.031e-3),
+    (EULER, True, False, 5e-4, 5.085e-4),
+    (ANGLES, True, True, 1e-3, 3.999e-5),
+    (ANGLES, True, True, 5e-4, 9.998e-6),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "joint", "tilted", "h", "error"), TOPS)
+def test_heavy_top(method: mbs.ClassicalAlpha, joint: bool, tilted: bool, h: float, error: float) -> None:
+    """Error of the mass centre at 1 s [S]; the reference has eight digits."""
+    found = centre(mbs.simulate(top(joint, tilted), 1.0, h, method), joint, tilted)
+    assert np.linalg.norm(found - TOP_AT_1_S) == pytest.approx(error, rel=5e-4, abs=1e-8)
+
+
+@pytest.mark.slow
+def test_explicit_angles_on_the_tilted_top() -> None:
+    """RK4 has 6.2e-10 and 3.8e-11 at 1 s [S]; the reference is RK6 at the shorter step, far below both."""
+    run = partial(mbs.simulate, top(False, tilted=True), 1.0)
+    exact = centre(run(5e-4, mbs.ClassicalRungeKutta(tableau="RK6")), False, True)
+    errors = [
+        np.linalg.norm(centre(run(h, mbs.ClassicalRungeKutta()), False, True) - exact).item() for h in (1e-3, 5e-4)
+    ]
+    assert errors == pytest.approx([6.2e-10, 3.8e-11], rel=0.05)
+
+
+@pytest.mark.slow
+def test_top_in_the_axes_of_the_paper_wants_forty_times_shorter_steps() -> None:
+    """RK4 in angles: 6.4e-5 at 1 s with h = 2.5e-5 [S], where the method on the group has 1.3e-4 with h = 1e-3."""
+    angles = centre(mbs.simulate(top(False), 1.0, 2.5e-5, mbs.ClassicalRungeKutta()), False)
+    group = centre(mbs.simulate(top(False), 1.0, 1e-3, mbs.RungeKuttaMuntheKaas()), False)
+    assert np.linalg.norm(angles - TOP_AT_1_S) == pytest.approx(6.4e-5, rel=0.02)
+    assert np.linalg.norm(group - TOP_AT_1_S) == pytest.approx(1.34e-4, rel=0.01)
+
+
+def test_top_in_the_axes_of_the_paper_runs_with_short_steps() -> None:
+    """Its angle b passes 90 degrees here at a distance of 2.6; steps of 1e-4 s resolve that, those of 1e-3 s do not."""
+    exact = centre(mbs.simulate(top(False), 0.012, 1e-3, mbs.RungeKuttaMuntheKaas()), False)
+    errors = []
+    for h in (1e-4, 5e-5):
+        run = mbs.simulate(top(False), 0.012, h, ANGLES)
+        assert run.stats.failed_steps == 0
+        errors.append(np.linalg.norm(centre(run, False) - exact))
+    assert errors[1] < errors[0] / 3.5
+    with pytest.raises(mbs.ConvergenceError, match=r"'top'.*angle b .*\+-90 degrees"):
+        mbs.simulate(top(False), 0.1, 1e-3, ANGLES)
+
+
+EXPLICIT = mbs.ClassicalRungeKutta()
+
+
+@pytest.mark.parametrize("method", [ANGLES, EXPLICIT], ids=["implicit", "explicit"])
+@pytest.mark.parametrize("h", [0.1, 0.02, 0.005])
+def test_steps_over_the_singularity_are_refused(method: mbs.Method, h: float) -> None:
+    """They would lead to a rotation that looks fine and is off by up to 0.1 rad; the run so far is kept."""
+    with pytest.raises(mbs.ConvergenceError, match="'racket': its Tait-Bryan angle b .* Euler parameters") as refused:
+        mbs.simulate(racket(), 1.0, h, method)
+    assert refused.value.solution is not None
+    assert 0.3 < refused.value.solution.t[-1] < 0.42
+    exact = mbs.simulate(racket(), float(refused.value.solution.t[-1]), 1e-3, LIE)
+    assert np.abs(refused.value.solution.R[-1] - exact.R[-1]).max() < 5e-3
+
+
+@pytest.mark.parametrize("method", [ANGLES, pytest.param(EXPLICIT, marks=pytest.mark.slow)])
+def test_steps_that_resolve_the_singularity_pass(method: mbs.Method) -> None:
+    """Errors fall with the order of the method, if from a far larger size than on the group."""
+    exact = mbs.simulate(racket(1.5, (0.06, 1.0, 0.09)), 0.14, 2e-3, mbs.RungeKuttaMuntheKaas()).R[-1]
+    errors = [
+        np.abs(mbs.simulate(racket(1.5, (0.06, 1.0, 0.09)), 0.14, h, method).R[-1] - exact).max() for h in (2e-3, 1e-3)
+    ]
+    assert errors[0] < 2e-4
+    assert errors[1] < errors[0] / 3.5
+
+
+@pytest.mark.parametrize("method", [ANGLES, EXPLICIT], ids=["implicit", "explicit"])
+def test_no_start_at_the_singularity(method: mbs.Method) -> None:
+    with pytest.raises(mbs.ModelError, match="'racket': its Tait-Bryan angle b is 90 degrees, and rates"):
+        mbs.simulate(racket(0.5 * np.pi), 1.0, 0.01, method)
+
+
+def test_held_rotations_have_no_singularity() -> None:
+    """A clamped node at b = 90 degrees, and a body on it, as on the group."""
+    ends = []
+    for method in (LIE, ANGLES):
+        model = mbs.Model()
+        base = model.add_node((0, 0, 0), so3.exp(np.array([0, 0.5 * np.pi, 0])))
+        model.fix(base, rotation=True)
+        arm = model.add_node((1, 0, 0))
+        model.add(RigidBody(arm, 1.0, (0.1, 0.2, 0.3)))
+        model.add(RevoluteJoint(base, arm, (0, 0.6, 0.8)))
+        ends.append(mbs.simulate(model, 0.2, 0.01, method).x[-1])
+    np.testing.assert_allclose(ends[1], ends[0], atol=2e-4)
+
+
+def test_euler_parameters_that_become_unstable_are_refused() -> None:
+    """From about 2 (1 - rho_inf) rad a step on; on the group the same step runs, and with more damping, too."""
+    assert mbs.simulate(top(False), 0.3, 2e-3, LIE).success
+    assert mbs.simulate(top(False), 0.3, 2e-3, mbs.ClassicalAlpha("euler_parameters", 0.6)).success
+    with pytest.raises(mbs.ConvergenceError, match=r"'top'.* leave the unit sphere .* above about 0\.2 rad"):
+        mbs.simulate(top(False), 0.3, 2e-3, EULER)
+
+
+def mechanism(group: str) -> mbs.System:
+    """A beam, two bodies, elements with own unknowns, and joints."""
+    model = free(group)
+    one, other, last = model.nodes[1:]
+    model.add(RevoluteJoint(model.ground, one, (1, 2, 3)))
+    model.add(SphericalJoint(other, last, (1.3, 0.4, 0.2)))
+    return mbs.System(model)
+
+
+def random_trial(system: mbs.System, method: mbs.Method) -> tuple[Index3Problem, tuple[Array, ...], Trial]:
+    """The equations of a step of 0.5 s from a random state, and a trial that turns every node."""
+    rng = np.random.default_rng(3)
+    state = random_state(system, 0)
+    problem = method.problem(system, state, 0.5, method.init(system, state, 0.5))
+    width = problem.chart.width
+    of_nodes = np.where(system.free[:, [0, 1, 2, *[3] * (width - 3)]], rng.normal(size=(system.n, width)), 0.0)
+    unknown = problem.guess(0.3 * np.append(of_nodes, rng.normal(size=system.k)), rng.normal(size=system.m))
+    return problem, unknown, problem.evaluate(unknown)
+
+
+def differences(problem: Index3Problem, unknown: tuple[Array, ...], trial: Trial, function) -> Array:
+    """Columns of the derivative of a function of a trial and its unknowns, against corrections."""
+    system, T_inv, step = problem.system, problem.entries(unknown, trial)[1], 1e-5
+    at = Linearization(None, T_inv)  # type: ignore[arg-type]
+    ways = [(step * unit, np.zeros(system.m)) for unit in np.eye(system.N)[system.free_rows]]
+    ways += [(np.zeros(system.N), problem.h**-2 * step * unit) for unit in np.eye(system.m)]
+
+    def there(*way: Array) -> Array:
+        moved = problem.corrected(unknown, trial, at, tuple(-part for part in way), 1.0)
+        return function(problem.evaluate(moved), moved)
+
+    return np.stack([(there(*way) - there(*(-part for part in way))) / (2 * step) for way in ways], axis=-1)
+
+
+def matrix(problem: Index3Problem, unknown: tuple[Array, ...], trial: Trial) -> Array:
+    entries = problem.entries(unknown, trial)[0]
+    return problem.system.solver.matrix(tangent.assemble(problem.system, entries)).toarray()
+
+
+def assert_columns_close(actual: Array, expected: Array, size: Array) -> None:
+    assert (np.abs(actual - expected) <= 1e-6 * size + 1e-9 * size.max()).all()
+
+
+@groups
+@methods
+def test_matrix_is_the_derivative(method: mbs.ClassicalAlpha, group: str) -> None:
+    system = mechanism(group)
+    problem, unknown, trial = random_trial(system, method)
+
+    def equations(trial: Trial, _: tuple[Array, ...]) -> Array:
+        return np.append(problem.h**2 * trial.evaluation.force[system.free_rows], trial.closing)
+
+    expected = differences(problem, unknown, trial, equations)
+    assert_columns_close(matrix(problem, unknown, trial), expected, np.abs(expected).max(axis=0))
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("method", [ANGLES, EULER, LIE, mbs.UpdatedLagrangian(formulation="index3")])
+def test_matrix_of_applied_forces(method: mbs.Method, group: str) -> None:
+    """It lacks ``W^-T (W^T (M W q'' + B^T lambda))'`` with ``q''`` and ``lambda`` as they are, where ``V = W q'``."""
+    system = mechanism(group)
+    problem, unknown, trial = random_trial(system, method)
+    chart, n = problem.chart, system.n
+    second, uddot = problem.of_nodes(trial.rates[1]), trial.evaluation.motion.uddot
+
+    def velocities_of(trial: Trial, unknown: tuple[Array, ...]) -> Array:
+        D, R = problem.coordinates(unknown), trial.evaluation.motion.R
+        units = (np.broadcast_to(unit, (n, chart.width)) for unit in np.eye(chart.width))
+        return np.stack([chart.kinematics.to_body(R, chart.frozen(D, unit)[0]) for unit in units], axis=-1)
+
+    back = np.linalg.pinv(velocities_of(trial, unknown))
+
+    def left_out(there: Trial, at: tuple[Array, ...]) -> Array:
+        here = velocities_of(there, at)
+        acceleration = np.append(np.matvec(here, second), uddot)
+        wrench = mass_product(system, trial.evaluation, acceleration)
+        wrench += gradient_transpose_product(system, there.evaluation.gradients, unknown[1])
+        nodes = np.vecmat(np.vecmat(system.nodes_of(wrench), here), back)
+        return np.append(problem.h**2 * system.with_own(nodes, wrench)[system.free_rows], np.zeros(system.m))
+
+    exact = matrix(problem, unknown, trial)
+    problem.matrix = "applied_forces"
+    applied = matrix(problem, unknown, trial)
+    expected = differences(problem, unknown, trial, left_out)
+    assert np.abs(expected).max() > 1e-2
+    assert_columns_close(exact - applied, expected, np.abs(exact).max(axis=0))
+
+
+def test_without_derivatives_of_reactions_the_group_takes_the_fewest_iterations() -> None:
+    """As in the paper, whose matrix this is (Fig. 7); with the exact one both take the same."""
+    means = {"exact": [], "applied_forces": []}
+    for name in means:
+        newton = mbs.Newton(matrix=name)
+        own = (
+            mbs.GeneralizedAlpha(formulation="index3", newton=newton),
+            mbs.ClassicalAlpha("euler_parameters", newton=newton),
+        )
+        means[name] = [mbs.simulate(top(True), 0.1, 1e-3, method).stats.newton_iterations.mean() for method in own]
+    assert means["applied_forces"][0] < means["applied_forces"][1] - 0.3
+    assert abs(means["exact"][0] - means["exact"][1]) < 0.1
+
+
+@cache
+def flexible(method: mbs.Method, h: float) -> mbs.Solution:
+    return mbs.simulate(joined(), 0.4, h, method)
+
+
+@methods
+def test_flexible_mechanisms_go_where_the_group_leads(method: mbs.ClassicalAlpha) -> None:
+    """A crank, a beam, and a disc with a mode: the distance falls with the order, multipliers included."""
+    steps = np.array([0.02, 0.01])
+    apart = []
+    for h in steps:
+        runs = [flexible(own, h) for own in (method, LIE)]
+        parts = [np.concatenate([getattr(run, name)[-1].ravel() for name in ("x", "R", "v", "u")]) for run in runs]
+        apart.append(np.abs(parts[0] - parts[1]).max())
+    assert fitted_order(steps, np.array(apart)) == pytest.approx(2.0, abs=0.3)
+
+
+@methods
+def test_the_group_of_the_model_does_not_matter(method: mbs.ClassicalAlpha) -> None:
+    one, other = (mbs.simulate(joined(group), 0.1, 0.01, method) for group in ("R3xSO3", "SE3"))
+    for name in ("x", "R", "multipliers_all", "u"):
+        np.testing.assert_allclose(getattr(other, name), getattr(one, name), atol=1e-7)
+    for query in ("velocity", "angular_velocity", "acceleration"):
+        for nodes in zip(one.system.nodes, other.system.nodes, strict=True):
+            here, there = (getattr(run, query)(node) for run, node in zip((one, other), nodes, strict=True))
+            np.testing.assert_allclose(there, here, atol=1e-5)
+
+
+@pytest.mark.slow
+@methods
+def test_multipliers_are_of_second_order_after_a_while(method: mbs.ClassicalAlpha) -> None:
+    """At 0.1 s, when the transient of the start has gone with the damping of rho_inf = 0.6; by runs with half the step,
+    as rounding over h^2 is seen in the multipliers of short steps."""
+    method = mbs.ClassicalAlpha(method.parametrization, 0.6)
+    ends = [mbs.simulate(top(True, tilted=True), 0.1, h, method).multipliers_all[-1] for h in (1e-3, 5e-4, 2.5e-4)]
+    apart = [np.abs(one - other).max() for one, other in pairwise(ends)]
+    assert np.log2(apart[0] / apart[1]) == pytest.approx(2.0, abs=0.05)
+
+
+@methods
+def test_constraints_hold(method: mbs.ClassicalAlpha) -> None:
+    """To Newton's tolerance; velocities miss them by the second order."""
+    steps = np.array([0.02, 0.01])
+    residuals = [flexible(method, h).constraint_residual for h in steps]
+    assert max(residual.position.max() for residual in residuals) < 1e-10
+    velocity = np.array([residual.velocity.max() for residual in residuals])
+    assert fitted_order(steps, velocity) == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.slow
+def test_formulations_of_explicit_angles_agree() -> None:
+    """Rates or angular velocities beside the angles: two methods, one limit."""
+    steps = np.array([0.02, 0.01])
+    apart = []
+    for h in steps:
+        runs = [
+            mbs.simulate(free(), 0.2, h, mbs.ClassicalRungeKutta(formulation=name)) for name in ("rates", "velocities")
+        ]
+        apart.append(np.abs(runs[0].R[-1] - runs[1].R[-1]).max())
+    assert apart[0] > 1e-12
+    assert fitted_order(steps, np.array(apart)) > 3.7
+
+
+def test_explicit_angles_refuse_joints() -> None:
+    with pytest.raises(
+        mbs.ModelError, match="ClassicalRungeKutta is for models without constraints, and SphericalJoint"
+    ):
+        mbs.simulate(top(True), 0.1, 1e-3, mbs.ClassicalRungeKutta())
