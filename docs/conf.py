@@ -27,6 +27,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "no-value": True}
+autodoc_mock_imports = ["pythonfmu"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 python_maximum_signature_line_length = 88
