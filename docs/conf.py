@@ -78,6 +78,7 @@ BENCHMARKS = (
     "reproduce_2012",
     "reproduce_2015",
     "reproduce_2018",
+    "reproduce_2024",
 )
 METHODS = ("modes", "statics", "work_precision", "identify_stiffness", "size_beam")
 """Examples that stand apart in the gallery; all others are machines."""
@@ -85,6 +86,7 @@ CARD = {
     "reproduce_2012": "reproduced_2012_top",
     "reproduce_2015": "reproduced_transients",
     "reproduce_2018": "reproduced_2018_forms",
+    "reproduce_2024": "reproduced_2024_rotor",
 }
 """Pictures on cards, where not ``<name>_paraview.png`` or ``<name>.png``."""
 

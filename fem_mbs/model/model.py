@@ -52,6 +52,8 @@ class Model:
       3 constraint equations: 3 degrees of freedom left
     """
 
+    made = None
+
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
         self.gravity = gravity

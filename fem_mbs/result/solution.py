@@ -16,11 +16,13 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import Constraint, Element, Motion, Node, Path, checked, shown
 from fem_mbs.result.accuracy import Accuracy
+from fem_mbs.result.channels import Channel, parse
+from fem_mbs.result.history import History
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.result.reactions import reactions
+from fem_mbs.result.tables import to_csv, to_pandas, to_xarray
 from fem_mbs.result.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system import (
-    ARRAYS,
     ConstraintRows,
     State,
     System,
@@ -39,6 +41,7 @@ class Outcome(Enum):
     EVENT = "A terminal event ended the run."
     INTERRUPTED = "The run was interrupted from the keyboard."
     FAILED = "A step failed; the error that was raised says why."
+    CUT = "The run has not ended, or was cut off; mbs.resume goes on with it."
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class Stats:
         Seconds, the building of the system included.
     error : Accuracy or None
         Estimated error of the result, beside the motion; None from a method without an estimate.
+    steps : int
+        Accepted steps. A run that is stored with fewer states than steps has ``newton_iterations`` and ``step_sizes``
+        of all steps from one stored state to the next.
     """
 
     newton_iterations: IntArray
@@ -71,11 +77,16 @@ class Stats:
     step_sizes: Array
     wall_time: float
     error: Accuracy | None = None
+    steps: int = -1
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            object.__setattr__(self, "steps", len(self.step_sizes))
 
     @property
     def mean_newton_iterations(self) -> float:
-        """Mean of ``newton_iterations``; 0 without steps."""
-        return float(self.newton_iterations.mean()) if len(self.newton_iterations) else 0.0
+        """Newton iterations a step; 0 without steps."""
+        return float(self.newton_iterations.sum()) / self.steps if self.steps else 0.0
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,6 @@ class Solution:
     ----------
     t : (nt,)
         Times in s, the start included.
-    x, R, v, vdot, multipliers_all, u, udot, uddot : (nt, ...)
-        The states as arrays; see :class:`fem_mbs.State`.
     stats : Stats
         Counts and wall time.
     event_states : list of list of State
@@ -128,7 +137,7 @@ class Solution:
     def __init__(
         self,
         system: System,
-        states: list[State],
+        states: Sequence[State] | History,
         status: Outcome,
         stats: Stats,
         events: Sequence[list[State]] = (),
@@ -141,13 +150,55 @@ class Solution:
         self.stats = stats
         self.event_states = [list(hits) for hits in events]
         self.checkpoint = checkpoint
-        self.t = read_only(np.array([state.t for state in states]))
-        self._x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot = (
-            read_only(np.array([getattr(state, name) for state in states])) for name in ARRAYS
-        )
-        self.x = in_world(system, self._x)
+        self._history = states if isinstance(states, History) else History.of(states)
+        self.t = self._history.t
         self._turns = {} if turns is None else turns
         self._between = between or partial(interpolate, system)
+
+    @property
+    def _x(self) -> Array:
+        """Positions in a system, which count from its origin."""
+        return self._history.x  # type: ignore[no-any-return]
+
+    @cached_property
+    def x(self) -> Array:
+        """Positions ``(nt, n, 3)``, world frame."""
+        return in_world(self.system, self._x)
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotations ``(nt, n, 3, 3)``, body to world."""
+        return self._history.R  # type: ignore[no-any-return]
+
+    @property
+    def v(self) -> Array:
+        """Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`."""
+        return self._history.v  # type: ignore[no-any-return]
+
+    @property
+    def vdot(self) -> Array:
+        """Their time derivatives ``(nt, n, 6)``."""
+        return self._history.vdot  # type: ignore[no-any-return]
+
+    @property
+    def multipliers_all(self) -> Array:
+        """Lagrange multipliers ``(nt, m)`` of all joints."""
+        return self._history.multipliers  # type: ignore[no-any-return]
+
+    @property
+    def u(self) -> Array:
+        """Own unknowns ``(nt, k)`` of all elements and joints."""
+        return self._history.u  # type: ignore[no-any-return]
+
+    @property
+    def udot(self) -> Array:
+        """Their time derivatives ``(nt, k)``."""
+        return self._history.udot  # type: ignore[no-any-return]
+
+    @property
+    def uddot(self) -> Array:
+        """Their second time derivatives ``(nt, k)``."""
+        return self._history.uddot  # type: ignore[no-any-return]
 
     @property
     def success(self) -> bool:
@@ -173,7 +224,7 @@ class Solution:
     def __str__(self) -> str:
         failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
         return (
-            f"{self.message} {len(self.stats.step_sizes)} steps to t = {self.t[-1]:g} s, "
+            f"{self.message} {self.stats.steps} steps to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + (f"{rejected} more were rejected for their error, " if rejected else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
@@ -304,6 +355,16 @@ class Solution:
         rows = [self._row(node) for node in beam.nodes]
         return beam.section_forces(self._x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
+    @checked
+    def channel(self, name: str) -> Array:
+        """Numbers over time by name: ``"tip.position"`` (nt, 3), ``"tip.position.x"`` (nt,), ``"energy.total"``.
+
+        The name of a node, a joint or an element, a quantity, and, where only some of its numbers are wanted, what
+        these are called (docs/store.md, "Channels").
+        """
+        values = self._channel(parse(self.system, name))
+        return values[:, 0] if values.shape[1] == 1 else values
+
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
@@ -332,8 +393,7 @@ class Solution:
         return given_out(self.system, self._state(k))
 
     def _state(self, k: int) -> State:
-        arrays = (self._x, self.R, self.v, self.vdot, self.multipliers_all, self.u, self.udot, self.uddot)
-        return State(float(self.t[k]), *(array[k] for array in arrays))
+        return self._history.state(k)
 
     @checked
     def __call__(self, t: float) -> State:
@@ -348,8 +408,55 @@ class Solution:
         return given_out(self.system, replace(state, t=t))
 
     @checked
+    def save(self, path: Path) -> FilePath:
+        """Write the run to a file, HDF5, for :func:`fem_mbs.load` in any process; returns the path (needs h5py).
+
+        The file holds states, names, the model, counts and where the run stands, as numbers and text. Functions and
+        classes of a script do not travel: docs/store.md says what they leave behind.
+
+        Raises
+        ------
+        StoreError
+            If the file cannot be written.
+        ModelError
+            If the model was changed since the run.
+        """
+        from fem_mbs.store.save import save
+
+        file = FilePath(path)
+        return save(self, file if file.suffix else file.with_suffix(".h5"))
+
+    @checked
+    def to_pandas(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``pandas.DataFrame`` over ``t``, a column for each number (needs pandas).
+
+        ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
+        coordinates of joints. Units are in ``frame.attrs["units"]``.
+        """
+        return to_pandas(self, channels)
+
+    @checked
+    def to_xarray(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``xarray.Dataset``, a variable over ``t`` and the channel's columns each (needs xarray).
+
+        ``channels`` as of :meth:`to_pandas`; the attributes ``units`` of variables have their units.
+        """
+        return to_xarray(self, channels)
+
+    @checked
+    def to_csv(self, path: Path, channels: Sequence[str] | None = None) -> FilePath:
+        """Channels as text: ``t`` and a column for each number, with units in the first line; returns the path.
+
+        Numbers have all their digits. ``channels`` as of :meth:`to_pandas`.
+        """
+        return to_csv(self, FilePath(path), channels)
+
+    @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
-        """Write ``path.pvd`` and one ``.vtu`` a frame; see :func:`fem_mbs.io.write_paraview` for the options."""
+        """Write ``path.pvd`` and one ``.vtu`` a frame, or one file ``path.vtkhdf``, as the suffix says.
+
+        See :func:`fem_mbs.io.write_paraview` for the options.
+        """
         from fem_mbs.io import write_paraview
 
         return write_paraview(self, path, **options)
@@ -377,6 +484,13 @@ class Solution:
     def _check_number(self, k: int) -> None:
         if not -len(self.t) <= k < len(self.t):
             raise ModelError(f"Solution: there is no state {k}; the run has {len(self.t)} states, counted from 0")
+
+    def _channel(self, channel: Channel) -> Array:
+        """Its columns ``(nt, c)``, computed or from a file that has them."""
+        stored = self._history.columns
+        if stored and all(column in stored for column in channel.columns):
+            return np.stack([stored[column] for column in channel.columns], axis=-1)
+        return channel.values(self)
 
     def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
         """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""

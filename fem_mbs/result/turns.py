@@ -91,6 +91,21 @@ class TurnCounter:
         self._count()
         return {joint: np.array(turns) for joint, turns in self._turns.items()}
 
+    def since(self) -> Turns:
+        """Whole turns of the states that were kept since this was asked last, which are forgotten."""
+        counted = self.counted()
+        self._turns = {joint: [] for joint in self._joints}
+        return counted
+
+    def last(self) -> Turns:
+        """Whole turns of the last state, to go on from."""
+        self._count()
+        return self._before
+
+    def go_on(self, turns: Turns, state: State) -> None:
+        """Count on from a state."""
+        self._before, self._states = dict(turns), [state] if self._joints else []
+
     def _count(self) -> None:
         motions = [self._system.motion(state) for state in self._states] if self._joints else []
         t = np.array([motion.t for motion in motions])

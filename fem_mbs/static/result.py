@@ -91,7 +91,7 @@ class StaticSolution(Solution):
     def __str__(self) -> str:
         failed = self.stats.failed_steps
         return (
-            f"{self.message} {len(self.stats.step_sizes)} steps to load factor {self.t[-1]:g}, "
+            f"{self.message} {self.stats.steps} steps to load factor {self.t[-1]:g}, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s"
         )

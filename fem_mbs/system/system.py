@@ -129,6 +129,8 @@ class System:
         Constraint equations that repeat each other, once that is known.
     """
 
+    made = None
+
     def __init__(self, model: Model, end: float = math.inf) -> None:
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)

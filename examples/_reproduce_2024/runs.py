@@ -1,0 +1,113 @@
+"""What is run: systems, formulations, steps; and what each run gives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+import fem_mbs as mbs
+from fem_mbs.validation import high_speed_rotor, puma, slider_crank, tops
+
+from . import flexible, minimal
+
+
+class Benchmark(NamedTuple):
+    """A system: what builds it on a group, what it should have at the end, and which of its numbers are compared."""
+
+    build: Callable[[str], tuple[mbs.Model, Callable[[mbs.Solution], np.ndarray]]]
+    t_end: float
+    exact: Callable[[], np.ndarray]
+    compared: slice = slice(None)
+
+
+class Run(NamedTuple):
+    """Error at the end, Newton iterations a step, and CPU seconds; nan where steps fail."""
+
+    step: float
+    error: float
+    iterations: float
+    seconds: float
+
+
+ROTOR_END = 0.25
+
+
+@cache
+def exact_top(t):
+    return tops.exact(np.array([0.0, t]))[-1]
+
+
+@cache
+def exact_rotor():
+    return high_speed_rotor.exact((ROTOR_END,))[-1]
+
+
+CRANK = {1.0: 0.2117216614, 5.0: 0.2407195737}
+"""Place of the slider in m."""
+BENCHMARKS = {
+    "free top": Benchmark(tops.free_top, 1.0, lambda: exact_top(1.0)),
+    "free top, tilted": Benchmark(partial(tops.free_top, tilted=True), 1.0, lambda: exact_top(1.0)),
+    "free top, 0.1 s": Benchmark(tops.free_top, 0.1, lambda: exact_top(0.1)),
+    "free top, tilted, 0.1 s": Benchmark(partial(tops.free_top, tilted=True), 0.1, lambda: exact_top(0.1)),
+    "top on joint": Benchmark(tops.top_on_joint, 1.0, lambda: exact_top(1.0)),
+    "top on joint, tilted": Benchmark(partial(tops.top_on_joint, tilted=True), 1.0, lambda: exact_top(1.0)),
+    "top on joint, 0.1 s": Benchmark(tops.top_on_joint, 0.1, lambda: exact_top(0.1)),
+    "rotor": Benchmark(high_speed_rotor.high_speed_rotor, ROTOR_END, exact_rotor, slice(3)),
+    "slider-crank": Benchmark(slider_crank.slider_crank, 5.0, lambda: np.array([CRANK[5.0]]), slice(1)),
+    "slider-crank, 1 s": Benchmark(slider_crank.slider_crank, 1.0, lambda: np.array([CRANK[1.0]]), slice(1)),
+    "Puma": Benchmark(puma.puma, 1.0, lambda: np.array(minimal.EXACT[1.0])),
+    "Puma, 0.5 s": Benchmark(puma.puma, 0.5, lambda: np.array(minimal.EXACT[0.5])),
+    **{
+        name: Benchmark(build, t_end, partial(flexible.exact, name))
+        for name, (build, t_end, _) in flexible.BUILD.items()
+    },
+}
+RV, RXYZ, EP, SE3 = "RV", "Rxyz", "EP", "SE(3)"
+IMPLICIT = (RV, RXYZ, EP)
+TABLEAUS = ("ODE23", "RK4", "DOPRI5", "RK6")
+
+
+def method(formulation, newton):
+    """Group and method; RV and SE(3) with constraints on position level alone, as in the paper."""
+    if formulation == EP:
+        return "R3xSO3", mbs.ClassicalAlpha("euler_parameters", newton=newton)
+    if formulation == RXYZ:
+        return "R3xSO3", mbs.ClassicalAlpha("tait_bryan", newton=newton)
+    group = "SE3" if formulation == SE3 else "R3xSO3"
+    return group, mbs.GeneralizedAlpha(0.9, formulation="index3", start="consistent", newton=newton)
+
+
+@cache
+def implicit(benchmark, formulation, h, modified=False, matrix="exact"):
+    """A run with the generalised-alpha method in fixed steps."""
+    if formulation == "minimal":
+        end, iterations, seconds = minimal.integrate(h, BENCHMARKS[benchmark].t_end)
+        return Run(h, np.linalg.norm(end - BENCHMARKS[benchmark].exact()), iterations, seconds)
+    return measured(benchmark, *method(formulation, mbs.Newton(modified=modified, matrix=matrix)), h)
+
+
+@cache
+def explicit(benchmark, formulation, tableau, h):
+    """A run with an explicit Runge-Kutta method in fixed steps."""
+    kind = mbs.ClassicalRungeKutta if formulation == RXYZ else mbs.RungeKuttaMuntheKaas
+    return measured(benchmark, "R3xSO3", kind(tableau=tableau), h)
+
+
+def measured(benchmark, group, method, h):
+    """A run in fixed steps; those that fail and are repeated with shorter ones count as failed."""
+    build, t_end, exact, compared = BENCHMARKS[benchmark]
+    model, read = build(group)
+    begun = time.process_time()
+    try:
+        solution = mbs.simulate(model, t_end, h, method)
+    except mbs.FemMbsError:
+        return Run(h, np.nan, np.nan, np.nan)
+    seconds = time.process_time() - begun
+    if solution.stats.failed_steps:
+        return Run(h, np.nan, np.nan, np.nan)
+    error = np.linalg.norm(read(solution)[-1][compared] - exact())
+    return Run(h, float(error), solution.stats.mean_newton_iterations, seconds)
