@@ -79,6 +79,7 @@ from fem_mbs.elements.sliding_joint import SlidingJoint
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
+from fem_mbs.model import public
 
 __all__ = [
     "Actuator",
@@ -164,3 +165,5 @@ __all__ = [
     "Vector",
     "beams_from_mesh",
 ]
+
+__dir__ = public(globals())

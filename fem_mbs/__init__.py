@@ -5,7 +5,16 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 """
 
 from fem_mbs.analysis import ConvergenceStudy, convergence_study
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, MotionError, SingularSystemError
+from fem_mbs.errors import (
+    ConvergenceError,
+    FemMbsError,
+    LawError,
+    MissingPackageError,
+    ModelError,
+    MotionError,
+    SingularSystemError,
+    StoreError,
+)
 from fem_mbs.integrate import (
     Checkpoint,
     ClassicalAlpha,
@@ -22,10 +31,12 @@ from fem_mbs.integrate import (
     start,
 )
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
-from fem_mbs.model import Model, Node
-from fem_mbs.result import Outcome, Solution
+from fem_mbs.model import Model, Node, public
+from fem_mbs.result import Outcome, Solution, join
+from fem_mbs.run import Store
 from fem_mbs.solve import Assembly, Newton, Report, project_velocities
 from fem_mbs.static import Buckling, StaticSolution, buckling, statics
+from fem_mbs.store import load, resume
 from fem_mbs.system import State, System
 
 __version__ = "0.1.0"
@@ -44,6 +55,7 @@ __all__ = [
     "LawError",
     "LinearModel",
     "Method",
+    "MissingPackageError",
     "Model",
     "ModelError",
     "Modes",
@@ -59,15 +71,22 @@ __all__ = [
     "State",
     "StaticSolution",
     "Step",
+    "Store",
+    "StoreError",
     "System",
     "UpdatedLagrangian",
     "VariableStep",
     "buckling",
     "convergence_study",
+    "join",
     "linearize",
+    "load",
     "modes",
     "project_velocities",
+    "resume",
     "simulate",
     "start",
     "statics",
 ]
+
+__dir__ = public(globals(), "elements", "testing")

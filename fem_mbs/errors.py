@@ -38,6 +38,14 @@ class LawError(MotionError):
     """A function of time that the user gave, for a load or a drive, failed or did not return finite numbers."""
 
 
+class StoreError(FemMbsError):
+    """A file cannot be written, or not be read; the message names it."""
+
+
+class MissingPackageError(FemMbsError, ImportError):
+    """What is asked for needs a package that is not installed; the message has the command that installs it."""
+
+
 class ConvergenceError(FemMbsError):
     """A time step could not be solved.
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from math import acos
+from typing import Any
 
 import numpy as np
 
 from fem_mbs.result import Accuracy
 from fem_mbs.solve import Astray
 from fem_mbs.system import State, System
+
+TALLY = ("known", "sum", "rate", "unresolved", "displacement", "rotation", "turn", "looked")
 
 
 class GlobalError:
@@ -39,6 +42,15 @@ class GlobalError:
             return None
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + self.unresolved).tolist()
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
+
+    def tally(self) -> tuple[Any, ...]:
+        """What was found so far."""
+        return tuple(getattr(self, name) for name in TALLY)
+
+    def go_on(self, tally: tuple[Any, ...]) -> None:
+        """Sum on."""
+        for name, value in zip(TALLY, tally, strict=True):
+            setattr(self, name, value)
 
     def _look(self, state: State, astray: Astray, h: float) -> None:
         first, self.looked = self.first, True

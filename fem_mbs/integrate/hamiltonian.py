@@ -21,8 +21,8 @@ def check_hamiltonian(system: System, method: str) -> None:
     if system.has_velocity_level:
         joint, equation = system.constraint_owner[int(np.argmax(system.velocity_level))]
         raise ModelError(
-            f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}), which makes "
-            "the motion no Hamiltonian one; take form 'index2' or GeneralizedAlpha"
+            f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}): that "
+            "motion is not Hamiltonian; take form 'index2' or GeneralizedAlpha"
         )
     for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
         if order in (0, 1):
@@ -31,11 +31,11 @@ def check_hamiltonian(system: System, method: str) -> None:
                 f"{method} cannot integrate '{unknown.name}' of {owner}, which is {kind} and has no momentum; take "
                 "form 'index2' or GeneralizedAlpha"
             )
-    if (owner := _changing(system)) is not None:
+    if (element := _changing(system)) is not None:
         raise ModelError(
-            f"{method} needs a mass matrix that never changes, and that of {owner} does as nodes move: on SE(3) rigid "
-            "bodies are welcome, on R3xSO3 those with their mass centre at the node (center_of_mass=(0, 0, 0)); take "
-            "group='SE3', a node at the mass centre, form 'index2' or GeneralizedAlpha"
+            f"{method} needs a mass matrix that never changes, and that of {element} does as nodes move: on SE(3) "
+            "rigid bodies are welcome, on R3xSO3 those with their mass centre at the node (center_of_mass=(0, 0, 0)); "
+            "take group='SE3', a node at the mass centre, form 'index2' or GeneralizedAlpha"
         )
 
 

@@ -12,12 +12,12 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.integrate.applied_forces import not_applied
 from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.newmark import Newmark
 from fem_mbs.model import Follow, Motion
 from fem_mbs.solve import Found
 from fem_mbs.system import Evaluation, Factors, LinearSolver, State, System, constraints, tangent
-from fem_mbs.system.mass import mass_product
 
 
 class Trial(NamedTuple):
@@ -144,32 +144,10 @@ class Index3Problem:
         dV, dA = self.follow(trial, lifted)
         rows = self.rows(trial, dV, dA)
         if self.matrix == "applied_forces":
-            of_inertia, turned = self._not_applied(unknown, trial, T_inv)
+            of_inertia, turned = not_applied(self, unknown, trial, T_inv)
             dA = Follow(dA.nodes - of_inertia, dA.own)
             return tangent.applied_entries(system, evaluation, dV, dA, turned, self.h**2, rows), T_inv, dV
         return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
-
-    def _not_applied(self, unknown: Unknown, trial: Trial, T_inv: Array) -> tuple[Array, Array]:
-        """What the matrix of applied forces leaves out of ``W^T (M W q'' + B^T lambda)``, with ``V = W q'``.
-
-        Against body increments, at constant ``q''`` and ``lambda``: the derivatives (n, 6, 6) of ``W q''``, and
-        ``W^-T`` times those of ``W^T`` times the wrenches in the bracket.
-        """
-        system, kinematics, evaluation = self.system, self.chart.kinematics, trial.evaluation
-        D, second = self.coordinates(unknown), self.of_nodes(trial.rates[1])
-        R, none = evaluation.motion.R, np.zeros((system.n, 6, 6))
-        acceleration, by_position = self.chart.frozen(D, second)
-        body = kinematics.to_body(R, acceleration)
-        own = np.append(body, evaluation.motion.uddot)
-        wrench = mass_product(system, evaluation, own)
-        wrench += constraints.gradient_transpose_product(system, evaluation.gradients, evaluation.multipliers)
-        nodes = system.nodes_of(wrench)
-        by_increment = np.stack([by_position @ T_inv, none])
-        of_inertia = kinematics.derivatives(np.stack([body, 0.0 * body]), by_increment)[0]
-        turned = T_inv.mT @ self.chart.frozen_transposed(D, kinematics.from_body(R, nodes)) @ T_inv
-        # P^T f turns the other way than P w
-        turned -= kinematics.derivatives(np.stack([nodes, 0.0 * nodes]), np.stack([none, none]))[0]
-        return of_inertia, turned
 
     def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,16 @@ from fem_mbs.system import State, System, constraints, frozen
 LOG = logging.getLogger("fem_mbs")
 LOOKED_AT = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
+
+
+class Tally(NamedTuple):
+    """What a run has counted so far, beside its checkpoint."""
+
+    steps: int
+    failed: int
+    rejected: int
+    doubt: str
+    error: tuple[Any, ...]
 
 
 class March:
@@ -125,6 +136,16 @@ class March:
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first)
+
+    def tally(self) -> Tally:
+        """What was counted so far."""
+        return Tally(self.steps, self.failed, self.rejected, self._doubt, self._error.tally())
+
+    def go_on(self, tally: Tally, first: State) -> None:
+        """Count on, in a run that began with another state."""
+        self.steps, self.failed, self.rejected, self._doubt, error = tally
+        self._error = GlobalError(self.system, first)
+        self._error.go_on(error)
 
     @property
     def error(self) -> Accuracy | None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.integrate.chart import Chart
 from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.integrate.newmark import Newmark
@@ -118,7 +118,7 @@ class OverdeterminedProblem(Index3Problem):
         """Rows of ``B Z = 0`` for equations of velocities."""
         return [level[:, None] * B for B, level in self._with_level(self.start.gradients)]
 
-    def _with_level(self, gradients: list[Array]) -> list[tuple[Array, Array]]:
+    def _with_level(self, gradients: list[Array]) -> list[tuple[Array, BoolArray]]:
         slices = self.system.constraint_slices
         return [(B, self.system.velocity_level[rows]) for B, rows in zip(gradients, slices, strict=True)]
 

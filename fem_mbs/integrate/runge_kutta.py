@@ -77,6 +77,11 @@ class RungeKuttaMuntheKaas(Method):
         """That of the tableau: its second result is one order worse, and local errors are one better."""
         return None if self.coefficients.estimate is None else self.order
 
+    @property
+    def levels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Accelerations obey the joints at every stage; the rest is projected."""
+        return ("position", "velocity", "acceleration") if self.projection else ("acceleration",)
+
     def init(self, system: System, state: State, h: float) -> Speed:
         """No speed so far."""
         if system.redundant is not None and not self.projection:

@@ -42,7 +42,7 @@ class SecondKindChart(GroupChart):
         for group, rows in self.kinematics.parts:
             if group.coupled:
                 T[rows, :3, :3] = _turn(D[rows]).mT
-        T_inv = np.linalg.inv(T)
+        T_inv = np.linalg.inv(T).astype(float, copy=False)
         return T_inv, factors * T_inv
 
 

@@ -19,9 +19,9 @@ from fem_mbs.integrate.march import March
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
-from fem_mbs.model import Model, Seconds, checked, number, shown
+from fem_mbs.model import Model, Path, Seconds, checked, number, shown
 from fem_mbs.result import Solution
-from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
+from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, Store, drive, output_times, progress_bar
 from fem_mbs.solve import consistent_start
 from fem_mbs.system import State, System, given_out, taken_in
 
@@ -39,6 +39,7 @@ def simulate(
     events: EventFunction | Sequence[EventFunction] | None = None,
     times: ArrayLike | None = None,
     initial: State | Checkpoint | None = None,
+    store: Store | Path | None = None,
 ) -> Solution:
     """Integrate a model from its initial state at t = 0, or from another state.
 
@@ -68,6 +69,9 @@ def simulate(
     initial : State or Checkpoint, optional
         Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
         another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped.
+    store : str, Path or Store, optional
+        An HDF5 file that receives the states as they come (needs h5py, ``pip install fem_mbs[hdf5]``). They are in the
+        file after each step and take no memory; :func:`load` opens it in any process, :func:`resume` goes on with it.
 
     Raises
     ------
@@ -97,18 +101,25 @@ def simulate(
 
     between = partial(method.between, system)
 
-    recorder = Recorder(
-        "simulate",
-        "t = {:.6g} s",
-        begun,
-        system,
-        march.state,
-        lambda states, _, outcome, stats, hits, turns: Solution(
-            system, states, outcome, stats, hits, march.checkpoint(), turns, between if output is None else None
-        ),
-        None if output is None else AtTimes(output, between),
-    )
-    return drive(march, recorder, Events(events, march.state, between, recorder.given_out), callback, show)
+    wanted = None if output is None else AtTimes(output, between)
+    if store is None:
+        recorder = Recorder(
+            "simulate",
+            "t = {:.6g} s",
+            begun,
+            system,
+            march.state,
+            lambda states, _, outcome, stats, hits, turns: Solution(
+                system, states, outcome, stats, hits, march.checkpoint(), turns, between if output is None else None
+            ),
+            wanted,
+        )
+        return drive(march, recorder, Events(events, march.state, between, recorder.given_out), callback, show)
+    from fem_mbs.store.recorder import begin_stored
+
+    watch = Events(events, march.state, between, partial(given_out, system))
+    to = store if isinstance(store, Store) else Store(store)
+    return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)
 
 
 @checked

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.integrate.jumps import side
 from fem_mbs.integrate.local_error import lead, rate
 from fem_mbs.lie import se3
@@ -164,14 +164,14 @@ class SymplecticProblem:
         V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
         v = from_body(system, motion.R, V)
         a = (v - rate(state)) / h
-        own = motion.u, system.own_of(v), system.own_of(a)
-        return State(motion.t, motion.x, motion.R, *map(system.nodes_of, (v, a)), multipliers + mu / h, *own)
+        rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
+        return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
 
     def _evaluation(self, body: Array) -> Evaluation:
         """The equations at the start of the step, just after anything that jumps there."""
         system, state = self.system, self.state
-        none = np.zeros(system.k)
-        motion = Motion(state.t, state.x, state.R, *body, system.gravity, state.u, state.udot, none)
+        u = state.u, state.udot, np.zeros(system.k)
+        motion = Motion(state.t, state.x, state.R, body[0], body[1], system.gravity, *u)
         return system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
 
     def _mass(self, d: Array) -> Array:
@@ -186,9 +186,10 @@ class SymplecticProblem:
 
     def _dual(self, v: Array, momentum: Array) -> Array:
         """``ad^T(v)`` times momenta of the nodes, ``(n, 6)``."""
-        return np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
+        result: Array = np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
+        return result
 
-    def _bend(self, nodes: Array, D: Array, momentum: Array) -> Array:
+    def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
         """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""
         return se3.InverseTangent(self.coupled[nodes] * D).transposed_derivative(self.coupled[nodes] * momentum)
 

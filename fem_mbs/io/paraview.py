@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.io.scene import Scene
+from fem_mbs.io.vtkhdf import write_vtkhdf
 from fem_mbs.io.vtu import write_vtu
 from fem_mbs.model import Count, Path, checked, whole_number
 from fem_mbs.result import Solution
 
+Frames: TypeAlias = Iterable[tuple[Array, dict[str, Array]]]
 Stations = Annotated[int, partial(whole_number, least=2)]
 LOG = logging.getLogger("fem_mbs")
 
@@ -25,7 +28,7 @@ LOG = logging.getLogger("fem_mbs")
 def write_paraview(
     solution: Solution, path: Path, *, stations: Stations = 5, every: Count = 1, shapes: bool = True
 ) -> FilePath:
-    """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``.
+    """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``; or all in one file.
 
     Parameters
     ----------
@@ -33,7 +36,8 @@ def write_paraview(
         What to write.
     path : str or Path
         The files to write, with or without ``.pvd``; missing folders are made. Frames of an earlier run that was
-        written there are removed.
+        written there are removed. With the suffix ``.vtkhdf``, one file of that kind, for ParaView 5.12 and later
+        (needs h5py, ``pip install fem_mbs[hdf5]``).
     stations : int
         Points along each beam element, both ends included, at least 2; with 2, springs and actuators are lines.
     every : int
@@ -44,7 +48,7 @@ def write_paraview(
     Returns
     -------
     Path
-        The ``.pvd`` file, to be opened in ParaView.
+        The ``.pvd`` or ``.vtkhdf`` file, to be opened in ParaView.
 
     Raises
     ------
@@ -71,25 +75,38 @@ def write_paraview(
     last = len(solution.t) - 1
     steps = [*range(0, last, every), last]
     try:
-        collection, folder = _places(FilePath(path))
-        files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(steps))]
         scene = Scene(solution.system, stations, shapes)
-        folder.mkdir(parents=True, exist_ok=True)
-        collection.unlink(missing_ok=True)  # it never lists frames of two runs, whatever happens meanwhile
-        for file, k in zip(files, steps, strict=True):
-            points, data = scene.frame(solution.motion(k), solution.multipliers_all[k])
-            write_vtu(file, points, scene.cells, data, scene.cell_data)
-        for stale in set(_frames(folder)) - set(files):
-            stale.unlink()
-        collection.write_text(_collection(solution.t[steps], files, scene.legend), encoding="utf-8")
+        frames = (scene.frame(solution.motion(k), solution.multipliers_all[k]) for k in steps)
+        write = _write_one if FilePath(path).suffix == ".vtkhdf" else _write_many
+        written, size = write(FilePath(path), solution.t[steps], scene, frames)
     except OSError as error:
         raise ModelError(
             f"to_paraview: cannot write '{path}': {error.strerror}: {error.filename or path}; choose a place where you "
             "may write and that has room"
         ) from error
-    size = sum(file.stat().st_size for file in files) / 1e6
-    LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", collection, len(files), size, time.perf_counter() - begun)
-    return collection
+    LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", written, len(steps), size / 1e6, time.perf_counter() - begun)
+    return written
+
+
+def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
+    """One file; returns it and its size in bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_vtkhdf(path, times, scene, frames)
+    return path, path.stat().st_size
+
+
+def _write_many(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
+    """A collection and its frames; returns the collection and the size of the frames in bytes."""
+    collection, folder = _places(path)
+    files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(times))]
+    folder.mkdir(parents=True, exist_ok=True)
+    collection.unlink(missing_ok=True)  # it never lists frames of two runs, whatever happens meanwhile
+    for file, (points, data) in zip(files, frames, strict=True):
+        write_vtu(file, points, scene.cells, data, scene.cell_data)
+    for stale in set(_frames(folder)) - set(files):
+        stale.unlink()
+    collection.write_text(_collection(times, files, scene.legend), encoding="utf-8")
+    return collection, sum(file.stat().st_size for file in files)
 
 
 def _places(given: FilePath) -> tuple[FilePath, FilePath]:

@@ -32,6 +32,8 @@ class Scene:
     cell_data : dict of lists
         Numbers of the cells, block by block: ``part`` (:class:`~fem_mbs.model.picture.Kind`), ``beam_id``,
         ``element_id`` (within its beam), ``node_id`` and ``joint_id``, counted from 0; -1 where a cell has none.
+    points : int
+        How many points there are in every frame.
     legend : list of str
         Which elements and joints the numbers stand for.
     """
@@ -53,6 +55,7 @@ class Scene:
             self._parts += [Drawn(picture, {}) for picture in _shape_pictures(system, joints, size)]
         first = self._draw(motion, built.multipliers)
         self._initial = np.concatenate([fields["points"] for fields in first])
+        self.points = len(self._initial)
         self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))
         self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in first)])
         self._collect_cells()

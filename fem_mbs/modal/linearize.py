@@ -13,13 +13,13 @@ from scipy.sparse import csc_array, diags_array
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Follow, Model, Motion, checked
+from fem_mbs.model import Follow, Model, Motion, Public, checked
 from fem_mbs.solve import consistent_start, held_velocity
 from fem_mbs.system import State, System, constraints, given_out, taken_in, tangent
 
 
-@dataclass(frozen=True, eq=False)
-class LinearModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearModel(Public):
     """A model linearised at a state: ``M d'' + C d' + K d + B^T mu + force = 0`` and ``B d + gap = 0``.
 
     ``d`` holds the free components: a node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes, against the
@@ -54,6 +54,9 @@ class LinearModel:
     gap: Array
     state: State
     system: System
+
+    def __repr__(self) -> str:
+        return f"LinearModel of {self.M.shape[0]} components and {self.B.shape[0]} joint equations"
 
     def node_motions(self, d: Array) -> Array:
         """Small motions of all nodes, ``(..., n, 6)``: displacement, then rotation vector, in the world frame.

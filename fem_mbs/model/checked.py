@@ -12,8 +12,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.errors import ModelError
@@ -38,6 +39,36 @@ FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
 
 
+class Made(NamedTuple):
+    """What an object was made of, its attribute ``made``: from this it can be made again, in another process.
+
+    Classes whose attribute ``made`` is None do not remember it.
+    """
+
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    placed: int
+    """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
+
+
+class Placements:
+    """Counts the nodes that were moved after they were made."""
+
+    count = 0
+
+
+placements = Placements()
+
+
+def snapshot(value: Any) -> Any:
+    """A value that does not change with the arrays and lists of a script."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(snapshot, value))
+    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
+
+
 def checked(public: Public) -> Public:
     """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
     if isinstance(public, type):
@@ -47,7 +78,8 @@ def checked(public: Public) -> Public:
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    names = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters.values()
+    names = [own.name for own in parameters if own.kind not in (own.VAR_POSITIONAL, own.KEYWORD_ONLY, own.VAR_KEYWORD)]
     method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
     ordered: list[tuple[Rule | None, Kinds]] = []
     rules: dict[str, tuple[Rule | None, Kinds]] = {}
@@ -65,6 +97,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
+        keeps = constructor and getattr(type(given[0]), "made", True) is not None
+        raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
         values, label = list(given), None
         for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
             if rule is None or isinstance(value, kinds):
@@ -79,7 +113,10 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             label = label or Label(function, values, named, method)
             label.argument, label.passed = name, len(given)
             named[name] = rule(value, label)
-        return function(*values, **named)
+        result = function(*values, **named)
+        if raw is not None and hasattr(given[0], "__dict__"):
+            vars(given[0])["made"] = Made(*raw, placements.count)
+        return result
 
     call.checks = True  # type: ignore[attr-defined]
     return call

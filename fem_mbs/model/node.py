@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 from fem_mbs.model.arguments import Name, RotationLike, choice
-from fem_mbs.model.checked import checked
+from fem_mbs.model.checked import checked, placements
+from fem_mbs.model.public import Public
 from fem_mbs.model.validate import instance, rotation_matrix, vector
 
 Group = Annotated[str, choice(GROUPS)]
@@ -21,9 +22,17 @@ HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
 """What keeps a node from having a velocity."""
 
 
+class Placed(NamedTuple):
+    """Where a node was until so many placements of nodes."""
+
+    until: int
+    position: Array
+    rotation: Array
+
+
 @checked
 @dataclass(eq=False, repr=False)
-class Node:
+class Node(Public):
     """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
@@ -31,7 +40,11 @@ class Node:
     model is frozen.
     """
 
+    _internal: ClassVar[tuple[str, ...]] = ("called", "place")
     called: ClassVar[str] = "a node made by model.add_node"
+    made: ClassVar[None] = None
+    before: ClassVar[tuple[Placed, ...]] = ()
+    """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
 
     name: Name
     group: Group
@@ -60,7 +73,9 @@ class Node:
         """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
         for value in (position, rotation):
             value.flags.writeable = False
-        vars(self).update(position=position, rotation=rotation)
+        before = Placed(placements.count, self.position, self.rotation)
+        vars(self).update(position=position, rotation=rotation, before=(*self.before, before))
+        placements.count += 1
 
     def __str__(self) -> str:
         return f"node '{self.name}'"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, NamedTuple, Protocol
 
@@ -11,7 +11,6 @@ from fem_mbs.errors import FemMbsError
 from fem_mbs.model import function
 from fem_mbs.result import Accuracy, Outcome, Solution
 from fem_mbs.run.events import Events
-from fem_mbs.run.recorder import Recorder
 from fem_mbs.solve import FAILURES, Report
 from fem_mbs.system import State
 
@@ -59,9 +58,33 @@ class Walk(Protocol):
         ...
 
 
+class Recording(Protocol):
+    """What keeps the states of a run: in memory, or in a file.
+
+    ``label`` and ``where`` begin messages and name places in them, ``warns`` says whether failed steps are worth a
+    warning; ``last`` is the last state so far, and ``given_out`` makes of it what users see.
+    """
+
+    label: str
+    where: str
+    warns: bool
+    last: State
+    given_out: Callable[[State], State]
+
+    def add(self, accepted: Accepted) -> None:
+        """Keep what is wanted of a step."""
+        ...
+
+    def solution(
+        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+    ) -> Solution:
+        """The solution so far."""
+        ...
+
+
 def drive(
     walk: Walk,
-    recorder: Recorder,
+    recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,
     show: Callable[[State | None], None],
@@ -103,7 +126,7 @@ def drive(
 
 def _run(
     walk: Walk,
-    recorder: Recorder,
+    recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,
     show: Callable[[State | None], None],
@@ -120,7 +143,7 @@ def _run(
     return Outcome.FINISHED
 
 
-def _call(callback: Callable[[State], object], recorder: Recorder) -> bool:
+def _call(callback: Callable[[State], object], recorder: Recording) -> bool:
     state = recorder.last
     try:
         return bool(callback(recorder.given_out(state)))

@@ -83,7 +83,7 @@ class Recorder:
         self.label, self.where, self.last, self.warns = label, where, first, warns
         self._make, self._wanted = make, wanted
         self._mark = mark
-        self.given_out = partial(given_out, system)
+        self.given_out: Callable[[State], State] = partial(given_out, system)
         self._turns = None if wanted is None else TurnCounter(system)
         self._kept: list[tuple[State, int]] = []
         self._keep([first] if wanted is None else list(wanted(None, first)), first, mark)

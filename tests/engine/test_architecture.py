@@ -17,6 +17,8 @@ ORDER = {
     "solve": ("system", "model", "lie"),
     "result": ("system", "model", "lie"),
     "io": ("result", "system", "model", "lie"),
+    "look": ("io", "result", "system", "model", "lie"),
+    "check": ("solve", "system", "model", "lie"),
     "run": ("result", "solve", "system", "model", "lie"),
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
@@ -25,6 +27,7 @@ ORDER = {
 }
 """What each package of the engine may import, beside itself."""
 LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for layer, below in ORDER.items()} | {
+    "store": {"fem_mbs"},
     "testing": {"fem_mbs"},
     "validation": {"fem_mbs"},
 }
@@ -32,10 +35,20 @@ LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for laye
 ELEMENTS = BASE | {"fem_mbs.elements", "fem_mbs.model", "fem_mbs.lie"}
 LATE = {
     ("fem_mbs/result/solution.py", "fem_mbs.io"),
+    ("fem_mbs/result/solution.py", "fem_mbs.store.save"),
+    ("fem_mbs/integrate/simulate.py", "fem_mbs.store.recorder"),
+    *(
+        (f"fem_mbs/{file}.py", f"fem_mbs.look{module}")
+        for file in ("result/solution", "model/model", "modal/result", "static/buckling")
+        for module in ("", ".curves", ".html", ".pictures")
+    ),
+    ("fem_mbs/model/model.py", "fem_mbs.check"),
+    ("fem_mbs/check/report.py", "fem_mbs.look.html"),
     ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
-"""Imports within a method, so that a user finds the export on the solution, and on the model what holds its nodes."""
+"""Imports within a function, so that a user finds exports, pictures and what holds nodes on what these are of, and the
+file where a run is begun."""
 
 
 def imports(path: Path) -> set[str]:
@@ -86,9 +99,9 @@ def test_engine_imports_point_down(layer: str) -> None:
 
 
 def test_the_engine_never_imports_an_element() -> None:
-    """The validation suite and the laws are no part of the engine: they are models on top of it."""
+    """The validation suite, the laws and files are no part of the engine: they are on top of it, and know it all."""
     for path in source_files("fem_mbs"):
-        if path.parent.name in ("validation", "testing"):
+        if path.parent.name in ("store", "validation", "testing"):
             continue
         late = {module for name, module in LATE if name == path.relative_to(ROOT).as_posix()}
         wrong = {m for m in imports(path) - late if within(m, {"fem_mbs.elements", "elements", "examples"})}

@@ -313,7 +313,7 @@ METHOD_MISTAKES = {
     Careless: ("history_is_accepted", "Careless: (history after a step|the spring that slips never did)"),
     Listing: ("memory_can_be_stored", "Listing: memory.steps is neither a number nor an array"),
     Silent: ("errors_are_estimated", "Silent: error_order = 2, but its steps have no error"),
-    Worldly: ("moving_everything_changes_nothing", "Worldly: positions of the model moved rigidly: off by"),
+    Worldly: ("moving_everything_changes_nothing", "Worldly: positions and rotations of the model moved rigidly: off"),
 }
 
 

@@ -1,0 +1,152 @@
+"""Runs from files: opened, gone on with, and written after they have ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any
+
+from fem_mbs.errors import ModelError
+from fem_mbs.integrate.march import March, Tally
+from fem_mbs.integrate.method import Method
+from fem_mbs.model import Model, Path, checked
+from fem_mbs.result import Outcome, Solution
+from fem_mbs.run import AtTimes, Callback, EventFunction, Events, EveryFew, Store, Wanted, drive, progress_bar
+from fem_mbs.store.file import RunFile, open_run
+from fem_mbs.store.recorder import StoredRun
+from fem_mbs.store.rows import RowWriter
+from fem_mbs.store.table import Table
+from fem_mbs.store.values import UnstorableError, Writer
+from fem_mbs.system import given_out
+
+ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
+
+
+@checked
+def load(path: Path, model: Model | None = None) -> Solution:
+    """A run from a file, with all its queries by name; what is asked for is read from the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        What ``simulate(..., store=path)`` or ``solution.save(path)`` has written; also of a run that is under way.
+    model : Model, optional
+        The model of the script, if the file lacks functions or classes of the script that a query needs: it must be the
+        same.
+
+    Raises
+    ------
+    StoreError
+        If it is no such file, one of a newer version, or was cut short or tampered with.
+    ModelError
+        If the model is another one.
+    """
+    return open_run(FilePath(path)).loaded(model)
+
+
+@checked
+def resume(
+    path: Path,
+    model: Model | None = None,
+    method: Method | None = None,
+    events: EventFunction | Sequence[EventFunction] | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Solution:
+    """Go on with a stored run that was cut off, to its end, as if that had never happened: the same to the bit.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file of :func:`simulate`; it receives the rest. A run that has reached its end is returned as it is.
+    model : Model, optional
+        The model of the script, where it has functions or classes of the script, which do not travel in files; it must
+        be the same.
+    method : Method, optional
+        The method of the run, if that is one of the script.
+    events, callback, progress
+        As in :func:`simulate`; ``events`` must be those of the run.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be read or written.
+    ModelError
+        If something is missing that does not travel in files, or the model or the method is another one.
+    """
+    file = open_run(FilePath(path))
+    if file.outcome in ENDED:
+        return file.loaded(model)
+    begun = time.perf_counter()
+    if model is None:
+        _check_complete(file)
+    system = file.system(model)
+    method = _method(file, method)
+    method.check(system)
+    checkpoint = file.stands(method)
+    if checkpoint is None:
+        raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
+    march = March(system, method, file.control, file.options["t_end"], checkpoint)
+    march.go_on(Tally(*file.kept("tally")), file.state("first"))
+
+    between = partial(method.between, system)
+    watch = Events(events, march.state, between, partial(given_out, system), "resume")
+    if len(watch.functions) != file.options["events"]:
+        raise ModelError(
+            f"resume: '{path}': the run watched {file.options['events']} events, received {len(watch.functions)}; "
+            "functions do not travel in files, give those of the run as events"
+        )
+    run = _going_on(file, march, watch, between, begun)
+    show = progress_bar(progress, march.state.t, march.t_end, "resume", "s")
+    return drive(march, run, watch, callback, show)
+
+
+def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: float) -> StoredRun:
+    """The recorder of the rest of a run."""
+    rows, keep = file.rows(march.system), file.checkpoint["go_on"]
+    times, every = file.option("times"), file.options["every"]
+    wanted: Wanted = EveryFew(every, march.t_end) if times is None else AtTimes(times, between)
+    channels = file.channels(march.system)
+    table = Table(file.path, rows.dtype.itemsize, keep, file.number)
+    functions = file.functions_of(march.system)
+    writer = RowWriter(rows.dtype, functions, channels, 0)
+    store = Store(str(file.path), file.options["channels"], every)
+    hits = [int((rows["event"][:keep] == event).sum()) for event in range(len(watch.functions))]
+    for event, count in enumerate(hits):
+        kept = rows[:keep][rows["event"][:keep] == event]
+        watch.hits[event] = [file.event_state(row) for row in kept[:count]]
+    run = StoredRun(march, store, table, writer, channels, wanted, watch, begun)
+    run.go_on(file, hits)
+    return run
+
+
+def _check_complete(file: RunFile) -> None:
+    """Refuse a file whose model has not travelled as a whole."""
+    missing = [f"the function '{own.__name__}'" for own in file.functions]
+    missing += [f"the {part['foreign']['kind']} '{part['name']}'" for part in file.parts if "foreign" in part]
+    if missing:
+        raise ModelError(
+            f"resume: '{file.path}' lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: functions "
+            "and classes of a script do not travel in files. Give the model of the script: mbs.resume(path, model)"
+        )
+
+
+def _method(file: RunFile, given: Method | None) -> Method:
+    """The method of the run."""
+    own = file.method
+    if given is None:
+        if own is None:
+            raise ModelError(
+                f"resume: '{file.path}' was made with {file.options['method_name']}, a method of the script, which "
+                "does not travel in files; give it as method"
+            )
+        return own
+    try:
+        same = own is None or Writer().value(given) == file.options["method"]
+    except UnstorableError:
+        same = False
+    if not same:
+        raise ModelError(f"resume: '{file.path}' was made with another method, {own}, received {given}")
+    return given

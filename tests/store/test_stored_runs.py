@@ -1,0 +1,224 @@
+"""Runs that go to a file as they come: the same as in memory, whole at any moment, and gone on with to the bit."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import assert_same, double_pendulum, machine
+
+import fem_mbs as mbs
+from fem_mbs import Solution, State
+from fem_mbs.elements import RevoluteJoint, RigidBody
+from fem_mbs.store import recorder
+
+RUN = {"t_end": 1.2, "step": 0.02}
+METHODS: dict[str, dict[str, Any]] = {
+    "generalised alpha": {},
+    "variable steps": {"step": mbs.VariableStep(1e-2)},
+    "updated Lagrangian": {"method": mbs.UpdatedLagrangian(0.8)},
+    "Radau IIA": {"method": mbs.RadauIIA(), "step": 0.04},
+    "Lie-Euler": {"method": mbs.LieEuler(), "step": 0.01},
+}
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checkpoints after every few steps, in place of every second."""
+    monkeypatch.setattr(recorder, "INTERVAL", 0.01)
+
+
+def cut(path: Path, at: float, run: Callable[..., Solution]) -> Path:
+    """A copy of the file as it is when a run has come to a time: what is left if the process is killed then."""
+    copy = path.with_name("cut.h5")
+
+    def callback(state: State) -> None:
+        if state.t >= at and not copy.exists():
+            shutil.copy(path, copy)
+
+    copy.unlink(missing_ok=True)
+    run(callback=callback)
+    return copy
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_stored_run_is_the_run(name: str, tmp_path: Path) -> None:
+    """In memory, from the file, and cut off and gone on with."""
+    model, file, options = double_pendulum(), tmp_path / "run.h5", {**RUN, **METHODS[name]}
+    memory = mbs.simulate(model, **options)
+    copy = cut(file, 0.61, lambda **more: mbs.simulate(model, **options, store=file, **more))
+    assert_same(mbs.load(file), memory)
+    found = mbs.load(copy)
+    assert found.status is mbs.Outcome.CUT and not found.success and 0.6 < found.t[-1] < 0.8
+    assert np.array_equal(found.x, memory.x[: len(found.t)])
+    resumed = mbs.resume(copy)
+    assert_same(resumed, memory)
+    assert_same(mbs.load(copy), memory)
+    for other in (resumed, mbs.load(copy), mbs.load(memory.save(file))):
+        assert np.array_equal(other(0.333).x, memory(0.333).x)
+
+
+def test_every_step_is_in_the_file_at_once(tmp_path: Path) -> None:
+    """All steps but the last at any moment; here the callback comes after the step was stored."""
+    file, seen = tmp_path / "run.h5", []
+    mbs.simulate(
+        double_pendulum(), 0.2, 0.02, store=file, callback=lambda state: seen.append(mbs.load(file).t[-1] - state.t)
+    )
+    assert seen == [0.0] * 10
+
+
+@pytest.mark.parametrize("missing", [1, 100, 700])
+def test_a_row_that_was_torn_is_not_there(missing: int, tmp_path: Path) -> None:
+    file = tmp_path / "run.h5"
+    model = double_pendulum()
+    memory = mbs.simulate(model, **RUN)
+    copy = cut(file, 0.5, lambda **more: mbs.simulate(model, **RUN, store=file, **more))
+    whole = len(mbs.load(copy).t)
+    with open(copy, "ab") as raw:
+        raw.write(b"\1" * missing)
+    assert len(mbs.load(copy).t) == whole
+    assert_same(mbs.resume(copy), memory)
+
+
+def test_fewer_states_count_turns_on_the_way(tmp_path: Path) -> None:
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    memory = mbs.simulate(model, 4.0, 0.02)
+    rows = [*range(0, 200, 40), 200]
+    run = mbs.Store(file, every=40)
+    copy = cut(file, 3.0, lambda **more: mbs.simulate(model, 4.0, 0.02, store=run, **more))
+    for found in (mbs.load(file), mbs.resume(copy), mbs.load(copy)):
+        assert np.array_equal(found.x, memory.x[rows])
+        assert np.array_equal(found.channel("hinge.angle"), memory.channel("hinge.angle")[rows])
+        assert np.abs(found.channel("hinge.angle")).max() > 2 * np.pi
+        assert found.stats.steps == 200
+        assert found.stats.mean_newton_iterations == memory.stats.mean_newton_iterations
+
+
+def test_times_of_output(tmp_path: Path) -> None:
+    model, file, times = double_pendulum(), tmp_path / "run.h5", np.linspace(0.3, 1.1, 7)
+    memory = mbs.simulate(model, **RUN, times=times)
+    copy = cut(file, 0.7, lambda **more: mbs.simulate(model, **RUN, times=times, store=file, **more))
+    for found in (mbs.load(file), mbs.resume(copy)):
+        for name in ("t", "x", "v", "vdot"):
+            assert np.array_equal(getattr(found, name), getattr(memory, name))
+        assert np.array_equal(found.channel("hinge.angle"), memory.channel("hinge.angle"))
+        assert found.stats.mean_newton_iterations == memory.stats.mean_newton_iterations
+
+
+def test_channels_in_place_of_states(tmp_path: Path) -> None:
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    memory, names = mbs.simulate(model, **RUN), ["tip.position", "hinge.reaction.force", "hinge.angle", "energy"]
+    store = mbs.Store(file, channels=names)
+    copy = cut(file, 0.7, lambda **more: mbs.simulate(model, **RUN, store=store, **more))
+    for found in (mbs.load(file), mbs.resume(copy), mbs.load(copy)):
+        for name in [*names, "tip.position.z", "energy.total"]:
+            assert np.array_equal(found.channel(name), memory.channel(name)), name
+        assert found.to_pandas().shape == (61, 11)
+        with pytest.raises(mbs.ModelError, match="holds no states but the channels tip.position.x, .*solution.channel"):
+            found.position(found.system.nodes[1])
+    assert file.stat().st_size < 0.3 * mbs.simulate(model, **RUN).R.nbytes + 4e5
+
+
+def test_events(tmp_path: Path) -> None:
+    def low(state: State) -> float:
+        return float(state.x[2, 2] + 0.5)
+
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    memory = mbs.simulate(model, **RUN, events=low)
+    copy = cut(file, 0.7, lambda **more: mbs.simulate(model, **RUN, events=low, store=file, **more))
+    assert len(memory.event_times[0]) > 0
+    assert_same(mbs.load(file), memory)
+    with pytest.raises(mbs.ModelError, match="watched 1 events, received 0"):
+        mbs.resume(copy)
+    resumed = mbs.resume(copy, events=low)
+    assert_same(resumed, memory)
+    assert np.array_equal(resumed.event_states[0][0].x, memory.event_states[0][0].x)
+
+
+def test_functions_of_a_script(tmp_path: Path) -> None:
+    """Queries that need a function have its values at the times of the run; going on needs the function itself."""
+    file = tmp_path / "run.h5"
+    memory = mbs.simulate(machine(), **RUN)
+    copy = cut(file, 0.7, lambda **more: mbs.simulate(machine(), **RUN, store=file, **more))
+    loaded = mbs.load(file)
+    for name in ("motor.reaction", "motor.angle", "beam.section_forces", "arm.acceleration"):
+        assert np.array_equal(loaded.channel(name), memory.channel(name)), name
+    loaded.to_paraview(tmp_path / "picture", every=60)
+    with pytest.raises(mbs.LawError, match="RevoluteJoint 'motor'.*functions do not travel in files"):
+        assert loaded.constraint_residual
+    full = mbs.load(file, machine())
+    assert np.array_equal(full.constraint_residual.velocity, memory.constraint_residual.velocity)
+    with pytest.raises(mbs.ModelError, match="lacks the function '<lambda>'.*mbs.resume"):
+        mbs.resume(copy)
+    with pytest.raises(mbs.ModelError, match="the model is not the one of the file"):
+        mbs.resume(copy, double_pendulum())
+    assert_same(mbs.resume(copy, machine()), memory)
+
+
+def test_another_method_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.h5"
+    model = double_pendulum()
+    copy = cut(file, 0.1, lambda **more: mbs.simulate(model, 0.2, 0.02, store=file, **more))
+    with pytest.raises(mbs.ModelError, match="made with another method"):
+        mbs.resume(copy, method=mbs.GeneralizedAlpha(0.5))
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    def stop(state: State) -> None:
+        if state.t > 0.75:
+            raise KeyboardInterrupt
+
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    store = mbs.Store(file, every=7)
+    cut_off = mbs.simulate(model, **RUN, store=store, callback=stop)
+    assert cut_off.status is mbs.Outcome.INTERRUPTED
+    assert cut_off.t[-1] == pytest.approx(0.76)
+    memory = mbs.simulate(model, **RUN, store=mbs.Store(tmp_path / "other.h5", every=7))
+    assert_same(mbs.resume(file), memory)
+
+
+def test_a_model_that_is_far_away(tmp_path: Path) -> None:
+    model, file = mbs.Model(gravity=(0, 0, -9.81)), tmp_path / "far"
+    tip = model.add_node((5001, 0, 7000), name="tip")
+    model.add(RigidBody(tip, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, tip, (0, 1, 0), point=(5000, 0, 7000)))
+    memory = mbs.simulate(model, 0.1, 0.02)
+    assert memory.system.origin.any()
+    assert_same(mbs.simulate(model, 0.1, 0.02, store=file), memory)
+    assert_same(mbs.load(file), memory)
+    memory.save(file)
+    assert_same(mbs.load(file), memory)
+
+
+def test_saved_solutions(tmp_path: Path) -> None:
+    memory = mbs.simulate(machine(), **RUN)
+    file = memory.save(tmp_path / "saved")
+    assert file.name == "saved.h5"
+    loaded = mbs.load(file)
+    assert_same(loaded, memory)
+    assert loaded.checkpoint.pace == memory.checkpoint.pace
+    loaded.save(tmp_path / "twice")
+    again = mbs.load(tmp_path / "twice.h5")
+    assert np.array_equal(again.channel("motor.reaction"), memory.channel("motor.reaction"))
+    longer = mbs.simulate(machine(), 1.4, 0.02, initial=mbs.load(file, machine()).checkpoint)
+    joined = mbs.join([loaded, longer])
+    whole = mbs.simulate(machine(), 1.4, 0.02)
+    assert np.array_equal(joined.x, whole.x) and joined.stats.steps == 70
+
+
+def test_runs_join_with_their_turns() -> None:
+    model = double_pendulum()
+    first = mbs.simulate(model, 3.0, 0.02, times=np.linspace(0.0, 3.0, 4))
+    second = mbs.simulate(model, 6.0, 0.02, times=np.linspace(3.0, 6.0, 4), initial=first.checkpoint)
+    whole = mbs.simulate(model, 6.0, 0.02, times=np.linspace(0.0, 6.0, 7))
+    joined = mbs.join([first, second])
+    assert np.array_equal(joined.t, whole.t)
+    assert np.array_equal(joined.channel("hinge.angle"), whole.channel("hinge.angle"))
+    with pytest.raises(mbs.ModelError, match="ends at t = 6.0 s is followed by one that begins at t = 0.0 s"):
+        mbs.join([second, first])
+    with pytest.raises(mbs.ModelError, match="different models"):
+        mbs.join([first, mbs.simulate(machine(), 0.1, 0.02)])

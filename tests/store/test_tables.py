@@ -1,0 +1,85 @@
+"""Channels by name, and as tables of other libraries."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import double_pendulum, machine
+
+import fem_mbs as mbs
+from fem_mbs.result import parse
+
+
+@pytest.fixture(scope="module")
+def run() -> mbs.Solution:
+    return mbs.simulate(machine(), 0.2, 0.02)
+
+
+def test_channels_are_what_queries_return(run: mbs.Solution) -> None:
+    parts = {part.name: part for part in (*run.system.nodes, *run.system.number.parts)}  # type: ignore[attr-defined]
+    arm, motor, beam = parts["arm"], parts["motor"], parts["beam"]
+    expected = {
+        "arm.position": run.position(arm),
+        "arm.velocity.z": run.velocity(arm)[:, 2],
+        "arm.rotation": run.rotation(arm).reshape(-1, 9),
+        "motor.angle": run.angle(motor),
+        "motor.coordinate_rate": run.coordinate_rate(motor),
+        "motor.reaction.force": run.reaction(motor)[0],
+        "motor.reaction.moment.y": run.reaction(motor)[1][:, 1],
+        "motor.multipliers.2": run.multipliers(motor)[:, 2],
+        "beam.section_forces.1": run.section_forces(beam)[:, 1],
+        "beam.section_forces.2.bending_y": run.section_forces(beam)[:, 2, 4],
+        "energy.total": run.energy.total,
+        "constraint_residual.velocity": run.constraint_residual.velocity,
+    }
+    for name, values in expected.items():
+        assert np.array_equal(run.channel(name), values), name
+    assert parse(run.system, "motor.reaction").units == ("N",) * 3 + ("N m",) * 3
+
+
+def test_names_with_points_in_them() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="tip.position")
+    model.add(mbs.elements.RigidBody(node, 1.0, (1, 1, 1)))
+    run = mbs.simulate(model, 0.1, 0.1)
+    assert run.channel("tip.position.position.x")[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("arn.position", "begins with no name .* is it 'arm'"),
+        ("arm.speed", "node 'arm' has no 'speed'; it has position, displacement"),
+        ("motor.reaction.w", "motor.reaction has no 'w'; it has force.x"),
+        ("body.unknowns", "RigidBody 'body' has no 'unknowns'"),
+        ("", "begins with no name"),
+    ],
+)
+def test_names_that_are_wrong(run: mbs.Solution, name: str, why: str) -> None:
+    with pytest.raises(mbs.ModelError, match=why):
+        run.channel(name)
+
+
+def test_tables_have_the_same_numbers(run: mbs.Solution, tmp_path: Path) -> None:
+    pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    names = ["arm.position", "motor.reaction", "energy.total"]
+    frame, data = run.to_pandas(names), run.to_xarray(names)
+    assert list(frame.columns[:4]) == ["arm.position.x", "arm.position.y", "arm.position.z", "motor.reaction.force.x"]
+    assert frame.attrs["units"]["motor.reaction.moment.z"] == "N m" and frame.index.name == "t"
+    assert np.array_equal(frame["arm.position.z"], run.channel("arm.position.z"))
+    assert np.array_equal(data["arm.position"].sel(axis="z"), run.channel("arm.position.z"))
+    assert data["energy.total"].attrs["units"] == "J" and np.array_equal(data["t"], run.t)
+    with open(run.to_csv(tmp_path / "run", names), newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head[:2] == ["t (s)", "arm.position.x (m)"]
+    assert np.array_equal(np.array(rows, float)[:, 1:], frame.to_numpy())
+
+
+def test_what_is_given_out_by_default() -> None:
+    run = mbs.simulate(double_pendulum(), 0.1, 0.02)
+    columns = mbs.result.tables.columns(run, None)[0]
+    assert columns[:3] == ["elbow.position.x", "elbow.position.y", "elbow.position.z"]
+    assert columns[-1] == "hinge.coordinate"
