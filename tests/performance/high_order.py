@@ -118,7 +118,9 @@ def _run(what: str, errors: list[float], seconds: float, solution: mbs.Solution)
 
 def seconds_at(runs: list[Run], aim: float, which: int | None = 0) -> float:
     """Seconds for an error of one quantity, or of the worst, by the line through the two nearest runs."""
-    points = {max(run.errors) if which is None else run.errors[which]: run.seconds for run in runs}
+    points = {float(f"{max(run.errors) if which is None else run.errors[which]:.1e}"): run.seconds for run in runs}
+    if len(points) < 2:  # steps that no tolerance makes shorter
+        return float("nan")
     errors, seconds = np.log(sorted(points.items())).T
     k = int(np.clip(np.searchsorted(errors, np.log(aim)), 1, len(errors) - 1))
     slope = (seconds[k] - seconds[k - 1]) / (errors[k] - errors[k - 1])
