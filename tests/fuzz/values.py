@@ -358,6 +358,12 @@ SPECIAL: dict[str, Any] = {
     "Vector.z": lambda w: law_of_time(w),
     "values": lambda w: pick([[1.0, 2.0], np.eye(3)[:2]], w),
     "Table.from_file.path": lambda w: columns(w),
+    "load.path": lambda w: stored(w),
+    "resume.path": lambda w: stored(w),
+    "path": lambda w: w.folder / "made",
+    "channels": lambda w: None,
+    "store": lambda w: None,
+    "callback": lambda w: None,
     "Table.from_file.time": lambda w: pick([0, "time"], w),
     "Table.from_file.value": lambda w: pick([1, "force", [1, 2, "force"]], w),
 }
@@ -371,6 +377,12 @@ def columns(w: SimpleNamespace) -> Path:
     """A file with columns of numbers."""
     file: Path = w.folder / "columns.csv"
     file.write_text("time,force,speed\n0,1,2\n1,2,3\n", encoding="utf-8")
+    return file
+
+
+def stored(w: SimpleNamespace) -> Path:
+    """A file with a run."""
+    file: Path = w.foreign.save(w.folder / "run")
     return file
 
 
