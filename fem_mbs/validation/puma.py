@@ -6,7 +6,7 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -90,7 +90,8 @@ def commanded(t: float, compensated: bool = True) -> Array:
     A spring and a damper go from each angle to its reference; compensated, what would hold the weight there is added.
     """
     angles, rates = reference(t)
-    return P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
+    torques: Array = P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
+    return torques
 
 
 def _motor(k: int, compensated: bool) -> Callable[[float, float, float], float]:
@@ -116,7 +117,7 @@ def puma(group: str = "R3xSO3", compensated: bool = True) -> tuple[Model, Reader
     return model, lambda solution: START + np.stack([solution.coordinate(joint) for joint in joints], axis=-1)
 
 
-def _check(compensated: bool, table: dict[float, Sequence[float]]) -> list[Quantity]:
+def _check(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
     runs = []
     for steps in (320, 640, 1280):
         model, read = puma(compensated=compensated)
