@@ -6,7 +6,7 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -116,7 +116,7 @@ def puma(group: str = "R3xSO3", compensated: bool = True) -> tuple[Model, Reader
     return model, lambda solution: START + np.stack([solution.coordinate(joint) for joint in joints], axis=-1)
 
 
-def _check(compensated: bool, table: dict[float, Sequence[float]]) -> list[Quantity]:
+def _check(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
     runs = []
     for steps in (320, 640, 1280):
         model, read = puma(compensated=compensated)
