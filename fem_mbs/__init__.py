@@ -4,7 +4,7 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
-from fem_mbs.analysis import ConvergenceStudy, convergence_study
+from fem_mbs.analysis import ConvergenceStudy, convergence_study, sweep
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
@@ -15,6 +15,7 @@ from fem_mbs.errors import (
     SingularSystemError,
     StoreError,
 )
+from fem_mbs.exchange import CoSimulation, export_fmu
 from fem_mbs.integrate import (
     Checkpoint,
     ClassicalAlpha,
@@ -47,6 +48,7 @@ __all__ = [
     "Checkpoint",
     "ClassicalAlpha",
     "ClassicalRungeKutta",
+    "CoSimulation",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
@@ -78,6 +80,7 @@ __all__ = [
     "VariableStep",
     "buckling",
     "convergence_study",
+    "export_fmu",
     "join",
     "linearize",
     "load",
@@ -87,6 +90,7 @@ __all__ = [
     "simulate",
     "start",
     "statics",
+    "sweep",
 ]
 
 __dir__ = public(globals(), "elements", "testing")

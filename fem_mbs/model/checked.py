@@ -89,7 +89,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         for name, hint in hints_of(function).items():
             rule = rule_of(hint)
             rules[name] = rule, getattr(rule, "kinds", ())
-        ordered.extend(rules.get(name, FREE) for name in names)
+        ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:

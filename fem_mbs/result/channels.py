@@ -165,8 +165,8 @@ USUAL = ("position", "rotation_vector", "coordinate")
 """Quantities that are given out where nothing is asked for."""
 
 
-def parse(system: System, name: str) -> Channel:
-    """The channel of a name.
+def parse(system: System, name: str, label: str = "channel") -> Channel:
+    """The channel of a name; messages begin with the label.
 
     Raises
     ------
@@ -183,16 +183,16 @@ def parse(system: System, name: str) -> Channel:
         known = quantities(part)
         quantity, _, wanted = rest.partition(".")
         if quantity in known:
-            return _channel(name, f"{owner}.{quantity}".lstrip("."), part, known[quantity], wanted)
+            return _channel(name, f"{owner}.{quantity}".lstrip("."), part, known[quantity], wanted, label)
         if part is not None:
             raise ModelError(
-                f"channel '{name}': {part} has no '{quantity}'; it has {', '.join(known) or 'no channels'}"
+                f"{label} '{name}': {part} has no '{quantity}'; it has {', '.join(known) or 'no channels'}"
             )
     first = name.split(".")[0]
     near = get_close_matches(first, [own for own in parts if own] + list(OF_MODEL), 3)
     hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
     raise ModelError(
-        f"channel '{name}' begins with no name of a node, an element or a joint of the model, nor with "
+        f"{label} '{name}' begins with no name of a node, an element or a joint of the model, nor with "
         f"{' or '.join(map(repr, OF_MODEL))}{hint}"
     )
 
@@ -229,11 +229,11 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
         yield ".".join(words[:k]), ".".join(words[k:])
 
 
-def _channel(name: str, whole: str, part: Part, quantity: Quantity, wanted: str) -> Channel:
+def _channel(name: str, whole: str, part: Part, quantity: Quantity, wanted: str, label: str) -> Channel:
     columns = quantity.columns(part)
     chosen = [k for k, own in enumerate(columns) if not wanted or own == wanted or own.startswith(f"{wanted}.")]
     if not chosen:
-        raise ModelError(f"channel '{name}': {whole} has no '{wanted}'; it has {', '.join(columns) or 'one column'}")
+        raise ModelError(f"{label} '{name}': {whole} has no '{wanted}'; it has {', '.join(columns) or 'one column'}")
     named = [(f"{whole}.{own}".rstrip("."), unit) for own, unit in columns.items()]
     full, units = zip(*(named[k] for k in chosen), strict=True)
     return Channel(name, full, units, part, quantity, tuple(chosen))

@@ -30,7 +30,7 @@ def chosen(solution: Solution, names: Sequence[str] | None) -> list[Channel]:
         raise ModelError(
             f"{type(solution).__name__}: channels must name one channel at least; nothing moves by default"
         )
-    return [parse(solution.system, name) for name in names]
+    return [parse(solution.system, name, "channels: channel") for name in names]
 
 
 def columns(solution: Solution, names: Sequence[str] | None) -> tuple[list[str], list[str], Array]:

@@ -23,7 +23,8 @@ ORDER = {
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
     "static": ("modal", "run", "result", "solve", "system", "model", "lie"),
-    "analysis": ("integrate", "result", "system", "model", "lie"),
+    "exchange": ("integrate", "solve", "system", "model", "lie"),
+    "analysis": ("integrate", "run", "result", "system", "model", "lie"),
 }
 """What each package of the engine may import, beside itself."""
 LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for layer, below in ORDER.items()} | {
