@@ -102,7 +102,7 @@ def exact(times: Sequence[float]) -> Array:
     return ends
 
 
-def _compared(run_up: bool, table: Mapping[float, tuple[float, ...]]) -> list[Quantity]:
+def _compared(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
     """A run beside a table whose numbers have five digits after the point."""
     model, read = high_speed_rotor(run_up=run_up)
     solution = simulate(model, 4.0, 4e-4, RungeKuttaMuntheKaas("RK6"))
