@@ -27,6 +27,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "no-value": True}
+autodoc_mock_imports = ["pythonfmu"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 python_maximum_signature_line_length = 88
@@ -79,7 +80,7 @@ BENCHMARKS = (
     "reproduce_2018",
     "reproduce_2024",
 )
-METHODS = ("modes", "statics", "work_precision")
+METHODS = ("modes", "statics", "work_precision", "identify_stiffness", "size_beam")
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {
     "reproduce_2012": "reproduced_2012_top",

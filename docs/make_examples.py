@@ -1,4 +1,4 @@
-"""Write the figures and the scenes of the machines of ``examples``: ``python docs/make_examples.py suspension ...``.
+"""Write the figures and the scenes of ``examples``: ``python docs/make_examples.py suspension ...``.
 
 Run this from the root of the repository when they have changed; pyvista draws the scenes.
 """
@@ -28,6 +28,8 @@ SCENES = {  # which share of the run, and the camera: from where it looks at wha
     "tower_crane": (0.5, [(55, -80, 40), (18, 0, 23), UP]),
     "flyball_governor": (0.02, [(0.9, -2.8, 1.1), (0, 0, 0.5), UP]),
 }
+FIGURES = ("identify_stiffness", "size_beam")
+"""Examples without a scene."""
 PARTS = {1: "steelblue", 5: "seagreen", 6: "darkorange", 7: "lightsteelblue"}
 
 
@@ -49,11 +51,12 @@ def draw(name: str, collection: Path) -> None:
 def main() -> None:
     """Draw those named on the command line, or all."""
     sys.path.append(str(EXAMPLES))
-    for name in sys.argv[1:] or SCENES:
+    for name in sys.argv[1:] or (*SCENES, *FIGURES):
         with TemporaryDirectory() as folder:
             os.chdir(folder)
             import_module(name).main(["--plot", "--paraview"])
-            draw(name, Path(folder) / "out" / f"{name}.pvd")
+            if name in SCENES:
+                draw(name, Path(folder) / "out" / f"{name}.pvd")
             copy(Path(folder) / "out" / f"{name}.png", IMAGES)
             os.chdir(EXAMPLES)
 

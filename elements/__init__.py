@@ -58,6 +58,7 @@ from fem_mbs.elements.joints import (
 )
 from fem_mbs.elements.laws import (
     Constant,
+    ExternalInput,
     Harmonic,
     PointToPoint,
     Ramp,
@@ -70,6 +71,7 @@ from fem_mbs.elements.laws import (
 )
 from fem_mbs.elements.loads import Force, Moment
 from fem_mbs.elements.maxwell import Maxwell
+from fem_mbs.elements.mesh_results import results_on_mesh
 from fem_mbs.elements.modal_body import ModalBody
 from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.rigid_body import PointMass, RigidBody
@@ -79,6 +81,7 @@ from fem_mbs.elements.sliding_joint import SlidingJoint
 from fem_mbs.elements.slip_spring import SlipSpring
 from fem_mbs.elements.spring_damper import SpringDamper
 from fem_mbs.elements.truss import Truss
+from fem_mbs.model import public
 
 __all__ = [
     "Actuator",
@@ -101,6 +104,7 @@ __all__ = [
     "DistributedLoad",
     "Drag",
     "EndRelease",
+    "ExternalInput",
     "FixedJoint",
     "Force",
     "ForceActuator",
@@ -163,4 +167,7 @@ __all__ = [
     "UniversalJoint",
     "Vector",
     "beams_from_mesh",
+    "results_on_mesh",
 ]
+
+__dir__ = public(globals())

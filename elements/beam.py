@@ -11,6 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beam_batch import CONSISTENT_MASS, BeamBatch, relative_motion
 from fem_mbs.elements.beam_curve import BeamCurve
+from fem_mbs.elements.beam_doubts import doubts
 from fem_mbs.elements.beam_geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beam_picture import BeamPicture
 from fem_mbs.elements.higher_order_batch import HigherOrderBatch
@@ -21,6 +22,7 @@ from fem_mbs.elements.taper import Profile, along, values_at
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import (
+    Around,
     Count,
     Element,
     ElementBatch,
@@ -298,6 +300,10 @@ class Beam(Element):
     def picture(self, number: Numbering, stations: int) -> Picture:
         """Its centre line and the surface of its cross-section."""
         return BeamPicture(self, np.array([number(node) for node in self.nodes]), stations)
+
+    def doubts(self, around: Around) -> Iterable[str]:
+        """Too few elements, and numbers that are of other units."""
+        return doubts(self, around)
 
     def batch_key(self) -> Hashable:
         """Beams with one interpolation and order share a batch, damped ones apart."""

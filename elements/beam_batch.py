@@ -184,7 +184,7 @@ class BeamBatch(ElementBatch):
         d = se3.log(*self._relative_frame(motion.x[self.nodes], motion.R[self.nodes]))
         check_turn(np.vecdot(d[..., 3:], d[..., 3:]), self.owners)
         s = strain(self.interpolation, d) - self.s0
-        stored = 0.5 * float(np.vecdot(s, np.matvec(self.material, s)).sum())
+        stored = 0.5 * np.vecdot(s, np.matvec(self.material, s))
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beam import Beam, check_order
-from fem_mbs.elements.beam_geometry import CORNER, YAxis
+from fem_mbs.elements.beam_geometry import CORNER, YAxis, y_direction
 from fem_mbs.elements.joints.release import EndRelease, Free, check_release
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, listed, merged, read_mesh
@@ -27,6 +28,16 @@ Release: TypeAlias = tuple[Free | None, Free | None]
 """Axes of the section about which start and end of a beam turn freely."""
 
 
+class MemberLine(NamedTuple):
+    """A line of a mesh in a structure: its cell, its member, and the rows of section forces at its two points."""
+
+    block: int
+    row: int
+    member: Beam | Truss
+    first: int
+    second: int
+
+
 class BeamMesh(NamedTuple):
     """What :func:`beams_from_mesh` made.
 
@@ -40,12 +51,18 @@ class BeamMesh(NamedTuple):
         The members of each group that has a section of its own.
     trusses : list of Truss
         In the order of their lines in the mesh.
+    mesh : meshio.Mesh
+        What they were made of; :func:`results_on_mesh` puts results on it.
+    lines : list of MemberLine
+        Which part of which member each line is, in the order of the mesh.
     """
 
     beams: list[Beam]
     nodes: dict[int, Node]
     groups: dict[Hashable, list[Beam | Truss]]
     trusses: list[Truss]
+    mesh: Any
+    lines: list[MemberLine]
 
 
 @checked
@@ -54,7 +71,7 @@ def beams_from_mesh(
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
     by: str | None = None,
-    y_axis: YAxis | None = None,
+    y_axis: YAxis | Mapping[Any, YAxis] | None = None,
     interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
     merge: NotNegative | None = None,
     ignore_loose: bool = False,
@@ -83,7 +100,8 @@ def beams_from_mesh(
     by : str, optional
         Cell data whose values are the keys of ``section``, in place of named sets.
     y_axis, interpolation
-        As for :class:`Beam`. By default the section of each beam has z up, or y along the world's y if it is vertical.
+        As for :class:`Beam`, the first also as a dict, for some of the sets. By default the section of each beam has z
+        up, or y along the world's y if it is vertical.
     merge : float, optional
         Distance up to which points become one node; 0 keeps all points apart. By default points at the same place are
         refused.
@@ -122,7 +140,9 @@ def beams_from_mesh(
     lines = merged(found, merge)
     chosen = {key: own for key, own in sections.items() if own is not None}
     order = check_order(order, interpolation, LABEL)
-    options = _Options(chosen, y_axis, interpolation, order, elements, _releases(release, chosen), name)
+    options = _Options(
+        chosen, _y_axes(y_axis, chosen), interpolation, order, elements, _releases(release, chosen), name
+    )
     bars = _trusses(trusses, chosen)
     is_bar = np.array([key in bars for key in sections])[group]
     chains = _chains(lines.only(~is_bar), group[~is_bar])
@@ -160,14 +180,35 @@ def beams_from_mesh(
         if first != point:
             LOG.info("%s: point %d became part of %s", LABEL, point, laid.nodes[first])
     nodes = {point: laid.nodes[first] for point, first in stands_for.items()}
-    return BeamMesh(beams, nodes, dict(groups), laid.trusses)
+    at = _rows(beams, list(chains.values())) | {
+        (a, b): (bar, 0, 0) for bar, (a, b) in zip(laid.trusses, _pairs(lines.lines[is_bar]), strict=True)
+    }
+    cells = zip(found.block.tolist(), found.row.tolist(), _pairs(lines.lines), strict=True)
+    parts = [MemberLine(block, row, *at[pair]) for block, row, pair in cells]
+    return BeamMesh(beams, nodes, dict(groups), laid.trusses, mesh, parts)
+
+
+def _pairs(lines: IntArray) -> list[tuple[int, int]]:
+    """The points of each line."""
+    return [(a, b) for a, b in lines.tolist()]
+
+
+def _rows(beams: list[Beam], chains: list[list[int]]) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
+    """The beam between two points of a mesh, with the rows of its section forces there, in either direction."""
+    result: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
+    for beam, points in zip(beams, chains, strict=True):
+        rows = len(beam.length) // (len(points) - 1) * (1 if beam.order == 1 else beam.order + 1)
+        for k, (a, b) in enumerate(pairwise(points)):
+            first, last = k * rows, (k + 1) * rows - 1
+            result[a, b], result[b, a] = (beam, first, last), (beam, last, first)
+    return result
 
 
 class _Options(NamedTuple):
     """How beams are made."""
 
     sections: dict[Any, Profile]
-    y_axis: YAxis | None
+    y_axes: Mapping[Any, YAxis]
     interpolation: str
     order: int
     elements: int
@@ -198,7 +239,7 @@ def _beam(
 ) -> tuple[Beam, dict[str, EndRelease]]:
     """The beam number ``k`` along some nodes of the mesh, with the nodes inside, and what it is released by."""
     section, releases = options.sections[key], dict(zip(("start", "end"), options.releases.get(key, ()), strict=False))
-    places, y_axis = _subdivided(ends, section, options)
+    places, y_axis = _subdivided(ends, section, options.y_axes.get(key), options)
     per_line = (len(places) - 1) // (len(ends) - 1)
 
     def node(j: int) -> Node:
@@ -212,19 +253,21 @@ def _beam(
     return beam, {side: EndRelease(outer[side], beam, side, free) for side, free in releases.items() if free}
 
 
-def _subdivided(ends: list[Node], section: Profile, options: _Options) -> tuple[Array, YAxis | None]:
+def _subdivided(
+    ends: list[Node], section: Profile, y_axis: YAxis | None, options: _Options
+) -> tuple[Array, YAxis | None]:
     """Places of the nodes of a beam along lines, on the arcs of a beam of order 1, and its section axes."""
     x = np.array([node.position for node in ends])
     count, order = options.elements, options.order
     if count * order == 1:
-        return x, options.y_axis
+        return x, y_axis
     shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
-    points, frames = Beam(ends, section, options.y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
+    points, frames = Beam(ends, section, y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
     points[:, 0] = x[:-1]
     places = np.append(points.reshape(-1, 3), x[-1:], axis=0)
-    given = real(options.y_axis) if options.y_axis is not None and not callable(options.y_axis) else None
+    given = real(y_axis) if y_axis is not None and not callable(y_axis) else None
     if given is None or given.ndim != 2:
-        return places, options.y_axis
+        return places, y_axis
     # one direction for each node of the mesh: those inside have what lies between
     return places, np.append(frames[..., 1].reshape(-1, 3), given[-1:], axis=0)
 
@@ -234,16 +277,34 @@ def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, 
     if release is None:
         return {}
     by_group: Mapping[Any, Any] = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
+    _check_keys(by_group, sections, "release")
     for key, ends in by_group.items():
         label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
-        if key not in sections:
-            raise ModelError(f"{label}: no section for {key!r}; there is one for {listed(map(repr, sections))}")
         if not isinstance(ends, tuple | list) or len(ends) != 2:
             raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
         for free in ends:
             if free is not None:
                 check_release(free, label)
     return by_group
+
+
+def _y_axes(y_axis: Any, sections: Mapping[Any, Profile]) -> Mapping[Any, YAxis]:
+    """Section axes by group."""
+    if y_axis is None:
+        return {}
+    if not isinstance(y_axis, Mapping):
+        return dict.fromkeys(sections, y_axis)
+    _check_keys(y_axis, sections, "y_axis")
+    return {key: y_direction(own, f"{LABEL}: y_axis[{key!r}]") for key, own in y_axis.items()}
+
+
+def _check_keys(keys: Iterable[Any], sections: Mapping[Any, Profile], argument: str) -> None:
+    """Refuse groups that have no section."""
+    for key in keys:
+        if key not in sections:
+            raise ModelError(
+                f"{LABEL}: {argument}: no section for {key!r}; there is one for {listed(map(repr, sections))}"
+            )
 
 
 def _trusses(trusses: Collection[Any] | bool, sections: Mapping[Any, Profile]) -> set[Any]:
@@ -256,11 +317,7 @@ def _trusses(trusses: Collection[Any] | bool, sections: Mapping[Any, Profile]) -
         keys = None
     if keys is None:
         raise ModelError(f"{LABEL}: trusses must be True, False or a collection of sets, received {shown(trusses)}")
-    for key in keys:
-        if key not in sections:
-            raise ModelError(
-                f"{LABEL}: trusses: no section for {key!r}; there is one for {listed(map(repr, sections))}"
-            )
+    _check_keys(keys, sections, "trusses")
     return keys
 
 

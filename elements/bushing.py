@@ -187,7 +187,7 @@ class BushingBatch(ElementBatch):
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
         _, operator = self._deformation(motion)
-        return Energy(strain=float(0.5 * np.vecdot(operator.d, np.matvec(self._K, operator.d)).sum()))
+        return Energy(strain=0.5 * np.vecdot(operator.d, np.matvec(self._K, operator.d)))
 
     def _deformation(self, motion: Motion) -> tuple[Any, se3.InverseTangent]:
         """How frame B stands to frame A, and the screw between them."""

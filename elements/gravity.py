@@ -126,7 +126,7 @@ class GravityBatch(ElementBatch):
         """Of these weights less those of the model, zero at the origin."""
         row = self.nodes[:, 0]
         places = self._mass[:, None] * motion.x[row] + np.matvec(motion.R[row], self._first_moment(motion))
-        return Energy(gravity=float(np.vecdot(places, motion.gravity - self.at(motion.t)).sum()))
+        return Energy(gravity=np.vecdot(places, motion.gravity - self.at(motion.t)))
 
     def _first_moment(self, motion: Motion) -> Array:
         if self.own is None:

@@ -132,7 +132,7 @@ class HigherOrderBatch(ElementBatch):
         """Kinetic, strain and gravity energy."""
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s = self._measure(d).value() - self.s0
-        stored = 0.5 * float(np.vecdot(s, np.matvec(self.material, s)).sum())
+        stored = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:

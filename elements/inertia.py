@@ -123,17 +123,17 @@ class Inertia:
     def _centrifugal(self, context: InertiaContext) -> Array:
         return so3.skew(np.matvec(context.spin, self.center)) + context.spin @ self.skew_center
 
-    def kinetic_energy(self, motion: Motion) -> float:
-        """Kinetic energy in J."""
+    def kinetic_energy(self, motion: Motion) -> Array:
+        """Kinetic energies ``(n,)`` in J."""
         V, R = motion.V[self.nodes], motion.R[self.nodes]
         velocity, Omega = np.matvec(R, V[..., :3] + np.cross(V[..., 3:], self.center)), V[..., 3:]
-        translation = np.vecdot(velocity, self.masses @ velocity).sum()
-        return float(0.5 * (translation + np.vecdot(Omega, np.matvec(self.J, Omega)).sum()))
+        energies = np.vecdot(velocity, self.masses @ velocity) + np.vecdot(Omega, np.matvec(self.J, Omega))
+        return 0.5 * energies.sum(axis=-1)  # type: ignore[no-any-return]
 
-    def gravity_energy(self, motion: Motion) -> float:
-        """Potential energy of gravity in J, zero at the origin."""
+    def gravity_energy(self, motion: Motion) -> Array:
+        """Potential energies of gravity ``(n,)`` in J, zero at the origin."""
         centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
-        return float(-((self.masses @ centers) @ motion.gravity).sum())
+        return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)  # type: ignore[no-any-return]
 
     @cached_property
     def eccentric(self) -> bool:

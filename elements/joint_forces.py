@@ -64,7 +64,7 @@ class SpringBatch(CoordinateLawBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
-        return Energy(strain=float(0.5 * (self.k * (self.values(motion) - self.free) ** 2).sum()))
+        return Energy(strain=0.5 * self.k * (self.values(motion) - self.free) ** 2)
 
 
 @checked

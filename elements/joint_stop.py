@@ -131,7 +131,7 @@ class StopBatch(CoordinateLawBatch):
 
     def energy(self, motion: Motion) -> Energy:
         """What the stops store."""
-        return Energy(strain=float(0.5 * (self.k * _beyond(self.values(motion), self.at(motion.t)) ** 2).sum()))
+        return Energy(strain=0.5 * self.k * _beyond(self.values(motion), self.at(motion.t)) ** 2)
 
 
 def _beyond(q: Array, ends: Ends) -> Array:

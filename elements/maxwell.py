@@ -79,4 +79,4 @@ class MaxwellBatch(LineBatch):
     def energy(self, motion: Motion) -> Energy:
         """What the springs store."""
         elongation = self.values(motion) - self.free - motion.u[self.own][:, 0]
-        return Energy(strain=float(0.5 * (self.k * elongation**2).sum()))
+        return Energy(strain=0.5 * self.k * elongation**2)

@@ -227,7 +227,7 @@ class ModalBatch(ElementBatch):
         V = np.concatenate([motion.V[row], q_dot], axis=-1)
         moment = self.m[:, None] * motion.x[row] + np.matvec(motion.R[row], context.s)
         return Energy(
-            kinetic=float(0.5 * np.vecdot(V, np.matvec(self._mass(context.s), V)).sum()),
-            strain=float(0.5 * np.vecdot(q, np.matvec(self.K, q)).sum()),
-            gravity=-float((moment @ motion.gravity).sum()),
+            kinetic=0.5 * np.vecdot(V, np.matvec(self._mass(context.s), V)),
+            strain=0.5 * np.vecdot(q, np.matvec(self.K, q)),
+            gravity=-(moment @ motion.gravity),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
     SMALLEST,
+    Around,
     Element,
     ElementBatch,
     Energy,
@@ -32,6 +33,9 @@ from fem_mbs.model import (
     node_rows,
     shown,
 )
+
+FEWEST, MOST = 1e-5, 10.0
+"""Radius of gyration against the extent of the model, beyond which it looks wrong."""
 
 
 def inertia_matrix(value: ArrayLike, label: object) -> Array:
@@ -94,6 +98,15 @@ class RigidBody(Element):
         self.nodes = (node,)
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
         self.shape = shape
+
+    def doubts(self, around: Around) -> Iterable[str]:
+        """An inertia that does not fit its mass."""
+        radius = float(np.sqrt(np.linalg.eigvalsh(inertia_matrix(self.inertia, "inertia")).max() / self.mass))
+        if around.extent > 0.0 and not FEWEST < radius / around.extent < MOST:
+            yield (
+                f"its radius of gyration, the root of inertia over mass, is {radius:.3g} in a model that extends over "
+                f"{around.extent:.3g}; look at the units of its inertia"
+            )
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """Its shape, or the ellipsoid of its inertia."""
@@ -210,5 +223,5 @@ class BodyBatch(ElementBatch):
         V, R = motion.V[self._rows], motion.R[self._rows]
         m, first = self._mass[:, 0, 0], self._mass[:, [5, 3, 4], [1, 2, 0]]
         moment = m[:, None] * motion.x[self._rows] + np.matvec(R, first)
-        kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V)).sum()
-        return Energy(kinetic=float(kinetic), gravity=-float((moment @ motion.gravity).sum()))
+        kinetic = 0.5 * np.vecdot(V, np.matvec(self._mass, V))
+        return Energy(kinetic=kinetic, gravity=-(moment @ motion.gravity))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -38,15 +39,16 @@ def along(profile: object, label: str) -> Along:
             "arc length from 0 to 1 makes a tapered beam"
         )
 
-    def section(s: float) -> BeamSection:
-        try:
-            made: object = profile(s)
-        except Exception as error:
-            where = f"{label}, as a function of the arc length, failed at {s:.6g}"
-            raise ModelError(f"{where}: {error!r}") from error
-        return instance(made, BeamSection, f"{label} at the arc length {s:.6g}")
+    return partial(_called, profile, label)
 
-    return section
+
+def _called(profile: Callable[[float], object], label: str, s: float) -> BeamSection:
+    try:
+        made = profile(s)
+    except Exception as error:
+        where = f"{label}, as a function of the arc length, failed at {s:.6g}"
+        raise ModelError(f"{where}: {error!r}") from error
+    return instance(made, BeamSection, f"{label} at the arc length {s:.6g}")
 
 
 def linear(start: BeamSection, end: BeamSection, label: str) -> Callable[[float], BeamSection]:
@@ -58,19 +60,20 @@ def linear(start: BeamSection, end: BeamSection, label: str) -> Callable[[float]
             f"{label}: a linear taper goes between sections that were made in the same way, but these were made by "
             f"{ways}; give a function of the arc length from 0 to 1 that makes the section"
         )
-
-    def section(s: float) -> BeamSection:
-        made: Any = BeamSection
-        for (step, first), (_, last) in zip(start.recipe, end.recipe, strict=True):
-            values = [_between(a, b, s) for a, b in zip(first, last, strict=True)]
-            made = BeamSection(*values) if step == "BeamSection" else getattr(made, step)(*values)
-        return made  # type: ignore[no-any-return]
-
+    section = partial(_mixed, start, end)
     try:
         section(0.5)
     except (ValueError, ModelError) as error:
         raise ModelError(f"{label}: there is no section between those of start and end: {error}") from error
     return section
+
+
+def _mixed(start: BeamSection, end: BeamSection, s: float) -> BeamSection:
+    made: Any = BeamSection
+    for (step, first), (_, last) in zip(start.recipe, end.recipe, strict=True):
+        values = [_between(a, b, s) for a, b in zip(first, last, strict=True)]
+        made = BeamSection(*values) if step == "BeamSection" else getattr(made, step)(*values)
+    return made  # type: ignore[no-any-return]
 
 
 def _between(first: Any, last: Any, s: float) -> Any:

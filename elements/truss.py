@@ -124,5 +124,5 @@ class TrussBatch(LineBatch):
     def energy(self, motion: Motion) -> Energy:
         """Kinetic, strain and gravity energy."""
         stretch = self.values(motion) - self.built
-        stored = 0.5 * float((self.EA / self.built * stretch**2).sum())
+        stored = 0.5 * self.EA / self.built * stretch**2
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

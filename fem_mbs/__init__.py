@@ -4,16 +4,18 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
-from fem_mbs.analysis import ConvergenceStudy, convergence_study
+from fem_mbs.analysis import ConvergenceStudy, convergence_study, sweep
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
     LawError,
+    MissingPackageError,
     ModelError,
     MotionError,
     SingularSystemError,
     StoreError,
 )
+from fem_mbs.exchange import CoSimulation, export_fmu
 from fem_mbs.integrate import (
     Checkpoint,
     ClassicalAlpha,
@@ -30,7 +32,7 @@ from fem_mbs.integrate import (
     start,
 )
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
-from fem_mbs.model import Model, Node
+from fem_mbs.model import Model, Node, public
 from fem_mbs.result import Outcome, Solution, join
 from fem_mbs.run import Store
 from fem_mbs.solve import Assembly, Newton, Report, project_velocities
@@ -46,6 +48,7 @@ __all__ = [
     "Checkpoint",
     "ClassicalAlpha",
     "ClassicalRungeKutta",
+    "CoSimulation",
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
@@ -54,6 +57,7 @@ __all__ = [
     "LawError",
     "LinearModel",
     "Method",
+    "MissingPackageError",
     "Model",
     "ModelError",
     "Modes",
@@ -76,6 +80,7 @@ __all__ = [
     "VariableStep",
     "buckling",
     "convergence_study",
+    "export_fmu",
     "join",
     "linearize",
     "load",
@@ -85,4 +90,7 @@ __all__ = [
     "simulate",
     "start",
     "statics",
+    "sweep",
 ]
+
+__dir__ = public(globals(), "elements", "testing")

@@ -2,7 +2,7 @@
 
 import sys
 
-from fem_mbs.validation.command import main
+from fem_mbs.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -42,6 +42,10 @@ class StoreError(FemMbsError):
     """A file cannot be written, or not be read; the message names it."""
 
 
+class MissingPackageError(FemMbsError, ImportError):
+    """What is asked for needs a package that is not installed; the message has the command that installs it."""
+
+
 class ConvergenceError(FemMbsError):
     """A time step could not be solved.
 

@@ -15,6 +15,7 @@ from examples import (
     flyball_governor,
     four_bar,
     heavy_top,
+    identify_stiffness,
     modes,
     pendulum,
     planetary_gear,
@@ -24,6 +25,7 @@ from examples import (
     reproduce_2024,
     right_angle_cantilever,
     robot,
+    size_beam,
     slider_crank_engine,
     squeezer,
     statics,
@@ -55,6 +57,8 @@ SCRIPTS = [
     wind_turbine,
     tower_crane,
     flyball_governor,
+    identify_stiffness,
+    size_beam,
 ]
 
 
@@ -173,6 +177,26 @@ def test_differential():
     """The inside wheel rolls 2e-5 too fast: of third order in the step times the speed over the radius."""
     for name, (computed, reference) in differential.main([]).items():
         assert computed == pytest.approx(reference, rel=3e-5), name
+
+
+@pytest.mark.slow
+def test_identify_stiffness():
+    """Within what the noise leaves open: three standard deviations, of the residuals as well."""
+    for name, (computed, reference) in identify_stiffness.main(["--plot"]).items():
+        if "σ" in name:
+            assert abs(computed) < 3, name
+        elif "square" in name:
+            assert computed == pytest.approx(1.0, abs=3 * (2 / (len(identify_stiffness.TIMES) - 2)) ** 0.5)
+        else:
+            assert computed == pytest.approx(reference, rel=0.05), name
+
+
+@pytest.mark.slow
+def test_size_beam():
+    """To the tolerance of the radius; one element and 40 steps a move are good for 3 %."""
+    size, peak = size_beam.main(["--plot"]).values()
+    assert size[0] == pytest.approx(size[1], rel=1e-3)
+    assert peak[0] == pytest.approx(peak[1], rel=0.03)
 
 
 @pytest.mark.parametrize(

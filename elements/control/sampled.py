@@ -159,14 +159,18 @@ class SampledStateSpace(SampledController):
         super().__init__(
             inputs,
             period,
-            lambda t, x, u: c @ x + d @ u,
-            lambda t, x, u: a @ x + b @ u,
+            partial(_linear, c, d),
+            partial(_linear, a, b),
             np.zeros(len(a)) if initial is None else array(initial, f"{label}: initial", (len(a),)),
             len(c),
             start,
             delay,
             offset,
         )
+
+
+def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array:
+    return np.asarray(x_part @ x + u_part @ u)
 
 
 class SampledBatch(ElementBatch):

@@ -139,7 +139,8 @@ def draw(name, found, folder):
         panel.grid(alpha=0.3)
         panel.title.set_fontsize(10)
         panel.tick_params(which="minor", labelbottom=False)
-        if panel.get_legend_handles_labels()[0]:
-            panel.legend(fontsize=7)
+        if names := panel.get_legend_handles_labels()[1]:
+            many = {"loc": "upper left", "bbox_to_anchor": (1, 1)} if len(names) > 6 else {}
+            panel.legend(fontsize=7, **many)
     fig.savefig(folder / f"reproduced_2024_{name}.png", dpi=100)
     plt.close(fig)

@@ -14,14 +14,14 @@ from fem_mbs.integrate.fixed_step import FixedStep
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
-from fem_mbs.model import Path, checked
+from fem_mbs.model import Path, Public, checked
 from fem_mbs.system import ARRAYS, State, System, taken_in
 
 CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+@dataclass(frozen=True, repr=False)
+class Checkpoint(Public):
     """Where a run stands: ``solution.checkpoint``, to be given to :func:`simulate` as ``initial``.
 
     Attributes
@@ -43,6 +43,9 @@ class Checkpoint:
     control: StepControl
     pace: Any
     names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Checkpoint at t = {self.state.t:g} s; checkpoint.save('run.npz')"
 
     @checked
     def save(self, path: Path) -> FilePath:

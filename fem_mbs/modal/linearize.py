@@ -5,7 +5,9 @@ docs/modes.md, "The matrices".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, diags_array
@@ -13,13 +15,14 @@ from scipy.sparse import csc_array, diags_array
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Follow, Model, Motion, checked
+from fem_mbs.modal.state_space import state_space
+from fem_mbs.model import Follow, Model, Motion, Public, checked
 from fem_mbs.solve import consistent_start, held_velocity
 from fem_mbs.system import State, System, constraints, given_out, taken_in, tangent
 
 
-@dataclass(frozen=True, eq=False)
-class LinearModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearModel(Public):
     """A model linearised at a state: ``M d'' + C d' + K d + B^T mu + force = 0`` and ``B d + gap = 0``.
 
     ``d`` holds the free components: a node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes, against the
@@ -55,6 +58,9 @@ class LinearModel:
     state: State
     system: System
 
+    def __repr__(self) -> str:
+        return f"LinearModel of {self.M.shape[0]} components and {self.B.shape[0]} joint equations"
+
     def node_motions(self, d: Array) -> Array:
         """Small motions of all nodes, ``(..., n, 6)``: displacement, then rotation vector, in the world frame.
 
@@ -67,6 +73,36 @@ class LinearModel:
     def own_motions(self, d: Array) -> Array:
         """Changes of the own unknowns, ``(..., k)``."""
         return self._all(d)[..., 6 * self.system.n :]
+
+    @checked
+    def state_space(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
+        """The equations as a :class:`scipy.signal.StateSpace`, for control design.
+
+        States are the motions that the joints leave free, in coordinates of no meaning of their own, their rates, and
+        the states of elements. Matrices are dense.
+
+        Parameters
+        ----------
+        inputs : dict
+            Names, each with a block of one output; the input is added to its value. ``Junction(0.0)`` that a
+            ``JointActuator`` reads is a force in N or a torque in N m.
+        outputs : dict
+            Names, each with a sensor, a block or a sum of signals; outputs are deviations from their values at the
+            state.
+
+        Returns
+        -------
+        scipy.signal.StateSpace
+            Its ``input_names`` and ``output_names`` are those that were given, in their order.
+
+        Raises
+        ------
+        ModelError
+            If an input or output is no such signal of the model, or joints act on velocities or unknowns of their own.
+        SingularSystemError
+            If a motion has no mass.
+        """
+        return state_space(self, inputs, outputs)
 
     def _all(self, d: Array) -> Array:
         """All components ``(..., N)``, zero where held."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -13,17 +13,20 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linearize import LinearModel
-from fem_mbs.model import Index, Node, Path, Positive, checked, whole_number
+from fem_mbs.model import Index, NodeOrName, Path, Positive, Public, checked, whole_number
 from fem_mbs.result import Outcome, Solution, Stats
 from fem_mbs.system import State
+
+if TYPE_CHECKING:
+    from fem_mbs.look import Film, View
 
 Frames = Annotated[int, partial(whole_number, least=2)]
 DISPLACEMENT, ANGLE = 0.1, 0.5
 """Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+@dataclass(frozen=True, eq=False, repr=False)
+class Modes(Public):
     """Motions ``Re(shape exp(eigenvalue t))`` about a state, lowest frequency first; ``print`` shows a table.
 
     Attributes
@@ -62,12 +65,12 @@ class Modes:
         return 0.0 - np.divide(self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
 
     @checked
-    def displacement(self, node: Node) -> Array:
+    def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(count, 3)`` of a node, world frame."""
         return self.shapes[:, self._row(node), :3]
 
     @checked
-    def rotation_vector(self, node: Node) -> Array:
+    def rotation_vector(self, node: NodeOrName) -> Array:
         """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
         return self.shapes[:, self._row(node), 3:]
 
@@ -111,13 +114,62 @@ class Modes:
             for k in range(len(self.eigenvalues))
         ]
 
+    @checked
+    def plot(
+        self, mode: Index = 0, file: Path | None = None, *, amplitude: Positive | None = None, **options: Any
+    ) -> View:
+        """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
+
+        ``amplitude`` as for :meth:`animation`, further options as for :meth:`fem_mbs.Model.plot`.
+        """
+        from fem_mbs.look import pictures
+
+        view = pictures.of_mode(self, mode, self._titled(mode), amplitude, **options)
+        pictures.saved(view, file)
+        return view
+
+    @checked
+    def animate(
+        self,
+        mode: Index = 0,
+        file: Path | None = None,
+        *,
+        amplitude: Positive | None = None,
+        duration: Positive = 2.0,
+        fps: Positive = 25.0,
+        **options: Any,
+    ) -> Film:
+        """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
+        from fem_mbs.look import pictures
+
+        motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
+        states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
+        film = pictures.of_states(motion.system, states, [self._titled(mode)] * len(states), fps, **options)
+        pictures.saved(film, file)
+        return film
+
+    def _titled(self, mode: int) -> str:
+        if mode >= len(self.eigenvalues):
+            return ""
+        return f"mode {mode + 1}: {self.frequencies[mode]:.4g} Hz"
+
     def __str__(self) -> str:
         rows = zip(self.frequencies, self.damping, strict=True)
         lines = [f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)]
         return "\n".join(["mode     frequency     damping", *lines])
 
-    def _row(self, node: Node) -> int:
-        return self.linear.system.number(node)
+    def __repr__(self) -> str:
+        return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.look.html import page
+
+        pairs = zip(self.frequencies, self.damping, strict=True)
+        rows = [(k + 1, f"{f:.6g} Hz", f"{z:.4f}") for k, (f, z) in enumerate(pairs)]
+        return page([("mode", "frequency", "damping"), *rows], "Modes", self.plot)
+
+    def _row(self, node: NodeOrName) -> int:
+        return self.linear.system.row(node)
 
 
 def _amplitude(shape: Array, length: float) -> float:

@@ -15,15 +15,18 @@ from fem_mbs.model.arguments import (
     choice,
     shaped,
 )
+from fem_mbs.model.around import Around
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Bends, Constraint, ConstraintBatch, Rates, StepEnd
 from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.model.element import Element, ElementBatch, Energy
 from fem_mbs.model.model import Model, extent, idle_rotations
 from fem_mbs.model.motion import Follow, Motion
+from fem_mbs.model.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
 from fem_mbs.model.node import Node, check_node, make_node
 from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.model.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
+from fem_mbs.model.public import Public, public
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import (
     LARGEST,
@@ -46,6 +49,7 @@ from fem_mbs.model.validate import (
 )
 
 __all__ = [
+    "Around",
     "Bends",
     "Cells",
     "Constraint",
@@ -56,9 +60,11 @@ __all__ = [
     "Direction",
     "Element",
     "ElementBatch",
+    "ElementOrName",
     "Energy",
     "Follow",
     "Index",
+    "JointOrName",
     "Kind",
     "LARGEST",
     "Measured",
@@ -66,8 +72,10 @@ __all__ = [
     "Motion",
     "Name",
     "Node",
+    "NodeOrName",
     "NotNegative",
     "Numbering",
+    "Part",
     "Path",
     "Picture",
     "Shape",
@@ -75,6 +83,8 @@ __all__ = [
     "Faces",
     "Polyline",
     "Positive",
+    "Public",
+    "public",
     "Rates",
     "StepEnd",
     "RotationLike",
@@ -95,9 +105,11 @@ __all__ = [
     "idle_rotations",
     "instance",
     "is_symmetric",
+    "look_up",
     "make_node",
     "node_rows",
     "number",
+    "of_kind",
     "one_of",
     "own_rows",
     "path",

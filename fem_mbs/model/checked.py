@@ -78,7 +78,8 @@ def checked(public: Public) -> Public:
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    names = list(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters.values()
+    names = [own.name for own in parameters if own.kind not in (own.VAR_POSITIONAL, own.KEYWORD_ONLY, own.VAR_KEYWORD)]
     method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
     ordered: list[tuple[Rule | None, Kinds]] = []
     rules: dict[str, tuple[Rule | None, Kinds]] = {}
@@ -88,7 +89,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         for name, hint in hints_of(function).items():
             rule = rule_of(hint)
             rules[name] = rule, getattr(rule, "kinds", ())
-        ordered.extend(rules.get(name, FREE) for name in names)
+        ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:

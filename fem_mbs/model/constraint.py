@@ -14,10 +14,11 @@ from fem_mbs.model.motion import Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
 from fem_mbs.model.picture import Picture, Placed
+from fem_mbs.model.public import Public
 from fem_mbs.model.unknown import Unknown
 
 
-class Constraint:
+class Constraint(Public):
     """What a user adds to a model to close relative motions, ``Phi(q, t) = 0`` or ``B(q) v = b(t)``.
 
     To write one: as :class:`~fem_mbs.model.element.Element`, and
@@ -32,6 +33,7 @@ class Constraint:
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
+    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "coordinate_key", "coordinate_batch")
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model.around import Around
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.node import Node
 from fem_mbs.model.numbering import Numbering
 from fem_mbs.model.picture import Picture, Placed
+from fem_mbs.model.public import Public
 from fem_mbs.model.unknown import Unknown
 
 
 class Energy(NamedTuple):
-    """Energies of a batch in J."""
+    """Energies in J: of each cell of a batch, ``(n,)``, or sums, which take longer over the states of a run."""
 
-    kinetic: float = 0.0
-    strain: float = 0.0
-    gravity: float = 0.0
+    kinetic: Array | float = 0.0
+    strain: Array | float = 0.0
+    gravity: Array | float = 0.0
+
+    def summed(self) -> Energy:
+        """Of all cells."""
+        return Energy(*(float(np.sum(part)) for part in self))
 
 
-class Element:
+class Element(Public):
     """What a user adds to a model to put forces on its nodes.
 
     To write one:
@@ -43,6 +51,7 @@ class Element:
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
+    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "external", "active", "doubts")
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
@@ -76,6 +85,10 @@ class Element:
         """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
         return ()
 
+    def doubts(self, around: Around) -> Iterable[str]:
+        """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
+        return ()
+
     def __str__(self) -> str:
         kind = type(self).__name__
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
@@ -105,7 +118,7 @@ class ElementBatch:
     5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
        accelerations follow the increments (:class:`~fem_mbs.model.motion.Follow`). It follows from the three; where
        all are wanted and a closed form is cheaper, write it.
-    6. ``energy(motion)`` returns the energies stored in the batch.
+    6. ``energy(motion)`` returns the energies stored in the cells of the batch.
     7. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
        step; only those of history are taken.
     8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
@@ -185,5 +198,5 @@ class ElementBatch:
         return context
 
     def energy(self, motion: Motion) -> Energy:
-        """Energies stored in the batch."""
+        """Energies stored in the cells."""
         return Energy()

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.model.arguments import Flags, Name, RotationLike, Vector3
+from fem_mbs.model.arguments import Flags, Name, Path, RotationLike, Vector3
 from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Constraint
 from fem_mbs.model.element import Element
+from fem_mbs.model.named import Part as Named
+from fem_mbs.model.named import look_up
 from fem_mbs.model.node import Group, Node, check_node, make_node
+from fem_mbs.model.public import Public
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import shown, text, vector
 
 if TYPE_CHECKING:
+    from fem_mbs.check import Check
+    from fem_mbs.look import View
     from fem_mbs.solve import Assembly
 
 Part = TypeVar("Part", bound=Element | Constraint)
 
 
 @checked
-class Model:
+class Model(Public):
     """A mechanical system in the making, in any consistent units; the docs and the examples use SI.
 
     Parameters
@@ -53,6 +58,7 @@ class Model:
     """
 
     made = None
+    _internal = ("check_name", "made")
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
@@ -60,7 +66,7 @@ class Model:
         self.nodes: list[Node] = []
         self.elements: list[Element] = []
         self.constraints: list[Constraint] = []
-        self._names: set[str] = set()
+        self._parts: dict[str, Named] = {}
         self._members: set[Node] = set()
         self._added: Counter[type] = Counter()
         self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
@@ -110,7 +116,7 @@ class Model:
         name = self._free_name(name, f"node {len(self.nodes)}")
         group = self.group if group is None else group  # the node checks what it is given
         node = make_node(name, group, position, rotation, velocity, angular_velocity)
-        self._names.add(name)
+        self._parts[name] = node
         self.nodes.append(node)
         self._members.add(node)
         return node
@@ -158,7 +164,7 @@ class Model:
         kind = type(element)
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
-        self._names.add(element.name)
+        self._parts[element.name] = element
         if isinstance(element, Element):
             self.elements.append(element)
         else:
@@ -192,9 +198,62 @@ class Model:
 
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
 
+    def __getitem__(self, name: str) -> Named:
+        """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
+        return look_up(self._parts, text(name, "Model[...]: name"), "Model")
+
+    def __contains__(self, part: object) -> bool:
+        if isinstance(part, str):
+            return part in self._parts
+        return isinstance(part, Named) and self._parts.get(part.name or "") is part
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._parts)
+
+    @checked
+    def plot(self, file: Path | None = None, **options: Any) -> View:
+        """A picture of the model as built: nodes with their axes, bodies, sections, joints, springs, loads, names.
+
+        Parameters
+        ----------
+        file : str or Path, optional
+            Where to write it, such as "model.png".
+        **options
+            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``; PyVista if it is installed.
+
+        Returns
+        -------
+        View
+            Shows itself in a notebook; ``show()`` opens a window, ``save(file)`` writes a file.
+
+        Raises
+        ------
+        MissingPackageError
+            If neither PyVista nor matplotlib is installed.
+        """
+        from fem_mbs.look import pictures
+
+        view: View = pictures.saved(pictures.of_model(self, **options), file)
+        return view
+
+    def check(self) -> Check:
+        """Look at the model as built: degrees of freedom, redundant equations, free motions, masses, what looks wrong.
+
+        Wrong look joints whose frames do not meet, nodes that nothing uses or connects, motions without mass, numbers
+        that are of other units, and beams of too few elements. Nothing is changed.
+
+        Returns
+        -------
+        Check
+            ``print`` shows it; ``check.ok`` is True if nothing looks wrong, ``check.findings`` lists what does.
+        """
+        from fem_mbs.check import examine
+
+        return examine(self)
+
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
-        if name in self._names:
+        if name in self._parts:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
@@ -222,6 +281,18 @@ class Model:
         lines.append(f"  {_count(equations, 'constraint equation')}: {left}")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        parts = _count(len(self.elements), "element"), _count(len(self.constraints), "joint")
+        return f"Model on {self.group} with {_count(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.look import pictures
+        from fem_mbs.look.html import page
+
+        heading, *lines = str(self).splitlines()
+        rows = [line.strip().split(": ", 1) for line in lines]
+        return page(rows, heading, lambda: self.plot(size=pictures.SMALL))
+
     def _hold(self, node: Node, translation: tuple[bool, ...], rotation: tuple[bool, ...]) -> None:
         """Hold some directions of a node by a joint."""
         from fem_mbs.elements.joints.general import GeneralJoint
@@ -236,7 +307,7 @@ class Model:
     def _free_name(self, name: str | None, default: str) -> str:
         if name is None:
             name = default
-            while name in self._names:
+            while name in self._parts:
                 name += "'"
         else:
             self.check_name(text(name, "Model.add_node: name"))

@@ -13,6 +13,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 from fem_mbs.model.arguments import Name, RotationLike, choice
 from fem_mbs.model.checked import checked, placements
+from fem_mbs.model.public import Public
 from fem_mbs.model.validate import instance, rotation_matrix, vector
 
 Group = Annotated[str, choice(GROUPS)]
@@ -31,7 +32,7 @@ class Placed(NamedTuple):
 
 @checked
 @dataclass(eq=False, repr=False)
-class Node:
+class Node(Public):
     """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
@@ -39,6 +40,7 @@ class Node:
     model is frozen.
     """
 
+    _internal: ClassVar[tuple[str, ...]] = ("called", "place")
     called: ClassVar[str] = "a node made by model.add_node"
     made: ClassVar[None] = None
     before: ClassVar[tuple[Placed, ...]] = ()

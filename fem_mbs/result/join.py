@@ -12,7 +12,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import checked, shown
 from fem_mbs.result.history import History
-from fem_mbs.result.solution import Solution, Stats
+from fem_mbs.result.outcome import Stats
+from fem_mbs.result.solution import Solution
 from fem_mbs.result.turns import Turns, principal, whole_turns
 from fem_mbs.system import ARRAYS
 
@@ -52,7 +53,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
     if apart:
         raise ModelError(f"join: at t = {first.t[-1]} s the runs are at different states ({', '.join(apart)})")
     arrays = {name: np.concatenate([_array(first, name), _array(second, name)[1:]]) for name in ARRAYS}
-    history = History(np.concatenate([first.t, second.t[1:]]), arrays)
+    history = History(second.system, np.concatenate([first.t, second.t[1:]]), arrays)
     events = [[*a, *b] for a, b in zip(first.event_states, second.event_states, strict=False)]
     stats = _stats(first.stats, second.stats)
     return Solution(second.system, history, second.status, stats, events, second.checkpoint, _turns(first, second))
@@ -90,4 +91,4 @@ def _turns(first: Solution, second: Solution) -> Turns | None:
 
 
 def _counted(run: Solution, joint: Any) -> Array:
-    return whole_turns(joint, run.t, *principal(run.system, joint, list(run._motions())))
+    return whole_turns(joint, run.t, *principal(run.history, joint))

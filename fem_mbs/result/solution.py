@@ -3,115 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element, Motion, Node, Path, checked, shown
-from fem_mbs.result.accuracy import Accuracy
+from fem_mbs.model import (
+    Constraint,
+    Element,
+    ElementOrName,
+    JointOrName,
+    Motion,
+    Node,
+    NodeOrName,
+    Path,
+    Positive,
+    Public,
+    checked,
+    of_kind,
+    shown,
+)
+from fem_mbs.result.balance import ConstraintResidual, EnergyHistory, energies, residuals
 from fem_mbs.result.channels import Channel, parse
-from fem_mbs.result.history import History
+from fem_mbs.result.history import History, Instant
 from fem_mbs.result.interpolate import interpolate
-from fem_mbs.result.reactions import reactions
+from fem_mbs.result.outcome import Outcome, Stats
+from fem_mbs.result.reactions import reactions_over_time
 from fem_mbs.result.tables import to_csv, to_pandas, to_xarray
 from fem_mbs.result.turns import Turns, check_vectors, principal, whole_turns
-from fem_mbs.system import (
-    ConstraintRows,
-    State,
-    System,
-    constraints,
-    given_out,
-    in_world,
-    read_only,
-)
+from fem_mbs.system import State, System, given_out, in_world
+
+HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
 
 
-class Outcome(Enum):
-    """How a run ended, as a sentence."""
-
-    FINISHED = "The run reached its end."
-    STOPPED = "The callback ended the run."
-    EVENT = "A terminal event ended the run."
-    INTERRUPTED = "The run was interrupted from the keyboard."
-    FAILED = "A step failed; the error that was raised says why."
-    CUT = "The run has not ended, or was cut off; mbs.resume goes on with it."
-
-
-@dataclass(frozen=True)
-class Stats:
-    """Counts of a run.
-
-    Attributes
-    ----------
-    newton_iterations : (steps,)
-        Newton iterations of each accepted step.
-    residual_evaluations, factorizations : int
-        Counts over the accepted steps.
-    failed_steps : int
-        Attempts without a solution that were repeated with a shorter step.
-    rejected_steps : int
-        Attempts with too large an error that were repeated with a shorter step.
-    step_sizes : (steps,)
-        Accepted steps in s.
-    wall_time : float
-        Seconds, the building of the system included.
-    error : Accuracy or None
-        Estimated error of the result, beside the motion; None from a method without an estimate.
-    steps : int
-        Accepted steps. A run that is stored with fewer states than steps has ``newton_iterations`` and ``step_sizes``
-        of all steps from one stored state to the next.
-    """
-
-    newton_iterations: IntArray
-    residual_evaluations: int
-    factorizations: int
-    failed_steps: int
-    rejected_steps: int
-    step_sizes: Array
-    wall_time: float
-    error: Accuracy | None = None
-    steps: int = -1
-
-    def __post_init__(self) -> None:
-        if self.steps < 0:
-            object.__setattr__(self, "steps", len(self.step_sizes))
-
-    @property
-    def mean_newton_iterations(self) -> float:
-        """Newton iterations a step; 0 without steps."""
-        return float(self.newton_iterations.sum()) / self.steps if self.steps else 0.0
-
-
-@dataclass(frozen=True)
-class EnergyHistory:
-    """Energies in J over time, each ``(nt,)``; work of applied loads is not part of them."""
-
-    kinetic: Array
-    strain: Array
-    gravity: Array
-
-    @property
-    def total(self) -> Array:
-        """Sum of the three."""
-        return self.kinetic + self.strain + self.gravity
-
-
-@dataclass(frozen=True)
-class ConstraintResidual:
-    """Largest absolute constraint violations over time, each ``(nt,)``: ``Phi`` and ``B V + Phi_t``."""
-
-    position: Array
-    velocity: Array
-
-
-class Solution:
+class Solution(Public):
     """Everything a run computed, asked for by node, joint or element.
 
     Attributes
@@ -134,6 +64,9 @@ class Solution:
         The frozen model.
     """
 
+    _internal = ("history",)
+    _abscissa = "t (s)"
+
     def __init__(
         self,
         system: System,
@@ -144,61 +77,57 @@ class Solution:
         checkpoint: Any = None,
         turns: Turns | None = None,
         between: Callable[[State, State, float], State] | None = None,
+        instant: Instant | None = None,
     ) -> None:
         self.system = system
         self.status = status
         self.stats = stats
         self.event_states = [list(hits) for hits in events]
         self.checkpoint = checkpoint
-        self._history = states if isinstance(states, History) else History.of(states)
-        self.t = self._history.t
+        self.history = states if isinstance(states, History) else History.of(system, states, instant)
+        self.t = self.history.t
         self._turns = {} if turns is None else turns
         self._between = between or partial(interpolate, system)
-
-    @property
-    def _x(self) -> Array:
-        """Positions in a system, which count from its origin."""
-        return self._history.x  # type: ignore[no-any-return]
 
     @cached_property
     def x(self) -> Array:
         """Positions ``(nt, n, 3)``, world frame."""
-        return in_world(self.system, self._x)
+        return in_world(self.system, self.history.x)
 
     @property
     def R(self) -> Array:  # noqa: N802
         """Rotations ``(nt, n, 3, 3)``, body to world."""
-        return self._history.R  # type: ignore[no-any-return]
+        return self.history.R  # type: ignore[no-any-return]
 
     @property
     def v(self) -> Array:
         """Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`."""
-        return self._history.v  # type: ignore[no-any-return]
+        return self.history.v  # type: ignore[no-any-return]
 
     @property
     def vdot(self) -> Array:
         """Their time derivatives ``(nt, n, 6)``."""
-        return self._history.vdot  # type: ignore[no-any-return]
+        return self.history.vdot  # type: ignore[no-any-return]
 
     @property
     def multipliers_all(self) -> Array:
         """Lagrange multipliers ``(nt, m)`` of all joints."""
-        return self._history.multipliers  # type: ignore[no-any-return]
+        return self.history.multipliers  # type: ignore[no-any-return]
 
     @property
     def u(self) -> Array:
         """Own unknowns ``(nt, k)`` of all elements and joints."""
-        return self._history.u  # type: ignore[no-any-return]
+        return self.history.u  # type: ignore[no-any-return]
 
     @property
     def udot(self) -> Array:
         """Their time derivatives ``(nt, k)``."""
-        return self._history.udot  # type: ignore[no-any-return]
+        return self.history.udot  # type: ignore[no-any-return]
 
     @property
     def uddot(self) -> Array:
         """Their second time derivatives ``(nt, k)``."""
-        return self._history.uddot  # type: ignore[no-any-return]
+        return self.history.uddot  # type: ignore[no-any-return]
 
     @property
     def success(self) -> bool:
@@ -232,65 +161,81 @@ class Solution:
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
         )
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self.t)} states to {self._titled(self.t[-1])}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.look import pictures
+        from fem_mbs.look.html import page
+
+        stats = self.stats
+        rows = [
+            ("end", self.message),
+            ("states", f"{len(self.t)}, to {self._titled(self.t[-1])}"),
+            ("nodes, joint equations", f"{self.system.n}, {self.system.m}"),
+            ("steps", f"{stats.steps}, {stats.failed_steps + stats.rejected_steps} repeated"),
+            ("Newton iterations a step", f"{stats.mean_newton_iterations:.2f}"),
+            ("wall time", f"{stats.wall_time:.3g} s"),
+        ]
+        rows += [("error", str(stats.error))] if stats.error else []
+        return page(rows, type(self).__name__, lambda: self.plot(size=pictures.SMALL))
+
     @checked
-    def position(self, node: Node) -> Array:
+    def position(self, node: NodeOrName) -> Array:
         """Position ``(nt, 3)`` of a node, world frame."""
         return self.x[:, self._row(node)]
 
     @checked
-    def displacement(self, node: Node) -> Array:
+    def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
-        initial: Array = self.system.x0[self._row(node)]
-        return self._x[:, self._row(node)] - initial
+        row = self._row(node)
+        moved: Array = self.history.x[:, row] - self.system.x0[row]
+        return moved
 
     @checked
-    def rotation(self, node: Node) -> Array:
+    def rotation(self, node: NodeOrName) -> Array:
         """Rotation ``(nt, 3, 3)`` of a node, body to world."""
         return self.R[:, self._row(node)]
 
     @checked
-    def rotation_vector(self, node: Node) -> Array:
+    def rotation_vector(self, node: NodeOrName) -> Array:
         """Rotation vector ``(nt, 3)`` of a node against the world axes, rad, length at most pi."""
         return so3.log(self.rotation(node))
 
     @checked
-    def velocity(self, node: Node) -> Array:
+    def velocity(self, node: NodeOrName) -> Array:
         """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
-        v = self.v[:, self._row(node), :3]
-        return np.matvec(self.rotation(node), v) if node.group == "SE3" else v
+        row = self._row(node)
+        v = self.v[:, row, :3]
+        return np.matvec(self.R[:, row], v) if self.system.nodes[row].group == "SE3" else v
 
     @checked
-    def acceleration(self, node: Node) -> Array:
+    def acceleration(self, node: NodeOrName) -> Array:
         """Acceleration ``(nt, 3)`` of a node, world frame, on either group."""
-        a = self.vdot[:, self._row(node), :3]
-        if node.group != "SE3":
+        row = self._row(node)
+        a, v = self.vdot[:, row, :3], self.v[:, row]
+        if self.system.nodes[row].group != "SE3":
             return a
-        v = self.v[:, self._row(node)]
-        world: Array = np.matvec(self.rotation(node), a + so3.cross(v[:, 3:], v[:, :3]))
+        world: Array = np.matvec(self.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
         return world
 
     @checked
-    def angular_velocity(self, node: Node) -> Array:
+    def angular_velocity(self, node: NodeOrName) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
         return self.v[:, self._row(node), 3:]
 
-    def multipliers(self, joint: Constraint) -> Array:
+    def multipliers(self, joint: JointOrName) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
-        return self.multipliers_all[:, self._place(joint).rows]
+        return self.multipliers_all[:, self.system.constraint_rows(self._joint(joint)).rows]
 
-    def reaction(self, joint: Constraint) -> tuple[Array, Array]:
+    def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
 
         Of joints in ``solution.redundant`` only sums are unique.
         """
-        place = self._place(joint)
-        first = place.rows.start - place.own.start
-        batch, index = place.batch, place.batch.cell[place.own.start]
-        rows = slice(first, first + len(batch.cell))
-        pairs = [reactions(batch, self._motion(k), self.multipliers_all[k, rows]) for k in range(len(self.t))]
-        return np.array([force[index] for force, _ in pairs]), np.array([moment[index] for _, moment in pairs])
+        return reactions_over_time(self.history, self._joint(joint))
 
-    def coordinate(self, joint: Constraint) -> Array:
+    def coordinate(self, joint: JointOrName) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
 
         In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
@@ -301,6 +246,7 @@ class Solution:
         MotionError
             If they are components of a rotation vector, and the rotation has passed half a turn, where they end.
         """
+        joint = self._joint(joint)
         values, rates = self._coordinates(joint)
         turns = self._turns.get(joint)
         turns = whole_turns(joint, self.t, values, rates) if turns is None else turns
@@ -308,14 +254,15 @@ class Solution:
         values += 2.0 * np.pi * turns
         return values[:, 0] if len(joint.coordinates) == 1 else values
 
-    def coordinate_rate(self, joint: Constraint) -> Array:
+    def coordinate_rate(self, joint: JointOrName) -> Array:
         """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s."""
+        joint = self._joint(joint)
         rates = self._coordinates(joint)[1]
         return rates[:, 0] if len(joint.coordinates) == 1 else rates
 
-    def angle(self, joint: Constraint) -> Array:
+    def angle(self, joint: JointOrName) -> Array:
         """Relative angle ``(nt,)`` of a joint in rad, with whole turns: its one coordinate of rotation."""
-        self._place(joint)
+        joint = self._joint(joint)
         angles = [k for k, coordinate in enumerate(joint.coordinates) if coordinate.angle]
         if len(angles) != 1:
             raise ModelError(
@@ -325,14 +272,15 @@ class Solution:
         return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
 
     @checked
-    def unknowns(self, part: Element | Constraint, name: str | None = None) -> Array:
+    def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
         """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
-        rows = self.system.number.own(part)
+        owner = self._part(part)
+        rows = self.system.number.own(owner)
         if name is None:
             return self.u[:, rows]
-        names = [unknown.name for unknown in part.unknowns]
+        names = [unknown.name for unknown in owner.unknowns]
         if name not in names:
-            raise ModelError(f"{part} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
+            raise ModelError(f"{owner} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
         return self.u[:, rows[names.index(name)]]
 
     def signal(self, source: Any) -> Array:
@@ -340,6 +288,7 @@ class Solution:
 
         Where something jumps, the values are those just after.
         """
+        source = self._part(source)
         if not hasattr(source, "signal_values"):
             raise ModelError(
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
@@ -348,12 +297,13 @@ class Solution:
         return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
 
     @checked
-    def section_forces(self, beam: Element) -> Array:
+    def section_forces(self, beam: ElementOrName) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
-        if not hasattr(beam, "section_forces"):
-            raise ModelError(f"{shown(beam)} has no section forces; a Beam has")
-        rows = [self._row(node) for node in beam.nodes]
-        return beam.section_forces(self._x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        found = self._part(beam)
+        if not hasattr(found, "section_forces"):
+            raise ModelError(f"{shown(found)} has no section forces; a Beam has")
+        rows = [self._row(node) for node in found.nodes]
+        return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
     @checked
     def channel(self, name: str) -> Array:
@@ -368,44 +318,108 @@ class Solution:
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
-        kinetic, strain, gravity = np.array([self.system.energy(motion) for motion in self._motions()]).T
-        if self.system.origin.any():
-            moved = (replace(motion, x=x) for motion, x in zip(self._motions(), self.x, strict=True))
-            gravity = np.array([self.system.energy(motion).gravity for motion in moved])
-        return EnergyHistory(*map(read_only, (kinetic, strain, gravity)))
+        return energies(self.history, self.x)
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
         """Constraint violations over time."""
-        position, velocity = np.zeros(len(self.t)), np.zeros(len(self.t))
-        if self.system.m:
-            for k, motion in enumerate(self._motions()):
-                prescribed = self.system.prescribe(motion.t)
-                evaluation = self.system.evaluate(motion, self.multipliers_all[k], prescribed)
-                position[k] = np.abs(evaluation.constraint).max()
-                velocity[k] = np.abs(constraints.velocity_residual(self.system, evaluation)).max()
-        return ConstraintResidual(read_only(position), read_only(velocity))
+        return residuals(self.history)
 
     @checked
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        return given_out(self.system, self._state(k))
-
-    def _state(self, k: int) -> State:
-        return self._history.state(k)
+        return given_out(self.system, self.history.state(k))
 
     @checked
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
+        return given_out(self.system, self._at(t))
+
+    def _at(self, t: float) -> State:
+        """The same, whose positions count from the origin of the system."""
         if not self.t[0] <= t <= self.t[-1]:
             raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
         if len(self.t) == 1:
-            return self.state(0)
+            return self.history.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = self._between(self._state(k - 1), self._state(k), share)
-        return given_out(self.system, replace(state, t=t))
+        state = self._between(self.history.state(k - 1), self.history.state(k), share)
+        return replace(state, t=t)
+
+    @checked
+    def plot(self, *channels: str, t: float | None = None, file: Path | None = None, **options: Any) -> Any:
+        """Curves of channels over time, or without channels a picture of the model.
+
+        Parameters
+        ----------
+        *channels : str
+            Such as "tip.position", "tip.position.x", "hinge.reaction.force", "energy.total": a name, a quantity and, if
+            only one of its columns is wanted, that. Those of one unit share axes.
+        t : float, optional
+            Of a picture, the time in s; the end by default.
+        file : str or Path, optional
+            Where to write it.
+        **options
+            Of a picture, ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        matplotlib Figure or View
+            The curves (in a script, ``matplotlib.pyplot.show()`` opens the window), or a picture, which shows itself in
+            a notebook and by its ``show()``.
+
+        Raises
+        ------
+        ModelError
+            If there is no such channel: says which there are.
+        MissingPackageError
+            If matplotlib, or PyVista, is not installed.
+        """
+        from fem_mbs.look import pictures
+        from fem_mbs.look.curves import curves
+
+        if channels:
+            return curves(self, channels, self._abscissa, file)
+        state = self._at(float(self.t[-1]) if t is None else t)
+        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), **options), file)
+
+    @checked
+    def animate(
+        self, file: Path | None = None, *, duration: Positive | None = None, fps: Positive = 25.0, **options: Any
+    ) -> Any:
+        """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
+
+        Parameters
+        ----------
+        file : str or Path, optional
+            Where to write it.
+        duration : float, optional
+            Of the film, in s; by default that of the run, but at least 2 and at most 10.
+        fps : float
+            Frames a second.
+        **options
+            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        Film
+            With ``save(file)``; to iterate over it gives the pixels of the frames.
+        """
+        from fem_mbs.look import pictures
+
+        count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
+        states = self._along(count)
+        film = pictures.of_states(self.system, states, [self._titled(state.t) for state in states], fps, **options)
+        return pictures.saved(film, file)
+
+    def _along(self, count: int) -> list[State]:
+        """States for the frames of a film."""
+        return [self._at(float(t)) for t in np.linspace(self.t[0], self.t[-1], count)]
+
+    def _titled(self, t: float) -> str:
+        name, _, unit = self._abscissa.partition(" (")
+        return f"{name} = {t:.4g} {unit.rstrip(')')}".rstrip()
 
     @checked
     def save(self, path: Path) -> FilePath:
@@ -465,21 +479,19 @@ class Solution:
     def motion(self, k: int) -> Motion:
         """The motion of step ``k`` in body components, as elements see it."""
         self._check_number(k)
-        return self._motion(k)
+        return self.history.motion(k)
 
-    def _motion(self, k: int) -> Motion:
-        return self.system.motion(self._state(k))
+    def _part(self, part: Any) -> Any:
+        """A part of the model, which may be given by its name."""
+        return self.system.find(part, type(self).__name__) if isinstance(part, str) else part
 
-    def _row(self, node: Node) -> int:
-        return self.system.number(node)
+    def _row(self, node: Node | str) -> int:
+        return self.system.number(of_kind(self._part(node), Node, type(self).__name__))
 
-    def _place(self, joint: Constraint) -> ConstraintRows:
-        if not isinstance(joint, Constraint):
-            raise ModelError(
-                f"Solution: expected a joint that was added to the model, received {shown(joint)}; for the force that "
-                "holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
-            )
-        return self.system.constraint_rows(joint)
+    def _joint(self, joint: JointOrName) -> Constraint:
+        found = of_kind(self._part(joint), Constraint, f"{type(self).__name__}: joint", HOLD)
+        self.system.constraint_rows(found)
+        return found
 
     def _check_number(self, k: int) -> None:
         if not -len(self.t) <= k < len(self.t):
@@ -487,17 +499,13 @@ class Solution:
 
     def _channel(self, channel: Channel) -> Array:
         """Its columns ``(nt, c)``, computed or from a file that has them."""
-        stored = self._history.columns
+        stored = self.history.columns
         if stored and all(column in stored for column in channel.columns):
             return np.stack([stored[column] for column in channel.columns], axis=-1)
         return channel.values(self)
 
     def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
         """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""
-        self._place(joint)
         if not joint.coordinates:
             raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
-        return principal(self.system, joint, list(self._motions()))
-
-    def _motions(self) -> Any:
-        return (self._motion(k) for k in range(len(self.t)))
+        return principal(self.history, joint)

@@ -25,7 +25,7 @@ BLOCK = 10_000
 def chosen(solution: Solution, names: Sequence[str] | None) -> list[Channel]:
     """The channels of names; by default those that the file of the run holds, or those that show its motion."""
     if names is None:
-        names = list(solution._history.columns) or usual(solution.system)
+        names = list(solution.history.columns) or usual(solution.system)
     if not names:
         raise ModelError(
             f"{type(solution).__name__}: channels must name one channel at least; nothing moves by default"

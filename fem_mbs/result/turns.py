@@ -14,6 +14,8 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
 from fem_mbs.model import Constraint, CoordinateBatch, Motion
+from fem_mbs.result.copies import LocalNumbering
+from fem_mbs.result.history import History
 from fem_mbs.system import State, System
 
 Turns: TypeAlias = dict[Constraint, Array]
@@ -22,21 +24,25 @@ MANY = 256
 """Steps that are counted together."""
 
 
-def principal(system: System, joint: Constraint, motions: Sequence[Motion]) -> tuple[Array, Array]:
+def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
-    batches = [joint.coordinate_batch([joint], own.name, system.number) for own in joint.coordinates]
-    pairs = [_over_time(batch, motions) for batch in batches]
+    number = LocalNumbering(history.system.number)
+    batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
+    motion = history.of_nodes(list(number.rows), np.arange(len(history.t)))
+    pairs = [_over_time(batch, motion, len(history.t)) for batch in batches]
     values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))
     return values, rates
 
 
-def _over_time(batch: CoordinateBatch, motions: Sequence[Motion]) -> tuple[Array, Array]:
-    """Values and rates ``(nt,)`` of the coordinate of one joint."""
-    x, R = (np.array([getattr(motion, name)[batch.nodes[0]] for motion in motions]) for name in "xR")
-    u = np.array([batch.of_own(motion.u)[0] for motion in motions])
-    V = np.array([batch.velocities(motion)[0] for motion in motions])
+def _over_time(batch: CoordinateBatch, motion: Motion, nt: int) -> tuple[Array, Array]:
+    """Values and rates ``(nt,)`` of the coordinate of one joint, from one motion of ``nt`` instants."""
+    x, R, V = (array.reshape(nt, -1, *array.shape[1:])[:, batch.nodes[0]] for array in (motion.x, motion.R, motion.V))
+    u, udot = (
+        np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
+        for array in (motion.u, motion.udot)
+    )
     value, gradient, _ = batch.measure(x, R, u)
-    return value, np.vecdot(gradient, V)
+    return value, np.vecdot(gradient, np.concatenate([V.reshape(nt, -1), udot], axis=-1))
 
 
 def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:
@@ -107,10 +113,9 @@ class TurnCounter:
         self._before, self._states = dict(turns), [state] if self._joints else []
 
     def _count(self) -> None:
-        motions = [self._system.motion(state) for state in self._states] if self._joints else []
-        t = np.array([motion.t for motion in motions])
+        history = History.of(self._system, self._states)
         for joint in self._joints:
-            turns = self._before[joint] + whole_turns(joint, t, *principal(self._system, joint, motions))
+            turns = self._before[joint] + whole_turns(joint, history.t, *principal(history, joint))
             self._turns[joint] += list(turns[self._kept])
             self._before[joint] = turns[-1]
         self._states, self._kept = self._states[-1:], []

@@ -87,7 +87,7 @@ def drive(
     recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,
-    show: Callable[[State | None], None],
+    show: Callable[[float | None], None],
 ) -> Solution:
     """Go to the end of a walk, or to where an event or the callback ends it.
 
@@ -129,12 +129,12 @@ def _run(
     recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,
-    show: Callable[[State | None], None],
+    show: Callable[[float | None], None],
 ) -> Outcome:
     for accepted in walk:
         last = watch.until(accepted.state)
         recorder.add(accepted if last is None else accepted._replace(state=last))
-        show(recorder.last)
+        show(recorder.last.t)
         stopped = callback is not None and _call(callback, recorder)
         if last is not None:
             return Outcome.EVENT

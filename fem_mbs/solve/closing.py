@@ -183,7 +183,7 @@ class Closing:
         size = np.square(moved / system.length).sum() + np.square(turned).sum()
         for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
             if _is_solid(batch, batch.force(motion, data)[1]):
-                size += 2.0 * self.weight * batch.energy(motion).strain
+                size += 2.0 * self.weight * batch.energy(motion).summed().strain
         return float(size)
 
     def _stiffness(self, pose: Pose) -> tuple[csc_array, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.errors import FemMbsError, SingularSystemError
+from fem_mbs.lie import so3
+from fem_mbs.model import Motion
 from fem_mbs.solve.newton import NotConvergedError
 from fem_mbs.solve.singular import describe_singular
 from fem_mbs.system import Evaluation, State, System, not_finite
@@ -12,6 +14,8 @@ from fem_mbs.system import Evaluation, State, System, not_finite
 COMPONENTS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")
 SHOWN = 4
 WORST = 3
+MUCH = 0.1
+"""Change of a force in a step, against its size, that is worth mentioning."""
 
 
 def explain_failure(system: System, last: State, failure: FemMbsError, advice: str) -> str:
@@ -27,11 +31,47 @@ def explain_failure(system: System, last: State, failure: FemMbsError, advice: s
         if text := not_finite(system, evaluation):
             return "\n  ".join([*lines, text])
         lines.append(f"worst equations: {'; '.join(_worst_equations(system, evaluation))}")
+        lines.append(what_changed(system, last, evaluation))
         lines.append(advice)
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate(system.motion(last), last.multipliers, system.prescribe(last.t))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
+
+
+def what_changed(system: System, last: State, reached: Evaluation) -> str:
+    """What moved most from the last state to where an iteration ended, and whose forces grew most, in words."""
+    before, after = system.motion(last), reached.motion
+    moved = np.linalg.norm(after.x - before.x, axis=1) / system.length
+    turned = np.linalg.norm(so3.log(before.R.mT @ after.R), axis=1)
+    row = int(np.argmax(np.maximum(moved, turned)))
+    words = (
+        f"{system.nodes[row]} (moved by {moved[row] * system.length:.2g}, turned by {turned[row]:.2g} rad in the last "
+        "attempt)"
+    )
+    here = _forces(system, before, before.t)
+    # what changes by itself, and then what follows from the motion
+    for there, whose in (
+        (_forces(system, before, after.t), "with time alone, the forces of"),
+        (_forces(system, after, after.t), "the forces of"),
+    ):
+        changes = {name: abs(size - here[name]) for name, size in there.items()}
+        name = max(changes, key=changes.__getitem__, default="")
+        if name and changes[name] > MUCH * here[name]:
+            return f"changed most: {words}; {whose} {name} (from {here[name]:.2g} to {there[name]:.2g})"
+    return f"changed most: {words}"
+
+
+def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:
+    """Largest force or moment of each element."""
+    sizes: dict[str, float] = {}
+    for batch, data in zip(system.batches, system.prescribe(t).elements, strict=True):
+        force = (
+            np.nan_to_num(np.abs(batch.force(motion, data)[0])).reshape(len(batch.nodes), -1).max(axis=1, initial=0.0)
+        )
+        for owner, size in zip(batch.owners, force.tolist(), strict=True):
+            sizes[str(owner)] = max(sizes.get(str(owner), 0.0), size)
+    return sizes
 
 
 def shown_residuals(failure: NotConvergedError) -> str:

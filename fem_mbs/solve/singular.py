@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.solve.null_space import lengths, null_spaces, scaled
-from fem_mbs.solve.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints
-from fem_mbs.system import Evaluation, System
+from fem_mbs.solve.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints, surplus
+from fem_mbs.system import Evaluation, System, tangent
 from fem_mbs.system.mass import leading_matrix
 
 _NONE = np.empty(0, np.intp)
@@ -65,6 +67,36 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
         return text if causes.motions.any() or len(causes.idle) else ""
     moving = _move_without_resistance(system, causes, R, when)
     return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
+
+
+def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str, str]:
+    """How many equations of joints are too many, which in words, and what can move without mass as built."""
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    found = surplus(causes)
+    return (
+        found,
+        name_joints(system, causes, "as built") if found else "",
+        _move_without_mass(system, causes, "as built"),
+    )
+
+
+def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
+    """How many independent motions nothing resists where no load acts, and what moves in these, in words."""
+    motion = replace(evaluation.motion, gravity=np.zeros(3))
+    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
+    matrix = system.solver.matrix(tangent.assemble(system, tangent.stiffness_entries(system, evaluation)))
+    causes = _causes(system, matrix, _gap(system, evaluation), definite=False)
+    moving, names = _moving(system, causes)
+    names += [f"{system.nodes[row]} ({_way(evaluation.motion.R[row], motion)})" for row, motion in moving.items()]
+    more = "" if causes.complete else "and more, in which "
+    return causes.motions.shape[1] + len(causes.idle), more + listed(names, ", ")
+
+
+def _way(R: Array, motion: Array) -> str:
+    """How a node moves, in words."""
+    ways = _ways("moves", "along", R @ motion[:3]), _ways("turns", "about", R @ motion[3:])
+    return ", ".join(filter(None, ways))
 
 
 def _gap(system: System, evaluation: Evaluation) -> float:

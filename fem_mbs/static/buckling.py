@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import eig
@@ -17,12 +17,16 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.modal import Modes, linearize
-from fem_mbs.model import Count, Model, Node, checked, number
+from fem_mbs.model import Count, Index, Model, NodeOrName, Positive, Public, checked, number
+from fem_mbs.model import Path as PathLike
 from fem_mbs.result import Solution
 from fem_mbs.solve import Newton, check_system
 from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
 from fem_mbs.static.start import start
 from fem_mbs.system import State, System, given_out, tangent
+
+if TYPE_CHECKING:
+    from fem_mbs.look import Film, View
 
 DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
@@ -35,8 +39,8 @@ REAL = 1e-6
 SPARE = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Buckling:
+@dataclass(frozen=True, eq=False, repr=False)
+class Buckling(Public):
     """Loads at which a model buckles, nearest first, and its shapes; ``print`` shows a table.
 
     Attributes
@@ -53,12 +57,12 @@ class Buckling:
     _modes: Modes
 
     @checked
-    def displacement(self, node: Node) -> Array:
+    def displacement(self, node: NodeOrName) -> Array:
         """Displacement ``(count, 3)`` of a node, world frame."""
         return self._modes.displacement(node)
 
     @checked
-    def rotation_vector(self, node: Node) -> Array:
+    def rotation_vector(self, node: NodeOrName) -> Array:
         """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
         return self._modes.rotation_vector(node)
 
@@ -71,6 +75,25 @@ class Buckling:
     ) -> list[Path]:
         """Write one animation a shape: ``path_01.pvd``, ``path_02.pvd`` and so on; see :meth:`Modes.to_paraview`."""
         return self._modes.to_paraview(path, amplitude, frames, **options)
+
+    @checked
+    def plot(
+        self, mode: Index = 0, file: PathLike | None = None, *, amplitude: Positive | None = None, **options: Any
+    ) -> View:
+        """A picture of a shape (counted from 0); see :meth:`Modes.plot`."""
+        from fem_mbs.look import pictures
+
+        title = f"mode {mode + 1}: load factor {self.factors[mode]:.4g}" if mode < len(self.factors) else ""
+        view: View = pictures.saved(pictures.of_mode(self, mode, title, amplitude, **options), file)
+        return view
+
+    @checked
+    def animate(self, mode: Index = 0, file: PathLike | None = None, **options: Any) -> Film:
+        """A film of a shape (counted from 0) that swings; see :meth:`Modes.animate`."""
+        return self._modes.animate(mode, file, **options)
+
+    def __repr__(self) -> str:
+        return f"Buckling: {len(self.factors)} load factors, the nearest {self.factors[0]:.4g}"
 
     def __str__(self) -> str:
         return "\n".join(["mode   load factor", *(f"{k + 1:4d}{f:14.6g}" for k, f in enumerate(self.factors))])

@@ -13,10 +13,10 @@ import numpy as np
 
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model import Motion, Path, checked
+from fem_mbs.model import Path, checked
 from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats, Turns
 from fem_mbs.static.equations import Instant
-from fem_mbs.system import State, System, given_out, read_only
+from fem_mbs.system import State, System, read_only
 
 
 class StaticSolution(Solution):
@@ -31,6 +31,8 @@ class StaticSolution(Solution):
         stiffness does not tell, as where loads follow; :func:`modes` at the state does.
     """
 
+    _abscissa = "load factor"
+
     def __init__(
         self,
         system: System,
@@ -42,17 +44,8 @@ class StaticSolution(Solution):
         unstable: Sequence[int],
         turns: Turns | None = None,
     ) -> None:
-        super().__init__(system, list(states), status, stats, events, turns=turns)
+        super().__init__(system, list(states), status, stats, events, turns=turns, instant=instant)
         self.unstable = read_only(np.array(unstable, dtype=np.intp))
-        self._load_factor = self.t
-        self._instant = instant
-
-    def _motion(self, k: int) -> Motion:
-        """With gravity as it was there."""
-        motion = super()._motion(k)
-        motion.t, factor = self._instant(float(self._load_factor[k]))
-        motion.gravity = factor * self.system.gravity
-        return motion
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
@@ -60,8 +53,7 @@ class StaticSolution(Solution):
         position = super().constraint_residual.position
         return ConstraintResidual(position, read_only(np.zeros_like(position)))
 
-    @checked
-    def __call__(self, t: float) -> State:
+    def _at(self, t: float) -> State:
         """State at any load factor, where the path first reaches it.
 
         Interpolated along the screw of each node, with an error of second order in the step; ``statics(loads=...)``
@@ -71,11 +63,19 @@ class StaticSolution(Solution):
         passed = np.flatnonzero(ahead[:-1] * ahead[1:] <= 0.0)
         if not len(passed):
             if t in self.t:
-                return self.state(int(np.flatnonzero(self.t == t)[0]))
+                return self.history.state(int(np.flatnonzero(self.t == t)[0]))
             raise ModelError(f"load factor {t} is outside the path, which covers {self.t.min()} to {self.t.max()}")
-        first, second = self._state(int(passed[0])), self._state(int(passed[0]) + 1)
+        first, second = self.history.state(int(passed[0])), self.history.state(int(passed[0]) + 1)
         share = (t - first.t) / (second.t - first.t) if second.t != first.t else 0.0
-        return given_out(self.system, replace(between(first, second, share), t=t))
+        return replace(between(first, second, share), t=t)
+
+    def _along(self, count: int) -> list[State]:
+        """Along the path, which may turn back in its load factor."""
+        last, states = len(self.t) - 1, []
+        for place in np.linspace(0.0, last, count):
+            k = min(int(place), max(last - 1, 0))
+            states.append(between(self.history.state(k), self.history.state(min(k + 1, last)), float(place - k)))
+        return states
 
     @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:

@@ -129,7 +129,7 @@ def history(t: Array, rows: NDArray[Any], system: System, channels: Sequence[Cha
     """The states, or the channels, of rows."""
     if channels is not None:
         names = [column for own in channels for column in own.columns]
-        return ChannelHistory(t, dict(zip(names, rows["channels"].T, strict=True)), path)
+        return ChannelHistory(system, t, dict(zip(names, rows["channels"].T, strict=True)), path)
     none = np.zeros((len(t), 0))
     there = rows.dtype.names or ()
-    return History(t, {name: rows[name] if name in there else none for name in ARRAYS})
+    return History(system, t, {name: rows[name] if name in there else none for name in ARRAYS})

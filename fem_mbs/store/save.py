@@ -23,7 +23,7 @@ from fem_mbs.system import ARRAYS, State
 
 def save(solution: Solution, path: FilePath) -> FilePath:
     """Write a solution to a file; see :meth:`fem_mbs.Solution.save`."""
-    if type(solution) is not Solution or isinstance(solution._history, ChannelHistory):
+    if type(solution) is not Solution or isinstance(solution.history, ChannelHistory):
         raise ModelError(
             f"Solution.save: {type(solution).__name__} cannot be saved; states of a run in time can"
             if type(solution) is not Solution
@@ -45,7 +45,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
     table, writer = Table(path, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
     for k in range(len(solution.t)):
         turns = flat_turns(solution._turns, joints, k)
-        table.add(writer.fill(solution._state(k), NO_COUNTS, turns, NO_EVENT, None))
+        table.add(writer.fill(solution.history.state(k), NO_COUNTS, turns, NO_EVENT, None))
     for event, states in enumerate(solution.event_states):
         for state in states:
             table.add(writer.fill(state, NO_COUNTS, None, event, None))
@@ -56,7 +56,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
 
 def _options(solution: Solution) -> Any:
     """What the run was asked for, as far as it is known."""
-    writer, first, system = Writer(), solution._state(0), solution.system
+    writer, first, system = Writer(), solution.history.state(0), solution.system
     checkpoint = solution.checkpoint
     text = {
         "begin": float(solution.t[0]),
@@ -87,7 +87,7 @@ def _method(writer: Writer, solution: Solution) -> Any:
 def _ended(solution: Solution, rows: int) -> bytes:
     """How the run has ended, and where it stands."""
     writer, stats, checkpoint = Writer(), solution.stats, solution.checkpoint
-    last: State = solution._state(-1)
+    last: State = solution.history.state(-1)
     text = {
         "outcome": solution.status.name,
         "rows": rows,

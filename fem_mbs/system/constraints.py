@@ -49,12 +49,28 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 
 def velocity_residual(system: System, evaluation: Evaluation) -> Array:
     """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
-    residual = gradient_product(system, evaluation, body_velocity(evaluation.motion))
-    for joints, context, phi, rows in _joints(system, evaluation):
-        if (rates := joints.rates(context)) is not None:
-            residual[rows] += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
-        if joints.velocity is not None:
-            residual[rows] += np.where(joints.velocity, phi, 0.0)
+    V, result = body_velocity(evaluation.motion), np.empty(system.m)
+    parts = zip(_joints(system, evaluation), evaluation.gradients, system.constraint_components, strict=True)
+    for (joints, context, phi, rows), gradient, own in parts:
+        result[rows] = _rate(joints, phi, gradient, context, V[own])
+    return result
+
+
+def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, context: Any) -> Array:
+    """The same of one batch ``(m,)``, from its evaluation."""
+    V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
+    if joints.own is not None:
+        V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
+    return _rate(joints, phi, gradient, context, V)
+
+
+def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V: Array) -> Array:
+    """For velocities ``V`` (n, b)."""
+    residual: Array = np.vecdot(gradient, V[joints.cell])
+    if (rates := joints.rates(context)) is not None:
+        residual += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
+    if joints.velocity is not None:
+        residual += np.where(joints.velocity, phi, 0.0)
     return residual
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fem_mbs.arrays import Array
+from fem_mbs.model import Public
 from fem_mbs.model.motion import none
 
 ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")
@@ -20,8 +21,8 @@ class Source(NamedTuple):
     equations: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+@dataclass(frozen=True, slots=True, repr=False)
+class State(Public):
     """State of a system of ``n`` nodes, ``k`` own unknowns of elements and ``m`` constraint equations.
 
     Attributes
@@ -55,6 +56,10 @@ class State:
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
     source: Source | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        own = f", {len(self.u)} own unknowns" if len(self.u) else ""
+        return f"State at t = {self.t:g} s: {len(self.x)} nodes, {len(self.multipliers)} multipliers{own}"
 
     def at(self, t: float) -> State:
         """The same at another time."""

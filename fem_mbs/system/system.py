@@ -22,9 +22,12 @@ from fem_mbs.model import (
     Motion,
     Node,
     Numbering,
+    Part,
     checked,
     consecutive,
     idle_rotations,
+    look_up,
+    of_kind,
 )
 from fem_mbs.system import sizes
 from fem_mbs.system.contract import check_batch, wrong_shapes
@@ -272,9 +275,19 @@ class System:
             self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
         return self._stacked[count]
 
-    def row(self, node: Node) -> int:
-        """Row of a node in the arrays of a state."""
-        return self.number(node)
+    def row(self, node: Node | str) -> int:
+        """Row of a node, given by itself or its name, in the arrays of a state."""
+        return self.number(of_kind(self.find(node, "System.row"), Node, "System.row: node"))
+
+    def find(self, part: Any, label: str) -> Any:
+        """The node, element or joint of a name; what is not a name is returned as it is."""
+        return look_up(self.parts, part, label) if isinstance(part, str) else part
+
+    @cached_property
+    def parts(self) -> dict[str, Part]:
+        """Nodes, elements and joints by their names."""
+        named: list[Any] = [*self.nodes, *self.number.parts]
+        return {part.name: part for part in named}
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state."""
@@ -420,8 +433,8 @@ class System:
 
     def energy(self, motion: Motion) -> Energy:
         """Energies of all elements in J."""
-        energies = [batch.energy(motion) for batch in self.batches]
-        return Energy(*(float(sum(part)) for part in zip(*energies, strict=True))) if energies else Energy()
+        energies = [batch.energy(motion).summed() for batch in self.batches]
+        return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
 
     def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
         """Where the equations of a constraint stand."""

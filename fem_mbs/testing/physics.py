@@ -30,7 +30,7 @@ def mass_is_that_of_the_energy(trial: ElementTrial) -> None:
     lowest = float(np.linalg.eigvalsh(0.5 * (M + M.T)).min(initial=0.0))
     near(f"{trial.name}: the lowest eigenvalue of the mass, below zero", min(lowest, 0.0), 0.0, 1e-12 * size)
     V = np.append(trial.motion.V, trial.motion.udot)
-    kinetic, expected = trial.batch.energy(trial.motion).kinetic, float(0.5 * V @ M @ V)
+    kinetic, expected = trial.batch.energy(trial.motion).summed().kinetic, float(0.5 * V @ M @ V)
     hint = "Is the velocity of the mass that of the nodes, and does energy() return it?"
     near(f"{trial.name}: kinetic energy against V M V/2", kinetic, expected, 1e-11 * abs(expected), hint)
 
@@ -46,7 +46,7 @@ def moving_everything_changes_nothing(trial: ElementTrial) -> None:
     here, there = trial.force()[0], away.force()[0]
     hint = "Whatever is given in the world goes through stage.point or stage.vector"
     near(f"{trial.name}: forces of the model moved rigidly", there, here, 1e-11 * np.abs(here).max(initial=1e-9), hint)
-    energies = [np.array(t.batch.energy(t.motion))[:2] for t in (trial, away)]
+    energies = [np.array(t.batch.energy(t.motion).summed())[:2] for t in (trial, away)]
     size = np.abs(energies[0]).max() + 1e-9
     near(f"{trial.name}: energies of the model moved rigidly", energies[1], energies[0], 1e-10 * size, hint)
 
@@ -56,7 +56,7 @@ def forces_at_rest_are_the_gradient_of_the_energy(trial: ElementTrial) -> None:
     system, rest = trial.system, at_rest(trial.motion)
 
     def energies(d: Array) -> Array:
-        energy = trial.batch.energy(neighbour(rest, d))
+        energy = trial.batch.energy(neighbour(rest, d)).summed()
         return np.array([energy.strain, energy.gravity])
 
     strain, weight = jacobian(energies, trial.sizes())
@@ -124,7 +124,7 @@ def weight_acts_like_an_acceleration(trial: ElementTrial) -> None:
 def lost_power(trial: ElementTrial, motion: Motion) -> tuple[float, float]:
     """Power of the forces less the rate of the energies, and the size of both, where states follow their equations."""
     motion = _obeying(trial, motion)
-    rate = float(derivative(lambda s: sum(trial.batch.energy(later(motion, s))), WHILE))
+    rate = float(derivative(lambda s: sum(trial.batch.energy(later(motion, s)).summed()), WHILE))
     V = np.append(motion.V, np.where(trial.system.order == 2, motion.udot, 0.0))
     powers = V * trial.residual(motion)
     return powers.sum() - rate, np.abs(powers).sum() + abs(rate) + 1e-9

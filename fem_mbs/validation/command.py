@@ -15,23 +15,24 @@ from fem_mbs.validation.case import Case, Quantity
 HEADER = f"{'quantity':44}{'ours':>16}{'reference':>16}{'deviation':>11}{'allowed':>10}  verdict  source"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry of the console script; the exit status is 1 if a verdict fails."""
-    parser = argparse.ArgumentParser("fem-mbs", description="Flexible multibody dynamics on Lie groups.")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    validate = commands.add_parser("validate", help="compare with published benchmarks")
-    validate.add_argument("names", nargs="*", help="run the cases whose name or kind contains one of these")
-    validate.add_argument("--all", action="store_true", help="run the slow cases as well")
-    validate.add_argument("--list", action="store_true", help="list the cases and run none")
-    validate.add_argument("--json", metavar="FILE", help="write the results, to standard output for '-'")
-    options = parser.parse_args(arguments)
+def add(commands: Any) -> None:
+    """Add the command to those of a parser."""
+    parser = commands.add_parser("validate", help="compare with published benchmarks")
+    parser.add_argument("names", nargs="*", help="run the cases whose name or kind contains one of these")
+    parser.add_argument("--all", action="store_true", help="run the slow cases as well")
+    parser.add_argument("--list", action="store_true", help="list the cases and run none")
+    parser.add_argument("--json", metavar="FILE", help="write the results, to standard output for '-'")
+    parser.set_defaults(run=validate, parser=parser)
 
+
+def validate(options: argparse.Namespace) -> int:
+    """Run the cases; the exit status is 1 if a verdict fails."""
     from fem_mbs.validation import CASES
 
     chosen = _choose(CASES, options.names, options.all)
     if not chosen:
         names = ", ".join(case.name for case in CASES)
-        parser.error(f"no case has {' or '.join(map(repr, options.names))} in its name; there are: {names}")
+        options.parser.error(f"no case has {' or '.join(map(repr, options.names))} in its name; there are: {names}")
     if options.list:
         for case in chosen:
             print(f"{case.kind:10}{case.name:36}{case.summary}")

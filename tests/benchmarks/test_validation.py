@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fem_mbs.command import main
 from fem_mbs.validation import CASES, Case, Quantity, command
 from fem_mbs.validation.case import refine
 
@@ -71,24 +72,24 @@ def wrong() -> list[Quantity]:
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Filter, table, file and exit status."""
     file = tmp_path / "results.json"
-    assert command.main(["validate", "chain of ten", "--json", str(file)]) == 0
+    assert main(["validate", "chain of ten", "--json", str(file)]) == 0
     shown = capsys.readouterr().out
     assert "chain of ten links" in shown and "10 of 10 quantities of 1 cases within their tolerance" in shown
     data = json.loads(file.read_text())
     assert [case["case"] for case in data] == ["chain of ten links"]
     assert all(quantity["passed"] for quantity in data[0]["quantities"])
     monkeypatch.setattr("fem_mbs.validation.CASES", [*CASES, Case("wrong case", "dynamics", False, wrong)])
-    assert command.main(["validate", "wrong case"]) == 1
+    assert main(["validate", "wrong case"]) == 1
     assert "FAILED" in capsys.readouterr().out
-    assert command.main(["validate", "wrong case", "--json", "-"]) == 1
+    assert main(["validate", "wrong case", "--json", "-"]) == 1
     assert json.loads(capsys.readouterr().out)[0]["quantities"][0]["deviation"] == 0.5
-    assert command.main(["validate", "--list"]) == 0
+    assert main(["validate", "--list"]) == 0
     assert "A case that fails." in capsys.readouterr().out
 
 
 def test_a_name_that_no_case_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leave:
-        command.main(["validate", "perpetuum"])
+        main(["validate", "perpetuum"])
     assert leave.value.code == 2
     refusal = capsys.readouterr().err
     assert "no case has 'perpetuum' in its name; there are: " in refusal and "heavy top" in refusal

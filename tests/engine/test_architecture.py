@@ -17,11 +17,14 @@ ORDER = {
     "solve": ("system", "model", "lie"),
     "result": ("system", "model", "lie"),
     "io": ("result", "system", "model", "lie"),
+    "look": ("io", "result", "system", "model", "lie"),
+    "check": ("solve", "system", "model", "lie"),
     "run": ("result", "solve", "system", "model", "lie"),
     "integrate": ("run", "result", "solve", "system", "model", "lie"),
     "modal": ("result", "solve", "system", "model", "lie"),
     "static": ("modal", "run", "result", "solve", "system", "model", "lie"),
-    "analysis": ("integrate", "result", "system", "model", "lie"),
+    "exchange": ("integrate", "solve", "system", "model", "lie"),
+    "analysis": ("integrate", "run", "result", "system", "model", "lie"),
 }
 """What each package of the engine may import, beside itself."""
 LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for layer, below in ORDER.items()} | {
@@ -35,11 +38,18 @@ LATE = {
     ("fem_mbs/result/solution.py", "fem_mbs.io"),
     ("fem_mbs/result/solution.py", "fem_mbs.store.save"),
     ("fem_mbs/integrate/simulate.py", "fem_mbs.store.recorder"),
+    *(
+        (f"fem_mbs/{file}.py", f"fem_mbs.look{module}")
+        for file in ("result/solution", "model/model", "modal/result", "static/buckling")
+        for module in ("", ".curves", ".html", ".pictures")
+    ),
+    ("fem_mbs/model/model.py", "fem_mbs.check"),
+    ("fem_mbs/check/report.py", "fem_mbs.look.html"),
     ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
-"""Imports within a function, so that a user finds the export on the solution, on the model what holds its nodes, and
-the file where a run is begun."""
+"""Imports within a function, so that a user finds exports, pictures and what holds nodes on what these are of, and the
+file where a run is begun."""
 
 
 def imports(path: Path) -> set[str]:

@@ -193,22 +193,23 @@ ONE, TWO = STRANGE.add_node((0, 0, 0), name="one"), STRANGE.add_node((1, 0, 0), 
 QUERIES: dict[str, tuple[Callable[[mbs.Solution, Any], object], str]] = {
     "node of another model": (lambda s, m: s.position(ONE), "node 'one' is not part of this model"),
     "node made after the run": (lambda s, m: s.velocity(late(m)), "node 'late' is not part of this model"),
-    "node by name": (lambda s, m: s.rotation("bob"), "must be a node made by model.add_node, received 'bob'"),
+    "name of no node": (lambda s, m: s.rotation("bobby"), "nothing in the model is called 'bobby'; is it 'bob'?"),
+    "name of a joint for a node": (lambda s, m: s.rotation("pivot"), "or its name, received SphericalJoint 'pivot'"),
     "list of nodes": (
         lambda s, m: s.displacement([m.nodes[1]]),
-        "must be a node made by model.add_node, received [node",
+        "must be a node made by model.add_node, or its name, received [node",
     ),
     "body for node": (
         lambda s, m: s.position(m.elements[0]),
-        "must be a node made by model.add_node, received RigidBody",
+        "must be a node made by model.add_node, or its name, received RigidBody",
     ),
     "node for joint": (
         lambda s, m: s.multipliers(m.nodes[1]),
-        "expected a joint that was added to the model, received node",
+        "joint must be a joint that was added to the model, or its name, received node",
     ),
     "body for joint": (
         lambda s, m: s.reaction(m.elements[0]),
-        "expected a joint that was added to the model, received Rig",
+        "joint must be a joint that was added to the model, or its name, received Rig",
     ),
     "joint never added": (
         lambda s, m: s.reaction(SphericalJoint(ONE, TWO)),
@@ -220,7 +221,7 @@ QUERIES: dict[str, tuple[Callable[[mbs.Solution, Any], object], str]] = {
     ),
     "angle of a node": (
         lambda s, m: s.angle(m.nodes[1]),
-        "expected a joint that was added to the model, received node 'b",
+        "joint must be a joint that was added to the model, or its name, received node 'b",
     ),
     "section forces of a body": (
         lambda s, m: s.section_forces(m.elements[0]),

@@ -48,7 +48,17 @@ RESULTS: dict[type, str] = {
     mbs.GeneralizedAlpha: "method",
 }
 """Classes whose methods are called, and an object of each in the world of ``values.py``."""
-SLOW = {"simulate", "statics", "modes", "buckling", "convergence_study", "to_paraview", "animation", "linearize"}
+SLOW = {
+    "simulate",
+    "statics",
+    "modes",
+    "buckling",
+    "convergence_study",
+    "to_paraview",
+    "animation",
+    "linearize",
+    "export_fmu",
+}
 BESIDE = {"Solution.plot", "Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
 """Left out: what draws windows, and what does the same as another call in many files."""
 ALWAYS = {

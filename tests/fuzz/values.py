@@ -32,6 +32,7 @@ from fem_mbs.elements import (
     RigidBody,
     Signal,
     SphericalJoint,
+    beams_from_mesh,
 )
 from fem_mbs.integrate import Parameters, chung_hulbert
 from fem_mbs.lie import so3
@@ -80,7 +81,9 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
     spring = model.add(Maxwell(model.ground, bob, 5.0, 4.0, point_a=(0, 0, 1)), name="spring")
     load = model.add(Force(bob, (0.1, 0, 0)))
     run = mbs.simulate(model, 0.03, 0.01)
-    stiff = cantilever(group)
+    stiff, meshed = cantilever(group), mbs.Model(group)
+    structure = beams_from_mesh(meshed, portal(), SECTION)
+    meshed.fix(structure.nodes[0])
     return SimpleNamespace(
         rng=rng,
         model=model,
@@ -93,6 +96,8 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         joints=[pivot, ball],
         elements=[body, beam, spring, load],
         beam=beam,
+        structure=structure,
+        sway=mbs.simulate(meshed, 0.02, 0.01),
         method=mbs.GeneralizedAlpha(),
         folder=Path("."),
     )
@@ -219,7 +224,18 @@ SPECIAL: dict[str, Any] = {
     "reference": lambda w: 0.005,
     "interval": lambda w: (0.0, 0.04),
     "model_factory": lambda w: falling,
+    "CoSimulation.inputs": lambda w: {},
+    "CoSimulation.outputs": lambda w: {},
+    "export_fmu.path": lambda w: w.folder / f"model_{w.rng.integers(10**9)}.fmu",
+    "export_fmu.inputs": lambda w: {},
+    "export_fmu.outputs": lambda w: {},
+    "sweep.function": lambda w: lambda x, seed=0: {"y": x + seed},
+    "sweep.cases": lambda w: [{"x": x} for x in w.rng.normal(size=2).tolist()],
+    "sweep.executor": lambda w: None,
+    "sweep.store": lambda w: w.folder / f"{w.rng.integers(10**9)}.jsonl",
     "mesh": lambda w: portal(),
+    "results_on_mesh.structure": lambda w: w.structure,
+    "results_on_mesh.solution": lambda w: w.sway,
     "section": lambda w: SECTION,
     "merge": lambda w: 1e-6,
     "options": lambda w: {},

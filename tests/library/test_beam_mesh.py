@@ -13,7 +13,7 @@ import pytest
 from catalogue import COUPLED, PLAIN
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamMesh, Force, beams_from_mesh
+from fem_mbs.elements import Beam, BeamMesh, Force, beams_from_mesh, results_on_mesh
 
 PORTAL = np.array([[0.0, 0, 0], [0, 0, 1], [0, 0, 2], [1, 0, 2], [2, 0, 2], [2, 0, 1], [2, 0, 0]])
 COLUMNS_AND_GIRDER = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
@@ -59,6 +59,135 @@ def test_sections_by_groups(options: dict[str, Any], section: dict[Any, Any], by
     assert structure.groups == {column: structure.beams[::2], girder: structure.beams[1:2]}
     alone = beams_from_mesh(mbs.Model(), portal(**options), {column: None, girder: COUPLED}, by)
     assert numbers(alone) == [[2, 3, 4]] and sorted(alone.nodes) == [2, 3, 4]
+
+
+FORMATS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "gmsh 2.2": ("frame.msh", {"file_format": "gmsh22"}, None),
+    "Abaqus": ("frame.inp", {}, None),
+    "Nastran": ("frame.bdf", {}, "nastran:ref"),
+}
+TAGGED: dict[str, dict[str, Any]] = {
+    "gmsh 2.2": {
+        "cell_data": {f"gmsh:{kind}": TAGS["tag"] for kind in ("physical", "geometrical")},
+        "field_data": {"columns": np.array([7, 1]), "girder": np.array([3, 1])},
+    },
+    "Abaqus": {"cell_sets": SETS},
+    "Nastran": {"cell_data": {"nastran:ref": [np.array(TAGS["tag"][0])]}},
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_there_and_back_through_a_file(name: str, tmp_path: Path) -> None:
+    """Lines, sections and section axes by tag are those of the mesh that was written, to the digits of the file."""
+    file, options, by = FORMATS[name]
+    column, girder = ("columns", "girder") if by is None else (7, 3)
+    given = portal(**TAGGED[name])
+    given.points = PORTAL / 3.0
+    given.write(tmp_path / file, **options)
+    sections, axes = {column: PLAIN, girder: COUPLED}, {column: (1, 1, 0), girder: (0, 0, 1)}
+    models = mbs.Model(), mbs.Model()
+    read = beams_from_mesh(models[0], tmp_path / file, sections, by, y_axis=axes)
+    made = beams_from_mesh(
+        models[1], portal(cell_sets=SETS), {"columns": PLAIN, "girder": COUPLED}, y_axis={"columns": (1, 1, 0)}
+    )
+    assert numbers(read) == numbers(made) == [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+    assert [beam.section for beam in read.beams] == [PLAIN, COUPLED, PLAIN]
+    for one, other in zip(read.beams[::2], made.beams[::2], strict=True):
+        np.testing.assert_allclose(one.frames, other.frames, atol=1e-12)
+    np.testing.assert_allclose(read.beams[1].frames[0, 0, :, 1], (0, 0, 1), atol=1e-12)
+    np.testing.assert_allclose(made.beams[1].frames[0, 0, :, 2], (0, 0, 1), atol=1e-12)  # by default, z is up
+    places = [node.position for node in read.nodes.values()]
+    np.testing.assert_allclose(places, PORTAL / 3.0, rtol=1e-7 if by else 1e-15)
+
+
+INPUT = """*Heading
+*Node
+ 10, 0., 0., 0.
+ 20, 0., 0., 1.
+ 30, 0., 0., 2.
+ 40, 1., 0., 2.
+*Element, type=B31, elset=columns
+ 1, 10, 20
+ 2, 20, 30
+*Element, type=B31, elset=girder
+ 3, 30, 40
+*Beam Section, elset=columns, material=steel, section=RECT
+0.1, 0.2
+0., 1., 0.
+"""
+BULK = """BEGIN BULK
+GRID          10              0.      0.      0.
+GRID          20              0.      0.      1.
+GRID          30              0.      0.      2.
+GRID          40              1.      0.      2.
+CBAR           1       7      10      20      0.      1.      0.
+CBAR           2       7      20      30      0.      1.      0.
+CBEAM          3       3      30      40      0.      0.      1.
+ENDDATA
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "by", "keys"),
+    [("frame.inp", INPUT, None, ("columns", "girder")), ("frame.bdf", BULK, "nastran:ref", (7, 3))],
+    ids=["Abaqus", "Nastran"],
+)
+def test_files_as_their_programs_write_them(
+    file: str, text: str, by: str | None, keys: tuple[Any, Any], tmp_path: Path
+) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    read = beams_from_mesh(mbs.Model(), tmp_path / file, dict(zip(keys, (PLAIN, COUPLED), strict=True)), by)
+    assert numbers(read) == [[0, 1, 2], [2, 3]]
+    assert read.groups == {keys[0]: read.beams[:1], keys[1]: read.beams[1:]}
+
+
+def test_results_on_the_mesh(tmp_path: Path) -> None:
+    """A cantilever under a tip load, its lines in both directions: moment F (L - x), deflection F L^3/3EI + F L/GA."""
+    mesh = meshio.Mesh(
+        [[0.0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0], [9, 9, 9], [9, 8, 9], [8, 9, 9]],
+        [("triangle", [(4, 5, 6)]), ("line", [(0, 1), (2, 1)]), ("line", [(2, 3)])],
+    )
+    load = 1e-4
+    for options in ({}, {"elements": 2}, {"order": 1, "elements": 20}):
+        model = mbs.Model()
+        structure = beams_from_mesh(model, mesh, PLAIN, **options)
+        model.fix(structure.nodes[0])
+        model.add(Force(structure.nodes[3], (0, 0, load)))
+        results_on_mesh(structure, mbs.statics(model)).write(tmp_path / "out.vtu")
+        found = meshio.read(tmp_path / "out.vtu")
+        np.testing.assert_array_equal(found.points, mesh.points)
+        assert [(cells.type, len(cells.data)) for cells in found.cells] == [("triangle", 1), ("line", 3)]
+        tip = load * (27 / (3 * 4.0) + 3 / 12.0)
+        assert found.point_data["displacement"][3, 2] == pytest.approx(tip, rel=2e-3)
+        assert found.point_data["rotation"][3, 1] == pytest.approx(-load * 9 / (2 * 4.0), rel=2e-3)
+        assert np.isnan(found.point_data["displacement"][4:]).all()
+        ends = [np.concatenate(found.cell_data[f"section forces, {end} point"]) for end in ("first", "second")]
+        assert np.isnan(ends[0][0]).all()
+        moments = np.abs([end[1:, 4] for end in ends])
+        half = 0.025 * load if "order" in options else 0.0  # of an element, whose moment is that of its middle
+        inward = half * np.array([[-1, 1, -1], [1, -1, 1]])
+        np.testing.assert_allclose(moments, load * np.array([[3, 1, 1], [2, 2, 0]]) + inward, rtol=1e-3, atol=1e-9)
+
+
+def test_results_of_quadratic_lines_and_trusses() -> None:
+    """The ends of a quadratic line are those of its two lines; a truss has one force."""
+    mesh = meshio.Mesh([[0.0, 0, 0], [2, 0, 0], [1, 0, 0], [1, 0, 1]], [("line3", [(0, 1, 2)]), ("line", [(3, 2)])])
+    mesh.cell_sets = {"bridge": [[0], []], "rope": [[], [0]]}
+    model = mbs.Model()
+    structure = beams_from_mesh(model, mesh, {"bridge": PLAIN, "rope": PLAIN}, trusses=["rope"])
+    for point in (0, 1, 3):
+        model.fix(structure.nodes[point])
+    model.add(Force(structure.nodes[2], (0, 0, -1e-3)))
+    solution = mbs.statics(model)
+    found = results_on_mesh(structure, solution)
+    first, second = (found.cell_data[f"section forces, {end} point"] for end in ("first", "second"))
+    beam, [rope] = structure.beams[0], structure.trusses
+    np.testing.assert_array_equal([first[0][0], second[0][0]], solution.section_forces(beam)[-1][[0, -1]])
+    assert first[1][0, 0] == second[1][0, 0] == solution.section_forces(rope)[-1, 0, 0] > 0
+    with pytest.raises(mbs.ModelError, match="must be a Solution of the model with the structure, received 3"):
+        results_on_mesh(structure, 3)
+    with pytest.raises(mbs.ModelError, match="there is no state 1000"):
+        results_on_mesh(structure, solution, number=1000)
 
 
 def test_a_beam_ends_where_the_section_changes() -> None:
@@ -307,6 +436,14 @@ CASES: dict[str, tuple[Callable[[mbs.Model], Any], str]] = {
     "y axis along a beam": (
         lambda m: beams_from_mesh(m, portal(), PLAIN, y_axis=(0, 0, 1)),
         "Beam on node 'mesh[0]', node 'mesh[1]': y_axis [0. 0. 1.] is parallel to the beam in element 1",
+    ),
+    "y axes of other sets": (
+        lambda m: beams_from_mesh(m, portal(cell_sets=SETS), {"columns": PLAIN, "girder": PLAIN}, y_axis={"roof": 1}),
+        "y_axis: no section for 'roof'; there is one for 'columns', 'girder'",
+    ),
+    "y axis of a set": (
+        lambda m: beams_from_mesh(m, portal(cell_sets=SETS), {"columns": PLAIN, "girder": None}, y_axis={"columns": 1}),
+        "y_axis['columns'] must be three numbers, received 1",
     ),
     "interpolation": (
         lambda m: beams_from_mesh(m, portal(), PLAIN, interpolation="SO3"),

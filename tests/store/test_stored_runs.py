@@ -148,7 +148,7 @@ def test_functions_of_a_script(tmp_path: Path) -> None:
     for name in ("motor.reaction", "motor.angle", "beam.section_forces", "arm.acceleration"):
         assert np.array_equal(loaded.channel(name), memory.channel(name)), name
     loaded.to_paraview(tmp_path / "picture", every=60)
-    with pytest.raises(mbs.LawError, match="SpringDamper 'spring'.*functions do not travel in files"):
+    with pytest.raises(mbs.LawError, match="RevoluteJoint 'motor'.*functions do not travel in files"):
         assert loaded.constraint_residual
     full = mbs.load(file, machine())
     assert np.array_equal(full.constraint_residual.velocity, memory.constraint_residual.velocity)

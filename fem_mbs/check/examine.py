@@ -1,0 +1,129 @@
+"""Looks at a model before it runs: what it can do, what it weighs, and what looks wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.check.nodes import look_at_nodes
+from fem_mbs.check.report import Check, Finding
+from fem_mbs.errors import FemMbsError
+from fem_mbs.model import Around, Element
+from fem_mbs.solve import check_system
+from fem_mbs.solve.place import as_built, without_accelerations
+from fem_mbs.solve.singular import free_motions, surplus_equations
+from fem_mbs.system import GAP, Evaluation, System
+from fem_mbs.system.mass import mass_product
+
+if TYPE_CHECKING:
+    from fem_mbs.model import Model
+
+LARGE = 300.0
+"""Extent in m from which on lengths look like millimetres."""
+SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
+
+
+def examine(model: Model) -> Check:
+    """What :meth:`fem_mbs.Model.check` returns."""
+    check = Check(str(model).splitlines()[0])
+    try:
+        system = System(model)
+    except FemMbsError as error:
+        check.findings.append(Finding(str(error), refused=True))
+        return check
+    check.findings += look_at_nodes(system)
+    check.findings += look_at_gravity(system)
+    try:
+        _look_at_equations(system, check)
+    except FemMbsError as error:
+        check.findings.append(Finding(str(error), refused=True))
+    return check
+
+
+def look_at_gravity(system: System) -> Iterator[Finding]:
+    """Gravity in metres and lengths in millimetres, or the other way round."""
+    g = float(np.linalg.norm(system.gravity))
+    if SMALL_G[0] < g < SMALL_G[1] and system.length > LARGE:
+        yield Finding(
+            f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in m/s^2; if lengths are in mm, "
+            "gravity is 9810"
+        )
+    if LARGE_G[0] < g < LARGE_G[1] and system.length < 1.0:
+        yield Finding(
+            f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in mm/s^2; if lengths are in m, "
+            "gravity is 9.81"
+        )
+
+
+def _look_at_equations(system: System, check: Check) -> None:
+    """Counts, masses, gaps and what elements doubt, as far as the model can be computed with."""
+    evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
+    check.unknowns = int(system.free.sum() + (system.order == 2).sum())
+    check.equations = system.m
+    check.masses, check.center_of_mass = _masses(system, evaluation)
+    check.gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
+    check.findings += _open(system, evaluation)
+    check.findings += _doubts(system, evaluation)
+    check_system(system, "Model.check")
+    check.redundant, repeated, without_mass = surplus_equations(system, evaluation)
+    if repeated:
+        check.findings.append(Finding(repeated))
+    if without_mass:
+        check.findings.append(Finding(without_mass, refused=True))
+    else:
+        check.free_motions, check.moving = free_motions(system, evaluation)
+
+
+def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], Array | None]:
+    """Mass of each element, and the mass centre: the moments of the momenta of three translations."""
+    masses: dict[str, float] = {}
+    R = evaluation.motion.R
+    for batch, context in zip(system.batches, evaluation.contexts, strict=True):
+        if (mass := batch.mass(context)) is None:
+            continue
+        p = 6 * batch.nodes.shape[1]
+        moved = np.zeros((*batch.nodes.shape, 6))
+        moved[..., :3] = R[batch.nodes][..., 0, :]
+        moved = moved.reshape(len(moved), p)
+        for owner, own in zip(batch.owners, np.vecdot(moved, np.matvec(mass[:, :p, :p], moved)), strict=True):
+            masses[str(owner)] = masses.get(str(owner), 0.0) + float(own)
+    masses = {name: mass for name, mass in masses.items() if mass > 0.0}
+    if not masses:
+        return masses, None
+    moments = np.zeros((3, 3))
+    for k in range(3):
+        d = np.zeros((system.n, 6))
+        d[:, :3] = R[:, k]
+        momentum = system.nodes_of(mass_product(system, evaluation, np.append(d, np.zeros(system.k))))
+        force, moment = np.matvec(R, momentum[:, :3]), np.matvec(R, momentum[:, 3:])
+        moments[k] = (moment + np.cross(evaluation.motion.x, force)).sum(axis=0)
+    # c x e_k times the mass
+    center = np.array([moments[1, 2] - moments[2, 1], moments[2, 0] - moments[0, 2], moments[0, 1] - moments[1, 0]])
+    return masses, 0.5 * center / sum(masses.values()) + system.origin
+
+
+def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
+    """Joints whose frames do not meet."""
+    sizes = np.abs(evaluation.constraint * system.constraint_weight)
+    gaps: dict[str, list[str]] = {}
+    for row in np.flatnonzero(sizes > GAP):
+        owner, equation = system.constraint_owner[row]
+        gaps.setdefault(str(owner), []).append(f"{equation} by {evaluation.constraint[row]:.3g}")
+    for joint, equations in gaps.items():
+        advice = "correct a point or an axis, or let model.assemble() close it"
+        yield Finding(f"its frames do not meet: {', '.join(equations)}; {advice}", (joint,), refused=True)
+
+
+def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
+    """What elements find wrong of themselves, those of one opinion together."""
+    force = -np.matvec(evaluation.motion.R, system.nodes_of(evaluation.force)[:, :3])
+    around = Around(system.number, system.gravity, system.length, force)
+    said: dict[str, list[str]] = {}
+    for element in system.elements:
+        if type(element).doubts is not Element.doubts:
+            for text in element.doubts(around):
+                said.setdefault(text, []).append(str(element))
+    return [Finding(text, tuple(owners)) for text, owners in said.items()]

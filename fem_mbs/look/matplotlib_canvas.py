@@ -1,0 +1,85 @@
+"""Pictures drawn by matplotlib, where there is no PyVista: slower, and what is behind is not always hidden."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.look.drawing import Drawing, Frame
+from fem_mbs.look.extras import need
+
+DPI = 100
+
+
+class MatplotlibCanvas:
+    """A drawing off the screen, with the arguments of :class:`~fem_mbs.look.pyvista_canvas.PyvistaCanvas`."""
+
+    def __init__(self, drawing: Drawing, frame: Frame, box: Array, toward: Array, size: tuple[int, int]) -> None:
+        self._drawing, self._frame, self._title = drawing, frame, ""
+        self._box, self._view = box, toward / np.linalg.norm(toward)
+        self._size = size[0] / DPI, size[1] / DPI
+
+    def figure(self, frame: Frame, title: str = "") -> Any:
+        """A matplotlib figure of a frame."""
+        art = need("mpl_toolkits.mplot3d.art3d", "a picture")
+        figure = need("matplotlib.figure", "a picture").Figure(figsize=self._size, dpi=DPI)
+        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", proj_type="ortho")
+        # all in one collection, within which what is behind is hidden
+        faces = [
+            (corners, layer.color)
+            for layer in self._drawing.layers
+            for own in layer.polygons
+            for corners in frame.points[layer.points][own]
+        ]
+        if faces:
+            corners, colors = zip(*faces, strict=True)
+            axes.add_collection3d(
+                art.Poly3DCollection(corners, facecolors=colors, edgecolors=colors, linewidths=0.2, shade=True)
+            )
+        for layer in self._drawing.layers:
+            points = frame.points[layer.points]
+            if len(layer.lines):
+                axes.add_collection3d(
+                    art.Line3DCollection(points[layer.lines], colors=layer.color, linewidths=self._size[1] / 3)
+                )
+            if len(layer.dots):
+                axes.scatter(*points[layer.dots[:, 0]].T, color=layer.color, s=2.0 * self._size[1], depthshade=False)
+        for arrows in frame.arrows:
+            axes.quiver(*arrows.starts.T, *arrows.vectors.T, color=arrows.color, linewidth=1.5)
+        for name, place in zip(frame.names, frame.places, strict=True):
+            axes.text(*place, name, fontsize=5 + self._size[1] / 2, zorder=100)
+        self._aim(axes)
+        axes.set_axis_off()
+        if title:
+            figure.text(0.02, 0.96, title, va="top", fontsize=6 + self._size[1] / 2)
+        return figure
+
+    def _aim(self, axes: Any) -> None:
+        """Equal scales, and the view."""
+        middle, half = self._box.mean(axis=0), 0.5 * np.ptp(self._box, axis=0).max()
+        for name, center in zip("xyz", middle, strict=True):
+            getattr(axes, f"set_{name}lim")(center - half, center + half)
+        axes.set_box_aspect((1, 1, 1), zoom=1.35)
+        x, y, z = self._view
+        axes.view_init(elev=np.degrees(np.arcsin(z)), azim=np.degrees(np.arctan2(y, x)) if abs(z) < 0.99 else -90.0)
+
+    def draw(self, frame: Frame, title: str = "") -> Any:
+        """The pixels ``(height, width, 3)`` of a frame."""
+        canvas = need("matplotlib.backends.backend_agg", "a picture").FigureCanvasAgg(self.figure(frame, title))
+        canvas.draw()
+        self._frame, self._title = frame, title
+        return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+    def show(self) -> None:
+        """Open a window."""
+        pyplot = need("matplotlib.pyplot", "a window")
+        window = pyplot.figure(figsize=self._size)
+        axes = window.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes.imshow(self.draw(self._frame, self._title))
+        axes.set_axis_off()
+        pyplot.show()
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,78 @@
+"""Energies, and how well joints hold, at all times of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.model import ElementBatch, Motion
+from fem_mbs.result.history import History
+from fem_mbs.result.over_time import over_time
+from fem_mbs.system import constraints, read_only
+
+
+@dataclass(frozen=True)
+class EnergyHistory:
+    """Energies in J over time, each ``(nt,)``; work of applied loads is not part of them."""
+
+    kinetic: Array
+    strain: Array
+    gravity: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the three."""
+        return self.kinetic + self.strain + self.gravity
+
+
+@dataclass(frozen=True)
+class ConstraintResidual:
+    """Largest absolute constraint violations over time, each ``(nt,)``: ``Phi`` and ``B V + Phi_t``."""
+
+    position: Array
+    velocity: Array
+
+
+def energies(history: History, x: Array) -> EnergyHistory:
+    """Energies of all elements; those of gravity count from the origin of the world, where the nodes are at ``x``."""
+    result = np.zeros((3, len(history.t)))
+    storing = [batch for batch in history.system.batches if type(batch).energy is not ElementBatch.energy]
+    for batch in storing:
+        owners = list(dict.fromkeys(batch.owners))
+        of_batch = over_time(history, owners, _energy, _sum)
+        result += of_batch.T
+        if history.system.origin.any():
+            result[2] += (over_time(history.at(x), owners, _energy, _sum) - of_batch)[:, 2]
+    return EnergyHistory(*map(read_only, result))
+
+
+def residuals(history: History) -> ConstraintResidual:
+    """How far equations of joints are from zero."""
+    largest = np.zeros((2, len(history.t)))
+    for batch in history.system.constraint_batches:
+        largest = np.maximum(largest, over_time(history, batch.owners, _violation, _max).T)
+    return ConstraintResidual(*map(read_only, largest))
+
+
+def _energy(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """Of each cell ``(n, 3)``."""
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, batch.energy(motion))), axis=-1)
+
+
+def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """Of each equation ``(m, 2)``: of positions and of velocities."""
+    phi, gradient, context = batch.evaluate(motion, prescribed)
+    rate = constraints.rate(batch, motion, phi, gradient, context)
+    position = phi if batch.velocity is None else np.where(batch.velocity, 0.0, phi)
+    return np.abs(np.stack([position, rate], axis=-1))  # type: ignore[no-any-return]
+
+
+def _sum(values: Array) -> Array:
+    return values.sum(axis=1)  # type: ignore[no-any-return]
+
+
+def _max(values: Array) -> Array:
+    return values.max(axis=1)  # type: ignore[no-any-return]

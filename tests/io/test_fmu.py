@@ -1,0 +1,135 @@
+"""A model as an FMU: run by another program, it does what it does here, to the order of the communication step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    ExternalInput,
+    Force,
+    Harmonic,
+    JointSensor,
+    NodeSensor,
+    PointToPoint,
+    PositionMotor,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    Vector,
+)
+
+PUSH, ANGLE = Harmonic(4.0, frequency=1.0, phase=0.3), PointToPoint(0.0, 0.5, duration=0.5)
+T_END = 0.32
+
+
+def arm(push: Any, angle: Any, driven: bool = False) -> tuple[mbs.Model, dict[str, Any]]:
+    """A motor, or a drive, turns an arm with a pendulum at its end, which a force pushes."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    body, bob = model.add_node((0.5, 0, 0), name="body"), model.add_node((1, 0, -0.4), name="bob")
+    model.add(RigidBody(body, 2.0, (0.01, 0.2, 0.2)))
+    model.add(RigidBody(bob, 0.5, (0.002, 0.002, 0.002)))
+    drive = angle if driven else None
+    hinge = model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0), drive=drive), name="hinge")
+    if not driven:
+        model.add(PositionMotor(hinge, angle, proportional=400.0, integral=100.0, derivative=40.0))
+    model.add(SphericalJoint(body, bob, point=(1, 0, 0)))
+    model.add(Force(bob, Vector(push, 0, 0)))
+    coordinate, rate = (model.add(JointSensor(hinge, quantity)) for quantity in ("coordinate", "rate"))
+    ahead = model.add(NodeSensor(bob, "velocity", (1, 0, 0)))
+    return model, {"angle": coordinate, "rate": rate, "sum": 2.0 * coordinate - rate, "ahead": ahead}
+
+
+def ours(driven: bool) -> dict[str, Any]:
+    """A run with the inputs as laws."""
+    model, outputs = arm(PUSH, ANGLE, driven)
+    run = mbs.simulate(model, T_END, 0.004)
+    return {name: run.signal(source)[-1] for name, source in outputs.items()}
+
+
+def led(step: float, driven: bool = False) -> dict[str, float]:
+    """The same by communication steps."""
+    push, angle = ExternalInput(PUSH(0.0)), ExternalInput(ANGLE(0.0))
+    model, outputs = arm(push, angle, driven)
+    run = mbs.CoSimulation(model, {"push": push, "reference": angle}, outputs, step=0.005)
+    for t in np.arange(round(T_END / step)) * step:
+        push.value, angle.value = PUSH(t), ANGLE(t)
+        run.advance(step)
+    return {name: run.output(name) for name in outputs}
+
+
+def exported(file: Path) -> Path:
+    push, angle = ExternalInput(PUSH(0.0)), ExternalInput(ANGLE(0.0))
+    model, outputs = arm(push, angle)
+    return mbs.export_fmu(file, model, {"push": push, "reference": angle}, outputs, step=0.005)
+
+
+@pytest.mark.parametrize("driven", [False, True], ids=["motor", "drive"])
+def test_results_are_of_first_order_in_the_communication_step(driven: bool) -> None:
+    """An input arrives a communication step late: the errors of outputs fall by two when it is halved."""
+    expected = ours(driven)
+    runs = [led(step, driven) for step in (0.01, 0.005)]
+    for name in ("rate", "sum", "ahead"):
+        errors = np.abs([run[name] - expected[name] for run in runs])
+        np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 1.0, atol=0.1, err_msg=name)
+
+
+def test_an_input_that_does_not_change_makes_no_difference() -> None:
+    """Beyond the starts at communication points, which are of second order in the step."""
+    push, angle = ExternalInput(3.0), ExternalInput(0.2)
+    model, outputs = arm(push, angle)
+    run = mbs.CoSimulation(model, {"push": push}, outputs, step=0.002)
+    for _ in range(4):
+        run.advance(0.05)
+    whole = mbs.simulate(model, 0.2, 0.002)
+    assert run.state.t == pytest.approx(0.2)
+    assert run.output("angle") == pytest.approx(whole.signal(outputs["angle"])[-1], abs=2e-5)
+
+
+def test_fmpy_runs_it(tmp_path: Path) -> None:
+    """The program sets inputs before each communication step, and reads outputs after it: as :func:`led` does."""
+    import fmpy
+
+    file = exported(tmp_path / "arm.fmu")
+    description = fmpy.read_model_description(str(file))
+    causes = {variable.name: variable.causality for variable in description.modelVariables}
+    assert causes == {
+        "push": "input",
+        "reference": "input",
+        "angle": "output",
+        "rate": "output",
+        "sum": "output",
+        "ahead": "output",
+    }
+    t = np.arange(0, T_END + 0.01, 0.02)
+    inputs = np.array(
+        [(now, PUSH(now), ANGLE(now)) for now in t], dtype=[("time", float), ("push", float), ("reference", float)]
+    )
+    found = fmpy.simulate_fmu(str(file), stop_time=T_END, output_interval=0.02, input=inputs)
+    expected = led(0.02)
+    for name, value in expected.items():
+        assert found[name][-1] == pytest.approx(value, rel=1e-9), name
+    assert found["angle"][0] == 0.0 and len(found) == 17
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    push = ExternalInput()
+    model, outputs = arm(push, 0.0)
+    for arguments, words in (
+        ((tmp_path / "a.zip", model, {}, outputs, 0.01), "path must end with .fmu, received"),
+        (
+            (tmp_path / "a.fmu", model, {"push": 3.0}, outputs, 0.01),
+            r"inputs\['push'\] must be an ExternalInput, received 3",
+        ),
+        ((tmp_path / "a.fmu", model, {}, {"x": "angle"}, 0.01), r"outputs\['x'\] must be a sensor, a block or a sum"),
+        ((tmp_path / "a.fmu", model, {}, outputs, -1), "export_fmu: step must be"),
+    ):
+        with pytest.raises(mbs.ModelError, match=words):
+            mbs.export_fmu(*arguments)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="cannot travel to another program: .*lambda.*; write functions of time"):
+        mbs.export_fmu(tmp_path / "a.fmu", arm(push, lambda t: 0.0)[0], {}, {}, 0.01)
+    assert not (tmp_path / "a.fmu").exists()

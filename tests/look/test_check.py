@@ -1,0 +1,197 @@
+"""What a check of a model says, and that it says nothing of models that are in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.check import Check
+from fem_mbs.command import main
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
+
+STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
+SCRIPT = """
+import fem_mbs as mbs
+from fem_mbs.elements import RevoluteJoint, RigidBody
+model = mbs.Model(gravity=(0, 0, -9.81))
+bar = model.add_node((1, 0, 0), name="bar")
+model.add(RigidBody(bar, 2.0, (0.1, 0.2, 0.2)))
+model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, {height})), name="hinge")
+solution = mbs.simulate(model, 0.1, 0.01)
+print("has run")
+"""
+
+
+def pendulum() -> mbs.Model:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bar = model.add_node((0.5, 0, 0), name="bar")
+    model.add(RigidBody(bar, 2.0, (0.01, 0.2, 0.2), center_of_mass=(0.1, 0.2, -0.3)))
+    model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)), name="hinge")
+    return model
+
+
+def said(check: Check, *words: str) -> bool:
+    """Whether one finding has all of the words."""
+    return any(all(word in str(finding) for word in words) for finding in check.findings)
+
+
+def test_a_model_that_is_in_order() -> None:
+    check = pendulum().check()
+    assert check.ok and "nothing looks wrong" in str(check)
+    assert (check.unknowns, check.equations, check.redundant, check.degrees_of_freedom) == (6, 5, 0, 1)
+    assert check.free_motions == 1 and "node 'bar'" in check.moving and "about (0, 1, 0)" in check.moving
+    assert check.mass == pytest.approx(2.0) and check.gap == 0.0
+    np.testing.assert_allclose(check.center_of_mass, (0.6, 0.2, -0.3), atol=1e-12)
+    assert "nothing looks wrong" in check._repr_html_() and len(repr(check)) < 100
+
+
+def test_masses_and_their_centre_include_what_is_held() -> None:
+    """A clamped beam, half of whose first element rests on the ground, and a mass far from the origin."""
+    model = mbs.Model()
+    section = BeamSection.circle(radius=0.02, **STEEL)
+    beam = Beam.line(model, (5, 0, 0), (5, 0, 2), section, elements=4, name="mast")
+    model.fix(beam.nodes[0])
+    model.add(PointMass(beam.nodes[-1], 3.0), name="lamp")
+    check = model.check()
+    own = section.mass * 2
+    assert check.masses == pytest.approx({"Beam 'mast'": own, "PointMass 'lamp'": 3.0})
+    np.testing.assert_allclose(check.center_of_mass, (5, 0, (own * 1 + 3 * 2) / (own + 3)), rtol=1e-12)
+    assert check.free_motions == 0 and check.degrees_of_freedom == 24
+
+
+def test_redundant_equations_are_counted_and_named() -> None:
+    model = pendulum()
+    model.add(RevoluteJoint(model.ground, model["bar"], (0, 1, 0), point=(0, 1, 0)), name="second")
+    check = model.check()
+    assert (check.equations, check.redundant, check.degrees_of_freedom) == (10, 5, 1)
+    assert said(check, "repeat each other", "'hinge'", "'second'")
+    assert not any(finding.refused for finding in check.findings)
+
+
+def test_frames_that_do_not_meet() -> None:
+    model = pendulum()
+    other = model.add_node((1, 0, 0.25), name="other")
+    model.add(RigidBody(other, 1.0, (0.1, 0.1, 0.1)))
+    model.add(SphericalJoint(model["bar"], other, point=(1, 0, 0)), name="ball")
+    assert model.check().ok
+    model["bar"].place(np.array([0.5, 0, 0.5]), np.eye(3))
+    check = model.check()
+    assert said(check, "'ball'", "do not meet", "translation z by") and said(check, "'hinge'", "do not meet")
+    assert check.gap == pytest.approx(0.5 / np.ptp([0.0, 1.0]), rel=0.2)
+
+
+def test_what_a_run_refuses_is_said() -> None:
+    model = pendulum()
+    arm = model.add_node((1, 0, 0), name="arm")
+    model.add(RevoluteJoint(model["bar"], arm, (1, 0, 0)))
+    assert said(model.check(), "node 'arm'", "can move without mass")
+    assert any(finding.refused for finding in model.check().findings)
+    assert said(mbs.Model().check(), "nothing can move")
+
+
+def test_nodes_that_are_forgotten() -> None:
+    model = pendulum()
+    model.add_node((3, 0, 0), name="lost")
+    for name in ("first", "second"):
+        node = model.add_node((1, 0, 0), name=name)
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        model.add(SpringDamper(model["bar"], node, 10.0))
+    check = model.check()
+    assert said(check, "'lost'", "used by no element")
+    assert said(check, "'first'", "'second'", "at the same place, but nothing connects them")
+    model.add(FixedJoint(model["first"], model["second"]))
+    assert not said(model.check(), "at the same place")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rho": 7.85e-6}, ("density is 7.85e-06", "kg/mm^3")),
+        ({"rho": 7.85e-9}, ("density is 7.85e-09", "t/mm^3")),
+        ({"E": 210.0}, ("Young's modulus is 210", "GPa")),
+        ({"rho": 7.85}, ()),  # as light as foam
+        ({}, ()),
+    ],
+)
+def test_units_of_sections(wrong: dict[str, float], words: tuple[str, ...]) -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(width=0.1, height=0.1, **(STEEL | wrong))
+    model.fix(Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=8, name="arm").nodes[0])
+    check = model.check()
+    assert said(check, "Beam 'arm'", *words) if words else check.ok, str(check)
+
+
+def test_a_model_in_millimetres_and_tonnes_is_right() -> None:
+    model = mbs.Model(gravity=(0, 0, -9810.0))
+    section = BeamSection.rectangle(width=100, height=100, E=2.1e5, nu=0.3, rho=7.85e-9)
+    model.fix(Beam.line(model, (0, 0, 0), (1000, 0, 0), section, elements=8).nodes[0])
+    assert model.check().ok
+    model.gravity = (0, 0, -9.81)
+    assert said(model.check(), "if lengths are in mm, gravity is 9810")
+
+
+def test_other_units() -> None:
+    model = pendulum()
+    body = model.add_node((1, 0, 0))
+    model.add(RigidBody(body, 1.0, (1e5, 1e5, 1e5)), name="in kg mm^2")
+    section = BeamSection.rectangle(width=100, height=100, **STEEL)
+    Beam.line(model, (0.5, 0, 0), (0.5, 0, 1), section, elements=8, start_node=model["bar"], name="in mm")
+    check = model.check()
+    assert said(check, "'in kg mm^2'", "radius of gyration") and said(check, "'in mm'", "is 100 deep")
+
+
+def test_too_few_elements() -> None:
+    def arm(elements: int, force: float, order: int = 1) -> Check:
+        model = mbs.Model()
+        section = BeamSection.rectangle(width=0.02, height=0.002, **STEEL)
+        beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=elements, order=order, name="strip")
+        model.fix(beam.nodes[0])
+        model.add(Force(beam.nodes[-1], (0, 0, force)))
+        return model.check()
+
+    assert said(arm(1, 0.1), "'strip'", "bends in an arc and not in an S")
+    assert arm(1, 0.1, order=3).ok and arm(8, 0.1).ok
+    assert said(arm(4, 10.0), "'strip'", "may bend an element by", "give it some") and arm(60, 10.0).ok
+
+
+def test_what_changed_last_is_part_of_a_failure() -> None:
+    model = mbs.Model()
+    section = BeamSection.circle(radius=0.002, E=70e9, nu=0.3, rho=2700)
+    wire = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=2, name="wire")
+    model.fix(wire.nodes[0])
+    model.add(Force(wire.nodes[2], lambda t: (0, 0, 0 if t < 0.05 else 1e9)), name="blow")
+    with pytest.raises(mbs.FemMbsError) as caught:
+        mbs.simulate(model, 0.1, 0.01, mbs.GeneralizedAlpha(newton=mbs.Newton(max_iterations=4)))
+    assert "worst equations" in str(caught.value) and "changed most: node 'wire[" in str(caught.value)
+    assert "with time alone, the forces of Force 'blow' (from 0 to 1e+09)" in str(caught.value)
+
+
+def test_the_doctor_sees_the_models_of_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(height=0), encoding="utf-8")
+    assert main(["doctor", str(script)]) == 0
+    printed = capsys.readouterr().out
+    assert "nothing looks wrong" in printed and "has run" not in printed
+    assert main(["doctor", "--all", str(script)]) == 0
+    assert "has run" in capsys.readouterr().out
+    broken = SCRIPT.format(height=0).replace("simulate(model,", "simulate(model, t_end=-1, t=")
+    script.write_text(SCRIPT.format(height=0) + "other = mbs.Model()\n", encoding="utf-8")
+    assert main(["doctor", "--all", str(script)]) == 1
+    assert "nothing can move" in capsys.readouterr().out
+    script.write_text(broken.replace("t=0.1, 0.01", "step=0.01"), encoding="utf-8")
+    script.write_text("print('no model')", encoding="utf-8")
+    assert main(["doctor", str(script)]) == 2
+    assert mbs.simulate.__module__ == "fem_mbs.integrate.simulate"

@@ -1,0 +1,199 @@
+"""Pictures, looked at: whether the right colours are where they belong, and move as the model does."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from pathlib import Path
+
+import imageio.v3 as iio
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import rgb_to_hsv
+from PIL import Image
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    Ball,
+    Beam,
+    BeamSection,
+    Force,
+    Moment,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
+from fem_mbs.look import extras
+
+SIZE = (240, 160)
+RENDERERS = ("pyvista", "matplotlib")
+HUES = {
+    "load": (0.91, 0.96),
+    "joint": (0.06, 0.12),
+    "spring": (0.36, 0.46),
+    "beam": (0.54, 0.62),
+    "moment": (0.72, 0.8),
+}
+STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
+
+
+def colored(pixels: Array, what: str) -> Array:
+    """Pixels of the colour of something, True or False."""
+    hue, saturation, value = np.moveaxis(rgb_to_hsv(pixels / 255.0), -1, 0)
+    if what == "body":
+        found = (saturation < 0.15) & (value > 0.35) & (value < 0.93)
+    else:
+        first, last = HUES[what]
+        found = (hue >= first) & (hue <= last) & (saturation > 0.4)
+    # the title and the axes in the corner
+    found[:16, : found.shape[1] // 2] = found[-45:, :45] = False
+    return found
+
+
+def middle(pixels: Array, what: str) -> Array:
+    """Where the middle of a colour is: rows down, columns to the right."""
+    return np.argwhere(colored(pixels, what)).mean(axis=0)
+
+
+@cache
+def crane() -> mbs.Model:
+    """Something of everything."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(width=0.1, height=0.1, **STEEL)
+    arm = Beam.line(model, (0, 0, 0), (2, 0, 0), section, elements=4, name="arm")
+    model.add(RevoluteJoint(model.ground, arm.nodes[0], (0, 1, 0)), name="hinge")
+    load = model.add_node((2, 0, -0.6), name="load")
+    model.add(RigidBody(load, 20.0, (1, 1, 1), shape=Ball(0.25)))
+    model.add(SphericalJoint(arm.nodes[-1], load))
+    model.add(SpringDamper(model.ground, arm.nodes[2], 1e4, 100.0, point_a=(0, 0, 1.0)))
+    model.add(Force(load, (-500, 0, 0)))
+    model.add(Moment(arm.nodes[1], lambda t: (0, -100 * t, 0)))
+    return model
+
+
+@cache
+def falling() -> mbs.Solution:
+    """A ball that falls, and is thrown to the right."""
+    model = mbs.Model(gravity=(0, 0, -10.0))
+    ball = model.add_node((0, 0, 0), velocity=(2, 0, 0), name="ball")
+    model.add(RigidBody(ball, 1.0, (0.1, 0.1, 0.1), shape=Ball(0.3)))
+    return mbs.simulate(model, 1.0, 0.05)
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_model_before_it_runs(renderer: str, tmp_path: Path) -> None:
+    view = crane().plot(tmp_path / "new" / "crane.png", size=SIZE, renderer=renderer)
+    pixels = view.pixels
+    assert pixels.shape == (160, 240, 3)
+    assert 0.5 < (pixels.min(axis=2) > 250).mean() < 0.97
+    least = {"beam": 300, "body": 300, "joint": 15, "spring": 25, "load": 8, "moment": 8}
+    counts = {what: int(colored(pixels, what).sum()) for what in least}
+    assert all(counts[what] >= least[what] for what in least), counts
+    assert middle(pixels, "body")[0] > middle(pixels, "beam")[0] > middle(pixels, "spring")[0], "upside down"
+    assert middle(pixels, "body")[1] > middle(pixels, "spring")[1], "left is right"
+    written = np.asarray(Image.open(tmp_path / "new" / "crane.png"))[..., :3]
+    np.testing.assert_array_equal(written, pixels)
+    assert Image.open(io.BytesIO(view._repr_png_())).size == SIZE
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_film_moves_as_the_run_does(renderer: str) -> None:
+    """The ball is where the run has it, by one scale for both directions, as seen from the side."""
+    solution = falling()
+    film = solution.animate(duration=2, fps=2, size=SIZE, renderer=renderer)
+    assert len(film) == 4
+    seen = np.array([middle(pixels, "body") for pixels in film])
+    t = np.linspace(0, 1, 4)
+    place = np.stack([5 * t**2, 2 * t], axis=-1)  # down, to the right
+    scale = np.linalg.norm(seen[-1] - seen[0]) / np.linalg.norm(place[-1])
+    assert scale > 20
+    np.testing.assert_allclose((seen - seen[0]) / scale, place, atol=0.2)
+
+
+def test_films_are_files_that_others_read(tmp_path: Path) -> None:
+    solution = falling()
+    for name in ("fall.gif", "fall.mp4"):
+        film = solution.animate(tmp_path / name, duration=2, fps=2, size=SIZE)
+        frames = iio.imread(tmp_path / name)
+        assert frames.shape == (4, 160, 240, 3)
+        for pixels, written in zip(film, frames, strict=True):
+            np.testing.assert_allclose(middle(written, "body"), middle(pixels, "body"), atol=4.0)
+    assert '<video controls loop autoplay muted width="240" src="data:video/mp4;base64,' in film._repr_html_()
+    with pytest.raises(mbs.ModelError, match=r"must end with .mp4 or .gif, received"):
+        film.save(tmp_path / "fall.avi")
+
+
+def test_a_state_in_between() -> None:
+    early, late = (falling().plot(t=t, size=SIZE, renderer="matplotlib") for t in (0.0, 0.5))
+    assert colored(early.pixels, "body").any() and colored(late.pixels, "body").any()
+    with pytest.raises(mbs.ModelError, match="outside the run"):
+        falling().plot(t=2.0)
+
+
+def test_modes_and_paths_are_pictures_too() -> None:
+    model = mbs.Model()
+    section = BeamSection.rectangle(width=0.05, height=0.02, **STEEL)
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=6, name="tongue")
+    model.fix(beam.nodes[0])
+    model.add(Force(beam.nodes[-1], (0, 0, -4000.0)))
+    modes = mbs.modes(model, count=1)
+    up = modes.plot(0, size=SIZE).pixels
+    frames = list(modes.animate(0, duration=1, fps=4, size=SIZE))
+    heights = [middle(pixels, "beam")[0] for pixels in frames]
+    assert abs(heights[1] - heights[3]) > 4 and abs(heights[0] - heights[2]) < 2, heights
+    assert colored(up, "beam").sum() > 100
+    path = mbs.statics(model)
+    heights = [
+        middle(pixels, "beam")[0] for pixels in path.animate(duration=1, fps=3, size=SIZE, renderer="matplotlib")
+    ]
+    assert heights[0] + 1 < heights[1] < heights[2] - 1, heights
+    figure = path.plot("tongue[6].displacement.z")
+    assert figure.axes[0].get_xlabel() == "load factor"
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), path.t)
+    plt.close("all")
+
+
+def test_curves_of_channels(tmp_path: Path) -> None:
+    solution = falling()
+    figure = solution.plot("ball.position", "ball.velocity.z", "energy.total", file=tmp_path / "out" / "curves.png")
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "ball.position (m)",
+        "ball.velocity.z (m/s)",
+        "energy.total (J)",
+    ]
+    assert [len(axes.lines) for axes in figure.axes] == [3, 1, 1] and figure.axes[-1].get_xlabel() == "t (s)"
+    np.testing.assert_array_equal(figure.axes[0].lines[2].get_ydata(), solution.position("ball")[:, 2])
+    pixels = np.asarray(Image.open(tmp_path / "out" / "curves.png"))[..., :3]
+    assert colored(pixels, "beam").sum() > 100  # the first of matplotlib's colours
+    with pytest.raises(mbs.ModelError, match="ball"):
+        solution.plot("bal.position")
+    plt.close("all")
+
+
+def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    for shown in (crane(), falling()):
+        page = shown._repr_html_()
+        assert page.count("<tr>") >= 4 and 'src="data:image/png;base64,' in page
+    assert "mode" in mbs.modes(crane(), count=1)._repr_html_()
+    monkeypatch.setattr("fem_mbs.look.view.View._repr_png_", lambda self: 1 / 0)
+    assert "<table>" in crane()._repr_html_()
+
+
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(extras, "import_module", missing)
+    with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[look\]'"):
+        crane().plot(renderer="pyvista").pixels  # noqa: B018
+    with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[plot\]'"):
+        falling().plot("ball.position")
+
+
+def test_pictures_change_nothing() -> None:
+    before = falling().history.x.copy()
+    falling().plot(size=SIZE, renderer="matplotlib").pixels  # noqa: B018
+    np.testing.assert_array_equal(falling().history.x, before)

@@ -1,0 +1,348 @@
+"""One function for many cases: the same rows wherever they run, kept on disk, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import logging
+import multiprocessing
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import numpy as np
+import pytest
+import studies
+
+import fem_mbs as mbs
+
+LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
+NUMBERS = [{"x": k} for k in range(8)]
+FORK = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that are started find the studies."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with lists in place of arrays, which compare."""
+    return [{key: np.asarray(value).tolist() for key, value in row.items()} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[dict[str, Any]]:
+    return plain(mbs.sweep(studies.turned, LENGTHS))
+
+
+def check_all(executor: Executor, expected: list[dict[str, Any]]) -> None:
+    """The laws of every executor with processes of its own."""
+    rows = mbs.sweep(studies.turned, LENGTHS, executor)
+    assert plain(rows) == expected
+    there = mbs.sweep(studies.where, NUMBERS, executor)
+    assert len({row["process"] for row in there}) == 2
+    assert {row["threads"] for row in there} == {1}
+    [row] = mbs.sweep(studies.returned, [{"x": "a lambda"}], executor)
+    assert "returned 'f' = <function" in row["error"] and "cannot come back from another process" in row["error"]
+    # models, laws of time and solutions travel, there and back
+    model, bob = studies.build(1.5)
+    solution = mbs.simulate(model, t_end=0.1, step=0.01)
+    [row] = mbs.sweep(studies.counted, [{"model": model, "solution": solution}], executor)
+    assert row["same"]
+    np.testing.assert_array_equal(row["way"], solution.displacement(bob)[-1])
+    np.testing.assert_array_equal(row["back"].energy.total, solution.energy.total)
+
+
+def test_rows_are_the_cases_in_order_with_their_results(expected: list[dict[str, Any]]) -> None:
+    """An arm of length L that turns by one radian about y ends at L (cos 1, 0, -sin 1)."""
+    for case, row in zip(LENGTHS[1:], expected[1:], strict=True):
+        assert row["length"] == case["length"] and row.keys() == {"length", "place", "moment"}
+        np.testing.assert_allclose(row["place"], case["length"] * np.array([np.cos(1), 0, -np.sin(1)]), atol=1e-12)
+
+
+def test_a_case_that_fails_is_a_row_that_says_where(
+    expected: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    line = 1 + Path(studies.__file__).read_text(encoding="utf-8").split("\n").index(
+        '        raise ValueError(f"no arm of {length} m")'
+    )
+    assert expected[0] == {
+        "length": -0.5,
+        "error": f"ValueError: no arm of -0.5 m (studies.py, line {line}, in turned)",
+    }
+    with caplog.at_level(logging.WARNING, "fem_mbs"):
+        mbs.sweep(studies.turned, LENGTHS)
+    assert caplog.messages == [f"sweep: 1 of 4 cases failed, the first: {expected[0]}"]
+    assert mbs.sweep(studies.ends, [{"x": 1}])[0]["error"].startswith("SystemExit: 1 (studies.py, line")
+
+
+def test_threads(expected: list[dict[str, Any]]) -> None:
+    with ThreadPoolExecutor(4) as executor:
+        assert plain(mbs.sweep(studies.turned, 3 * LENGTHS, executor)) == 3 * expected
+        assert {row["threads"] for row in mbs.sweep(studies.where, NUMBERS, executor)} == {1}
+        assert mbs.sweep(lambda x: {"y": -x}, NUMBERS[:1], executor) == [{"x": 0, "y": 0}]
+
+
+def test_processes(expected: list[dict[str, Any]]) -> None:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+        check_all(executor, expected)
+        refusals = {
+            "function <function .*lambda.* cannot go to the processes of ProcessPoolExecutor: .*dask": (
+                lambda x: {},
+                NUMBERS,
+            ),
+            r"cases\[0\]: 'x' cannot go to .*, received <function": (studies.square, [{"x": lambda: 0}]),
+        }
+        for words, (function, cases) in refusals.items():
+            with pytest.raises(mbs.ModelError, match=words):
+                mbs.sweep(function, cases, executor)
+
+
+def test_a_dask_cluster(expected: list[dict[str, Any]]) -> None:
+    """Two worker processes and a scheduler, which take lambdas as well."""
+    from dask.distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        executor = client.get_executor()
+        check_all(executor, expected)
+        assert mbs.sweep(lambda x: {"y": -x}, NUMBERS[2:3], executor) == [{"x": 2, "y": -2}]
+        draws = mbs.sweep(lambda: {"drawn": np.random.default_rng().normal()}, [{}, {}], executor)
+        assert draws[0] != draws[1]  # equal cases run as often as they are given
+        with pytest.raises(mbs.ModelError, match=r"executor must be an Executor .* such as client.get_executor\(\)"):
+            mbs.sweep(studies.square, NUMBERS, client)
+
+
+def by_mpi(table: Path) -> subprocess.CompletedProcess[str]:
+    """Two workers and the process that sweeps, with the MPI of this environment."""
+    script = Path(__file__).with_name("by_mpi.py")
+    mpiexec = which("mpiexec", path=str(Path(sys.executable).parent))
+    assert mpiexec, "the extra fem_mbs[mpi] brings mpiexec"
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script), str(table)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_mpi(expected: list[dict[str, Any]], tmp_path: Path) -> None:
+    run = by_mpi(tmp_path / "rows.jsonl")
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["rows"] == expected
+    assert len({row["process"] for row in found["places"]}) == 2
+    assert {row["threads"] for row in found["places"]} == {1}
+    assert "cannot come back from another process" in found["bad"][0]["error"]
+    assert "cannot go to the processes of MPIPoolExecutor" in found["refusal"]
+
+
+@pytest.mark.parametrize("always", [True, False], ids=["always", "once"])
+def test_a_worker_that_dies(always: bool, tmp_path: Path) -> None:
+    """The pool is lost; the others run, and the case that killed it runs again or is reported."""
+    cases = [{"x": k, "where": str(tmp_path), "always": always} for k in range(8)]
+    with ProcessPoolExecutor(2, FORK) as executor:
+        rows = mbs.sweep(studies.deadly, cases, executor, store=tmp_path / "rows.jsonl")
+    assert [row.get("square") for row in rows] == [None if k == 3 and always else k * k for k in range(8)]
+    assert ("the worker that ran it ended abruptly" in rows[3].get("error", "")) == always
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 8
+
+
+def test_a_pool_in_which_nothing_works_is_given_up() -> None:
+    with ProcessPoolExecutor(1, FORK) as executor:
+        rows = mbs.sweep(studies.deadly, [{"x": 3}] * 30, executor)
+    assert all("if __name__ == '__main__':" in row["error"] for row in rows)
+
+
+@pytest.mark.slow
+def test_a_worker_of_dask_that_dies(tmp_path: Path) -> None:
+    """Dask runs the case again elsewhere, and gives up after some workers."""
+    import dask
+    from dask.distributed import Client, LocalCluster
+
+    patience = {"distributed.deploy.lost-worker-timeout": "300s", "distributed.scheduler.allowed-failures": 5}
+    with (
+        dask.config.set(patience),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
+        Client(cluster) as client,
+    ):
+        for always in (False, True):
+            cases = [{"x": k, "where": str(tmp_path), "always": always} for k in range(8)]
+            rows = mbs.sweep(studies.deadly, cases, client.get_executor())
+            squares = [row.get("square") for row in rows]
+            assert squares[:3] == [0, 1, 4] and squares.count(None) <= (2 if always else 0), rows
+            if always:
+                assert "KilledWorker" in rows[3]["error"]
+
+
+def test_a_table_keeps_what_is_finished(tmp_path: Path) -> None:
+    """Rows of failures run again, and so does a case whose line was cut; the others do not."""
+    calls = []
+
+    def study(x: int, seed: int) -> dict[str, Any]:
+        calls.append(x)
+        if x == 2 and len(calls) < 8:
+            raise RuntimeError("not yet")
+        return {"y": [x, np.float64(seed)], "name": "ß", "none": None, "yes": np.True_}
+
+    table = tmp_path / "new folder" / "rows.jsonl"
+    first = mbs.sweep(study, NUMBERS, store=table, seed=3)
+    assert calls == list(range(8))
+    lines = table.read_bytes().splitlines(keepends=True)
+    table.write_bytes(b"".join(lines)[:-20])
+    second = mbs.sweep(study, [{"x": 9}, *NUMBERS], store=table, seed=3)
+    assert calls[8:] == [9, 2, 7]
+    assert [row for k, row in enumerate(second[1:]) if k != 2] == [row for k, row in enumerate(first) if k != 2]
+    assert "error" in first[2] and second[3]["y"] == [2, second[3]["seed"]]
+    assert mbs.sweep(study, NUMBERS, store=table, seed=3) == second[1:] and len(calls) == 11
+    stored = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    assert len(stored) == 10 and {row["x"] for row in stored} == {0, 1, 2, 3, 4, 5, 6, 7, 9}
+    mbs.sweep(study, NUMBERS, store=table, seed=4)
+    assert len(calls) == 19  # another seed, other cases
+
+
+def test_equal_cases_have_seeds_and_rows_of_their_own(tmp_path: Path) -> None:
+    cases = [{"x": 1.0}] * 50
+    rows = mbs.sweep(studies.drawn, cases, seed=1, store=tmp_path / "rows.jsonl")
+    assert len({row["seed"] for row in rows}) == len({row["drawn"] for row in rows}) == 50
+    assert mbs.sweep(studies.drawn, [{"x": 2.0}, *cases], seed=1)[1:] == rows
+    assert mbs.sweep(studies.drawn, [*cases, *cases[:1]], seed=1, store=tmp_path / "rows.jsonl")[:50] == rows
+
+
+def test_a_table_says_when_the_function_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for text in ("return {'y': x}", "return {'y': 2 * x}"):
+        (tmp_path / "changing.py").write_text(f"def study(x):\n    {text}\n")
+        sys.modules.pop("changing", None)
+        linecache.checkcache()
+        import changing  # type: ignore[import-not-found]
+
+        with caplog.at_level(logging.WARNING, "fem_mbs"):
+            rows = mbs.sweep(changing.study, NUMBERS, store=tmp_path / "rows.jsonl")
+    assert rows[3] == {"x": 3, "y": 3}
+    [message] = caplog.messages
+    assert "the file of changing.study has changed since 8 rows" in message and "remove the file" in message
+
+
+def test_what_a_table_cannot_hold(tmp_path: Path) -> None:
+    table = tmp_path / "rows.jsonl"
+    [row] = mbs.sweep(studies.returned, [{"x": "a solution"}], store=table)
+    assert "the function returned 'run', with a store, must be a number" in row["error"]
+    assert isinstance(mbs.sweep(studies.returned, [{"x": "a solution"}])[0]["run"], mbs.Solution)
+    with pytest.raises(mbs.ModelError, match=r"cases\[0\]: with a store or a seed, a value must be a number.* <object"):
+        mbs.sweep(studies.square, [{"x": object()}], store=table)
+
+
+def other_table(tmp_path: Path) -> Path:
+    mbs.sweep(studies.square, NUMBERS, store=tmp_path / "other.jsonl")
+    return tmp_path / "other.jsonl"
+
+
+def no_table(tmp_path: Path) -> Path:
+    (tmp_path / "no.jsonl").write_text('{"x": 1}\n')
+    return tmp_path / "no.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        (other_table, "has rows of studies.square, not of studies.drawn"),
+        (
+            no_table,
+            r"line 1 of store '.*no.jsonl' is no row of a sweep, received b'{\"x\": 1}'; give the name",
+        ),
+        (lambda path: path / "rows.csv", r"give it a name such as '.*rows.jsonl', received '.*rows.csv'"),
+        (lambda path: path, "store is a file of JSON lines"),
+        (lambda path: no_table(path) / "rows.jsonl", "cannot write store"),
+    ],
+)
+def test_other_files_are_refused(store: Callable[[Path], Path], words: str, tmp_path: Path) -> None:
+    path = store(tmp_path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(mbs.ModelError, match=words):
+        mbs.sweep(studies.drawn, NUMBERS, store=path, seed=1)
+    assert before is None or path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((3, NUMBERS), "sweep: function must be a function, received 3"),
+        ((studies.square, {"x": 1}), "sweep: cases must be a list of dicts, received {'x': 1}"),
+        ((studies.square, [{"x": 1}, 2]), r"sweep: cases\[1\] must be a dict, received 2"),
+        ((studies.square, [{"y": 1}]), r"cases\[0\] does not fit .* of studies.square\(x: .*missing .* 'x', received"),
+        ((studies.square, [{"x": 1, "error": 2}]), r"cases\[0\] has the name 'error', which rows have of their own"),
+        ((studies.square, NUMBERS, 4), r"executor must be an Executor .* such as ProcessPoolExecutor\(4\), received 4"),
+        ((studies.square, NUMBERS, None, None, 1), "unexpected keyword argument 'seed'"),
+        ((studies.drawn, [{"x": 1, "seed": 2}], None, None, 1), r"cases\[0\] has a 'seed' of its own, 2; leave out"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_runs(arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(mbs.ModelError, match=words):
+        mbs.sweep(*arguments)
+
+
+def test_an_executor_that_was_shut_down() -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(mbs.ModelError, match="takes no cases: cannot schedule new futures after shutdown"):
+        mbs.sweep(studies.square, NUMBERS, executor)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("a number", "ModelError: sweep: the function must return a dict of results by name, it returned 3.0"),
+        ("a number as a name", "results need texts as names, the function returned 1"),
+        ("a name of ours", "returned 'error', which rows have of their own; call it otherwise"),
+    ],
+)
+def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> None:
+    [row] = mbs.sweep(studies.returned, [{"x": case}])
+    assert row.keys() == {"x", "error"} and words in row["error"]
+
+
+def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A run that is interrupted returns what it has: that must not stand in the table for the whole."""
+    table = tmp_path / "rows.jsonl"
+    with caplog.at_level(logging.WARNING, "fem_mbs"), pytest.raises(KeyboardInterrupt):
+        mbs.sweep(studies.stopped, NUMBERS[:4], store=table)
+    assert [json.loads(line)["x"] for line in table.read_text().splitlines()] == [0, 1]
+    assert f"sweep: interrupted after 2 of 4 cases; they are in '{table}'" in caplog.messages
+
+
+def test_progress_counts_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    mbs.sweep(studies.square, NUMBERS, progress=True)
+    assert "8.00/8.00" in capsys.readouterr().err
+
+
+def test_arguments_given_before_are_part_of_the_name(tmp_path: Path) -> None:
+    one, two = (partial(studies.drawn, seed=seed) for seed in (1, 2))
+    mbs.sweep(one, NUMBERS, store=tmp_path / "rows.jsonl")
+    with pytest.raises(mbs.ModelError, match=r"has rows of studies.drawn\(seed=1\), not of studies.drawn\(seed=2\)"):
+        mbs.sweep(two, NUMBERS, store=tmp_path / "rows.jsonl")
+
+
+def everything() -> Iterator[tuple[str, mbs.Model]]:
+    from catalogue import EVERYTHING, build
+
+    for name, entry in EVERYTHING.items():
+        yield name, build(entry)[0]
+
+
+def test_every_element_and_joint_travels() -> None:
+    """All but those with a lambda of the user's in them, and with the help of cloudpickle these as well."""
+    import cloudpickle
+
+    for name, model in everything():
+        copy = pickle.loads(cloudpickle.dumps(model))
+        assert len(copy.nodes) == len(model.nodes), name
+        try:
+            pickle.dumps(model)
+        except (AttributeError, pickle.PicklingError) as error:
+            assert "<lambda>" in str(error), name
