@@ -16,7 +16,8 @@ author = "The fem_mbs developers"
 copyright = f"2026, {author}"
 release = metadata.version(project)
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+# Nothing is loaded from elsewhere: MathJax is copied into the pages, and no notebook has widgets.
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx-mathjax-offline"]
 exclude_patterns = ["_build", "_generated/gallery.md"]
 html_theme = "furo"
 html_title = f"fem_mbs {release}"
@@ -25,6 +26,9 @@ html_css_files = ["gallery.css"]
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}
 
 autodoc_default_options = {"members": True, "no-value": True}
 autodoc_mock_imports = ["pythonfmu"]

@@ -32,6 +32,7 @@ from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, SpinUp
 CORNERS = {"A": (0, 0, 0), "B": (0, 0.12, 0), "C": (0.24, 0.12, 0), "D": (0.24, 0, 0)}
 TILT = np.radians(5)
 RUN_IN = 0.2
+METHOD = mbs.GeneralizedAlpha(rho_inf=0.9)
 SERIES_2016 = {  # time (s): displacement of C (m)
     2: (0.1118236, -0.0765951, -0.0026697),
     4: (-0.0325274, -0.0044973, -0.0008107),
@@ -80,9 +81,9 @@ def build_2016(group="R3xSO3", interpolation="SE3", elements=8):
     return linkage((thick, thick, thin), axis, SpinUp(rate=-0.6, duration=RUN_IN), group, interpolation, elements)
 
 
-def run(step=0.02, t_end=2.0, **options):
+def run(step=0.02, t_end=2.0, method=METHOD, **options):
     model, c, hinges = build(**options)
-    return mbs.simulate(model, t_end, step, mbs.GeneralizedAlpha(rho_inf=0.9)), c, hinges
+    return mbs.simulate(model, t_end, step, method), c, hinges
 
 
 def run_2016(step=0.004, rho_inf=0.0, **options):
@@ -105,16 +106,16 @@ def compare(solution, c, t, u):
     return numbers
 
 
-def errors(steps, reference=1 / 3200, **options):
-    """Largest relative errors (displacement of C, multipliers) for each step, against a run with a short step."""
+def sampled(step, group="R3xSO3", method=METHOD):
+    """Displacement of C and multipliers every 0.02 s."""
+    solution, c, _ = run(step, method=method, group=group)
+    every = round(0.02 / step)
+    return solution.displacement(c)[::every], solution.multipliers_all[::every]
 
-    def sampled(step):
-        solution, c, _ = run(step, **options)
-        every = round(0.02 / step)
-        return solution.displacement(c)[::every], solution.multipliers_all[::every]
 
-    fine = sampled(reference)
-    pairs = [zip(sampled(step), fine, strict=True) for step in steps]
+def errors(steps, group, reference):
+    """Largest relative errors (displacement of C, multipliers) for each step."""
+    pairs = [zip(sampled(step, group), reference, strict=True) for step in steps]
     return np.array([[np.abs(value - exact).max() / np.abs(exact).max() for value, exact in pair] for pair in pairs])
 
 
@@ -132,9 +133,10 @@ def figure(solution, c, hinges, t, u, file):
     plane_2016.plot(times, series[:, :2], "ko", label=["mb_sef_py", None])
     out_2016.plot(t, 1e3 * u[:, 2], "C2", label="$u_z$")
     out_2016.plot(times, series[:, 2], "ko", label="mb_sef_py")
-    steps = 0.02 / 2.0 ** np.arange(5)
+    steps = 0.02 / 2.0 ** np.arange(4)
+    exact = sampled(0.005, method=mbs.RadauIIA())  # errors of 1e-6
     for group, style in (("R3xSO3", "o-"), ("SE3", "s--")):
-        order.loglog(1e3 * steps, errors(steps, group=group), style, label=[f"$u$, {group}", rf"$\lambda$, {group}"])
+        order.loglog(1e3 * steps, errors(steps, group, exact), style, label=[f"$u$, {group}", rf"$\lambda$, {group}"])
     order.loglog(1e3 * steps, 2e-2 * steps**2, "k:", label="order 2")
     for panel in panels.flat:
         panel.set(xlabel="time (s)", ylabel="displacement of C (mm)", title="data of 2012")
