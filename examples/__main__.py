@@ -16,7 +16,7 @@ begun = time.perf_counter()
 sys.stdout.reconfigure(line_buffering=True)
 logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="  %(relativeCreated)6.0f ms  %(message)s")
 logging.getLogger("matplotlib").setLevel(logging.WARNING)
-print("Two benchmarks with their convergence studies; this takes about a minute. Each run says how it went:")
+print("Two benchmarks with their convergence studies; this takes some 20 s. Each run says how it went:")
 for example in (right_angle_cantilever, four_bar):
     print("\n" + example.__doc__.splitlines()[0])
     example.main(["--plot", "--paraview"])

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from examples.four_bar import SERIES_2016, errors, run, run_2016
+from examples.four_bar import SERIES_2016, errors, run, run_2016, sampled
 
 COMBINATIONS = list(product(("R3xSO3", "SE3"), ("SE3", "R3xSO3")))
 PEAKS_2016 = {  # component, sign: value (m) of the series of mb_sef_py
@@ -67,7 +67,7 @@ def test_series_of_2016():
 def test_order_of_displacement_and_multipliers(group):
     """At the times k 0.02 s; the step of the paper, 20 ms, is still above the range of order 2 (see the docs)."""
     steps = 0.02 / 2.0 ** np.arange(5)
-    found = errors(steps, reference=1 / 6400, group=group)
+    found = errors(steps, sampled(1 / 6400, group=group), group=group)
     for step, row in zip(steps, found, strict=True):
         print(group, f"h = {step:g}", *(f"{value:.3e}" for value in row))
     slopes = np.polyfit(np.log(steps[1:]), np.log(found[1:]), 1)[0]
