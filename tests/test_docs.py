@@ -1,4 +1,4 @@
-"""The pages run: every Python block of a page, in order, and a text block right after one is what it prints.
+"""The pages run: every Python block or notebook cell of a page, in order; a text block after one is what it prints.
 
 In a text block "..." stands for anything, any white space for any other, so that long lines can be broken, and a
 rounded zero has neither a sign nor room for one.
@@ -17,17 +17,24 @@ import pytest
 from fem_mbs import elements
 
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
+BLOCK = re.compile(r"^```(?:python|\{code-cell\})\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MINUS_ZERO = re.compile(r"-(0\.?0*)(?![\d.])")
 PADDING = re.compile(r"(?<=[\[(]) +")
 PAGES = {
     page.name: list(BLOCK.finditer(page.read_text(encoding="utf-8")))
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md")))
 }
 
 
-@pytest.mark.parametrize("name", [name for name, blocks in PAGES.items() if blocks])
+SLOW = {"cable.md", "rotor.md"}
+"""Tutorials of some seconds, which the build of the pages runs as well."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name, blocks in PAGES.items() if blocks],
+)
 def test_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
@@ -46,7 +53,7 @@ def test_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_there_are_pages_that_run() -> None:
-    assert {"README.md", "getting_started.md", "notation.md", "theory.md", "add_an_element.md"} <= {
+    assert {"README.md", "getting_started.md", "notation.md", "theory.md", "add_an_element.md", "cookbook.md", "robot.md"} <= {
         name for name, blocks in PAGES.items() if blocks
     }
 
