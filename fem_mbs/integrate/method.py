@@ -15,7 +15,7 @@ import numpy as np
 from fem_mbs.errors import ModelError
 from fem_mbs.integrate.stability import Limit
 from fem_mbs.model import LARGEST, instance, number, shown
-from fem_mbs.result import interpolate
+from fem_mbs.result.interpolate import interpolate
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
 

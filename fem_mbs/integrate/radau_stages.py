@@ -122,7 +122,8 @@ class Radau:
         system, evaluation, h = self.system, trial.evaluations[MIDDLE], self.h
         turning, carried = _brackets(evaluation.motion.V)
         one = np.broadcast_to(np.eye(6), turning.shape)
-        none, moving, second = (part[6 * system.n :] for part in (np.zeros(system.N), self.moving, self.second))
+        own = slice(6 * system.n, None)
+        none, moving, second = np.zeros(system.k), self.moving[own].astype(float), self.second[own].astype(float)
         held = tangent.entries(system, evaluation, Follow(turning, none), Follow(carried @ turning, none), h * h)
         once = tangent.rate_entries(system, evaluation, Follow(one, moving), Follow(turning + carried, none), h)
         twice = tangent.rate_entries(system, evaluation, None, Follow(one, second))

@@ -27,13 +27,10 @@ Ask: TypeAlias = Callable[[Any, Motion, Any, Array], Array]
 Reduce: TypeAlias = Callable[[Array], Array]
 
 
-class Never:
+class _Never:
     """A time that must not be looked at: whatever is done with it is refused."""
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise UnlikeError("it depends on time")
-
-    def __getattribute__(self, name: str) -> Any:
         raise UnlikeError("it depends on time")
 
     __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __hash__ = _refuse
@@ -41,7 +38,7 @@ class Never:
     __pow__ = __neg__ = __abs__ = __float__ = __int__ = __index__ = __format__ = __str__ = _refuse
 
 
-NEVER: Any = Never()
+_NEVER: Any = _Never()
 
 
 def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None) -> Array:
@@ -69,7 +66,7 @@ def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask,
     def together(count: int) -> Array:
         many, last = copies(parts, number, count), nt - 1
         blocks = (np.minimum(np.arange(first, first + count), last) for first in range(0, nt, count))
-        result = np.concatenate([asked(many, times, NEVER) for times in blocks])[:nt]
+        result = np.concatenate([asked(many, times, _NEVER) for times in blocks])[:nt]
         ends = np.array([0, nt // 2, last])
         here = one_by_one(ends)
         if not np.allclose(result[ends], here, CLOSE, CLOSE * np.abs(here).max()):

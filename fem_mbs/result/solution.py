@@ -274,7 +274,7 @@ class Solution(Public):
     @checked
     def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
         """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
-        owner = self._part(part)
+        owner = self._part(part, "part")
         rows = self.system.number.own(owner)
         if name is None:
             return self.u[:, rows]
@@ -288,7 +288,7 @@ class Solution(Public):
 
         Where something jumps, the values are those just after.
         """
-        source = self._part(source)
+        source = self._part(source, "source")
         if not hasattr(source, "signal_values"):
             raise ModelError(
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
@@ -299,7 +299,7 @@ class Solution(Public):
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
-        found = self._part(beam)
+        found = self._part(beam, "beam")
         if not hasattr(found, "section_forces"):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
@@ -481,15 +481,15 @@ class Solution(Public):
         self._check_number(k)
         return self.history.motion(k)
 
-    def _part(self, part: Any) -> Any:
+    def _part(self, part: Any, argument: str) -> Any:
         """A part of the model, which may be given by its name."""
-        return self.system.find(part, type(self).__name__) if isinstance(part, str) else part
+        return self.system.find(part, f"{type(self).__name__}: {argument}")
 
     def _row(self, node: Node | str) -> int:
-        return self.system.number(of_kind(self._part(node), Node, type(self).__name__))
+        return self.system.number(of_kind(self._part(node, "node"), Node, f"{type(self).__name__}: node"))
 
     def _joint(self, joint: JointOrName) -> Constraint:
-        found = of_kind(self._part(joint), Constraint, f"{type(self).__name__}: joint", HOLD)
+        found = of_kind(self._part(joint, "joint"), Constraint, f"{type(self).__name__}: joint", HOLD)
         self.system.constraint_rows(found)
         return found
 

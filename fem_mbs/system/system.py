@@ -277,7 +277,7 @@ class System:
 
     def row(self, node: Node | str) -> int:
         """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row"), Node, "System.row: node"))
+        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
 
     def find(self, part: Any, label: str) -> Any:
         """The node, element or joint of a name; what is not a name is returned as it is."""

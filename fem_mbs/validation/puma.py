@@ -90,7 +90,8 @@ def commanded(t: float, compensated: bool = True) -> Array:
     A spring and a damper go from each angle to its reference; compensated, what would hold the weight there is added.
     """
     angles, rates = reference(t)
-    return P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
+    torques: Array = P * (angles - START) + D * rates + (holding(angles) if compensated else 0.0)
+    return torques
 
 
 def _motor(k: int, compensated: bool) -> Callable[[float, float, float], float]:

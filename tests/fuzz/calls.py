@@ -59,8 +59,9 @@ SLOW = {
     "linearize",
     "export_fmu",
 }
-BESIDE = {"Solution.plot", "Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
-"""Left out: what draws windows, and what does the same as another call in many files."""
+BESIDE = {"Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
+BESIDE |= {f"{kind.__name__}.{name}" for kind in RESULTS for name in ("plot", "animate")}
+"""Left out: what draws, and what does the same as another call in many files."""
 ALWAYS = {
     "convergence_study.t_end",
     *(f"{kind}.{name}" for kind in ("StateSpace", "SampledStateSpace") for name in "BC"),

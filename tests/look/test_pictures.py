@@ -83,7 +83,7 @@ def falling() -> mbs.Solution:
     return mbs.simulate(model, 1.0, 0.05)
 
 
-@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("renderer", [pytest.param("pyvista", marks=pytest.mark.slow), "matplotlib"])
 def test_a_model_before_it_runs(renderer: str, tmp_path: Path) -> None:
     view = crane().plot(tmp_path / "new" / "crane.png", size=SIZE, renderer=renderer)
     pixels = view.pixels
@@ -113,6 +113,7 @@ def test_a_film_moves_as_the_run_does(renderer: str) -> None:
     np.testing.assert_allclose((seen - seen[0]) / scale, place, atol=0.2)
 
 
+@pytest.mark.slow
 def test_films_are_files_that_others_read(tmp_path: Path) -> None:
     solution = falling()
     for name in ("fall.gif", "fall.mp4"):
@@ -133,6 +134,7 @@ def test_a_state_in_between() -> None:
         falling().plot(t=2.0)
 
 
+@pytest.mark.slow
 def test_modes_and_paths_are_pictures_too() -> None:
     model = mbs.Model()
     section = BeamSection.rectangle(width=0.05, height=0.02, **STEEL)
@@ -173,6 +175,7 @@ def test_curves_of_channels(tmp_path: Path) -> None:
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     for shown in (crane(), falling()):
         page = shown._repr_html_()
