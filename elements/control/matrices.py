@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ Quadruple = tuple[Array, Array, Array, Array]
 
 def limit_pair(value: Any, label: object) -> Any:
     """Lower and upper limit; infinite ones are none."""
-    if isinstance(value, str | bytes) or not hasattr(value, "__len__") or len(value) != 2:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes) or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
     lower, upper = (own if _infinite(own) else number(own, label) for own in value)
     if not lower < upper:

@@ -14,7 +14,7 @@ from contextlib import nullcontext
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
-from fem_mbs.analysis.sweep_table import Row, Table, digest, name_of, plain
+from fem_mbs.analysis.sweep_table import CaseTable, Row, digest, name_of, plain
 from fem_mbs.analysis.sweep_workers import RESERVED, Answer, Case, answers, check_travels
 from fem_mbs.errors import ModelError
 from fem_mbs.model import Path, checked, shown
@@ -92,7 +92,7 @@ def sweep(
     numbered = dict(enumerate(own))
     check_travels(function, numbered, executor)
     keys = _keys(own) if store is not None else []
-    with nullcontext() if store is None else Table(FilePath(store), function) as table:
+    with nullcontext() if store is None else CaseTable(FilePath(store), function) as table:
         found = table.finished if table else {}
         rows: dict[int, Row] = {k: found[key] for k, key in enumerate(keys) if key in found}
         left = {k: case for k, case in numbered.items() if k not in rows}

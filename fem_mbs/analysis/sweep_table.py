@@ -24,7 +24,7 @@ DIGITS = 16
 Row: TypeAlias = dict[str, Any]
 
 
-class Table:
+class CaseTable:
     """A file of rows; its lines have beside the row, as "sweep", the function, a key of the case and the time it took.
 
     Attributes
@@ -54,7 +54,7 @@ class Table:
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> CaseTable:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:

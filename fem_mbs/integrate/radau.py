@@ -76,7 +76,7 @@ class RadauIIA(Method):
     newton : Newton
         Options of Newton's method, of which ``max_iterations``, ``correction_tolerance`` and ``constraint_tolerance``
         are used. The matrix is that of Hairer and Wanner (1996), IV.8: one place for all stages, kept over a step.
-    allowed : float
+    allowed : float, optional
         Local error that a step control allows; it is set by the control.
     """
 
@@ -86,7 +86,7 @@ class RadauIIA(Method):
     Memory: ClassVar[type] = RadauMemory
 
     newton: Newton = Newton(max_iterations=20)
-    allowed: float = field(default=np.inf, repr=False)
+    allowed: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         newton = self.newton
@@ -117,7 +117,7 @@ class RadauIIA(Method):
             new = closed(problem, new, factors, self.newton.constraint_tolerance)
         new = system.accept(settled(problem, new, factors))
         error = float(np.abs(embedded_error(problem, stages, found.trial, factors) * system.weight).max())
-        if self.allowed < np.inf:
+        if self.allowed is not None:
             error = max(error, self.allowed * min(found.contraction / SLOW, 1.0) ** self.error_order)
         slope = np.where(problem.second, lead(system, new), problem.slopes(rates)[2])
         memory = RadauMemory(h, found.contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)

@@ -17,7 +17,7 @@ from fem_mbs.run import AtTimes, Callback, EventFunction, Events, EveryFew, Stor
 from fem_mbs.store.file import RunFile, open_run
 from fem_mbs.store.recorder import StoredRun
 from fem_mbs.store.rows import RowWriter
-from fem_mbs.store.table import Table
+from fem_mbs.store.table import StepTable
 from fem_mbs.store.values import UnstorableError, Writer
 from fem_mbs.system import given_out
 
@@ -109,7 +109,7 @@ def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: f
     times, every = file.option("times"), file.options["every"]
     wanted: Wanted = EveryFew(every, march.t_end) if times is None else AtTimes(times, between)
     channels = file.channels(march.system)
-    table = Table(file.path, rows.dtype.itemsize, keep, file.number)
+    table = StepTable(file.path, rows.dtype.itemsize, keep, file.number)
     functions = file.functions_of(march.system)
     writer = RowWriter(rows.dtype, functions, channels, 0)
     store = Store(str(file.path), file.options["channels"], every)

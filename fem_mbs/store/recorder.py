@@ -18,7 +18,7 @@ from fem_mbs.store import file as files
 from fem_mbs.store.answers import write_answers
 from fem_mbs.store.description import Description, describe
 from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
-from fem_mbs.store.table import Table, create
+from fem_mbs.store.table import StepTable, create
 from fem_mbs.store.values import Data, UnstorableError, Writer, packed
 from fem_mbs.system import ARRAYS, State, System, given_out
 
@@ -52,7 +52,7 @@ class StoredRun:
         The run.
     store : Store
         Where it goes, and how much of it.
-    table : Table
+    table : StepTable
         The file.
     writer : RowWriter
         Makes rows.
@@ -70,7 +70,7 @@ class StoredRun:
         self,
         march: March,
         store: Store,
-        table: Table,
+        table: StepTable,
         writer: RowWriter,
         channels: Any,
         wanted: Wanted,
@@ -238,7 +238,7 @@ def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Event
     dtype = _type(description, march, store, wanted, channels)
     options = _options(march, store, wanted, events)
     _create(store, dtype, description, options, march)
-    table = Table(store.file, dtype.itemsize)
+    table = StepTable(store.file, dtype.itemsize)
     run = StoredRun(
         march, store, table, RowWriter(dtype, description.functions, channels, 1), channels, wanted, watch, begun
     )

@@ -16,7 +16,7 @@ from fem_mbs.store.answers import write_answers
 from fem_mbs.store.description import describe
 from fem_mbs.store.recorder import redundant, standing
 from fem_mbs.store.rows import NO_COUNTS, NO_EVENT, RowWriter, asked_in_time, flat_turns, row_type, turning_joints
-from fem_mbs.store.table import SLOT_HEAD, Table, create
+from fem_mbs.store.table import SLOT_HEAD, StepTable, create
 from fem_mbs.store.values import UnstorableError, Writer, packed
 from fem_mbs.system import ARRAYS, State
 
@@ -42,7 +42,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
     }
     ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
     create(path, dtype, SLOT_HEAD.size + len(ended), partial(files.fill, parts, system.origin))
-    table, writer = Table(path, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
+    table, writer = StepTable(path, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
     for k in range(len(solution.t)):
         turns = flat_turns(solution._turns, joints, k)
         table.add(writer.fill(solution.history.state(k), NO_COUNTS, turns, NO_EVENT, None))

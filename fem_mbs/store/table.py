@@ -142,7 +142,7 @@ def _messages(path: Path, address: int) -> dict[int, int]:
     return found
 
 
-class Table:
+class StepTable:
     """The table of a file, to which rows are added.
 
     Parameters

@@ -348,7 +348,8 @@ METHOD: dict[str, Case] = {
     ),
     "Newton's matrix unknown": (
         lambda w: mbs.Newton(matrix="full"),
-        "Newton: matrix must be one of 'exact', 'without_tangent_operator', 'simplified', received 'full'",
+        "Newton: matrix must be one of 'exact', 'without_tangent_operator', 'applied_forces', 'simplified', received "
+        "'full'",
     ),
     "Newton's matrix a list": (lambda w: mbs.Newton(matrix=["exact"]), "received ['exact']"),
     "modified by word": (

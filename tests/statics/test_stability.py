@@ -16,7 +16,7 @@ from fem_mbs.system import tangent
 def falling(solution: mbs.StaticSolution) -> list[int]:
     """Negative eigenvalues, lengths in units of the extent of the model."""
     system, counts = solution.system, []
-    equations = Equations(system, Loading(solution._instant, 0.0, 1.0))
+    equations = Equations(system, Loading(solution.history.instant, 0.0, 1.0))
     units = 1 / system.weight[system.free_rows]
     for place in zip(solution.x, solution.R, solution.u, solution.multipliers_all, solution.t, strict=True):
         entries = equations.entries(equations.evaluate(Point(*place)))

@@ -7,6 +7,7 @@ import linecache
 import logging
 import multiprocessing
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -310,8 +311,12 @@ def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> No
 def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A run that is interrupted returns what it has: that must not stand in the table for the whole."""
     table = tmp_path / "rows.jsonl"
-    with caplog.at_level(logging.WARNING, "fem_mbs"), pytest.raises(KeyboardInterrupt):
-        mbs.sweep(studies.stopped, NUMBERS[:4], store=table)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may start tests without it
+    try:
+        with caplog.at_level(logging.WARNING, "fem_mbs"), pytest.raises(KeyboardInterrupt):
+            mbs.sweep(studies.stopped, NUMBERS[:4], store=table)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert [json.loads(line)["x"] for line in table.read_text().splitlines()] == [0, 1]
     assert f"sweep: interrupted after 2 of 4 cases; they are in '{table}'" in caplog.messages
 
