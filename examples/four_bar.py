@@ -136,7 +136,9 @@ def figure(solution, c, hinges, t, u, file):
     steps = 0.02 / 2.0 ** np.arange(4)
     exact = sampled(0.01, method=mbs.RadauIIA())  # to 5e-6
     for group, style in (("R3xSO3", "o-"), ("SE3", "s--")):
-        order.loglog(1e3 * steps, errors(steps, exact, group=group), style, label=[f"$u$, {group}", rf"$\lambda$, {group}"])
+        order.loglog(
+            1e3 * steps, errors(steps, exact, group=group), style, label=[f"$u$, {group}", rf"$\lambda$, {group}"]
+        )
     order.loglog(1e3 * steps, 2e-2 * steps**2, "k:", label="order 2")
     for panel in panels.flat:
         panel.set(xlabel="time (s)", ylabel="displacement of C (mm)", title="data of 2012")

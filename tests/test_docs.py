@@ -17,13 +17,19 @@ import pytest
 from fem_mbs import elements
 
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^```(?:python|\{code-cell\})\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S)
+BLOCK = re.compile(
+    r"^```(?:python|\{code-cell\})\n(?P<code>.*?)^```\n(?:\s*^```text\n(?P<output>.*?)^```)?", re.M | re.S
+)
 LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MINUS_ZERO = re.compile(r"-(0\.?0*)(?![\d.])")
 PADDING = re.compile(r"(?<=[\[(]) +")
 PAGES = {
     page.name: list(BLOCK.finditer(page.read_text(encoding="utf-8")))
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md")))
+    for page in (
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    )
 }
 
 
@@ -53,9 +59,15 @@ def test_page_does_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_there_are_pages_that_run() -> None:
-    assert {"README.md", "getting_started.md", "notation.md", "theory.md", "add_an_element.md", "cookbook.md", "robot.md"} <= {
-        name for name, blocks in PAGES.items() if blocks
-    }
+    assert {
+        "README.md",
+        "getting_started.md",
+        "notation.md",
+        "theory.md",
+        "add_an_element.md",
+        "cookbook.md",
+        "robot.md",
+    } <= {name for name, blocks in PAGES.items() if blocks}
 
 
 def test_the_library_at_a_glance_has_all_of_it() -> None:
