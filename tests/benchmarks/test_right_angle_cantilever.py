@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from examples.right_angle_cantilever import errors, extremum, run, sampled
+from examples.right_angle_cantilever import errors, extremum, run
+from examples.right_angle_cantilever import sampled as displacements
 
 COMBINATIONS = list(product(("R3xSO3", "SE3"), ("SE3", "R3xSO3")))
 # an independent code, Exudyn 1.13.6: 20 and 40 elements a leg with h = 10 and 5 ms, extrapolated with order 2
@@ -75,7 +76,7 @@ def test_order_of_the_step_on_a_fixed_mesh(group, interpolation):
     """As Fig. 4 of the paper: 10 elements in all, the whole 30 s, against h = 7.8e-4."""
     steps = 0.05 / 2.0 ** np.arange(4)
     options = {"group": group, "interpolation": interpolation}
-    found = errors(steps, sampled(1 / 1280, **options), **options)
+    found = errors(steps, displacements(1 / 1280, **options), **options)
     slope = np.polyfit(np.log(steps), np.log(found), 1)[0]
     print(group, interpolation, *(f"{value:.3e}" for value in found), f"slope {slope:.3f}")
     assert slope == pytest.approx(2, abs=0.1)
