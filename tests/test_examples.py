@@ -101,6 +101,7 @@ def test_right_angle_cantilever():
         assert computed == pytest.approx(reference, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_four_bar():
     numbers = four_bar.main([])
     assert numbers.pop("2012: Newton iterations a step")[0] <= 3.1
@@ -108,6 +109,7 @@ def test_four_bar():
         assert computed == pytest.approx(reference, rel=0.1 if name.startswith("2012") else 0.01), name
 
 
+@pytest.mark.slow
 def test_modes():
     numbers = modes.main(["--plot", "--paraview"])
     for name, (computed, reference) in numbers.items():  # the mesh: (beta h)^2/12 and more
@@ -173,6 +175,7 @@ def test_squeezer():
         assert computed == pytest.approx(reference, abs=1e-3 if name[:2] in ("be", "Th") else 1.5e-5), name
 
 
+@pytest.mark.slow
 def test_differential():
     """The inside wheel rolls 2e-5 too fast: of third order in the step times the speed over the radius."""
     for name, (computed, reference) in differential.main([]).items():

@@ -16,16 +16,15 @@ from motions import fitted_order
 import fem_mbs as mbs
 from fem_mbs.testing import METHOD_LAWS, Bench
 
+FIRST = "generalised-alpha"
+FAMILIES = (FIRST, "Runge-Kutta-Munthe-Kaas", "Lie-Euler", "Radau IIA")
+"""One of each family, whose others share most of what is written for a law."""
 LONG = ("order_survives_changes_of_the_step", "errors_are_estimated", "a_run_goes_on_from_a_file")
-VARIANTS = tuple(METHODS)[2:7]
-"""Which share all that is written for these laws with one before."""
-TABLEAUS = ("Runge-Kutta-Munthe-Kaas, drifting", "Dormand, Prince", "Bogacki, Shampine", "Butcher")
-"""Which differ by numbers; test_runge_kutta.py has their orders."""
-CLASSICAL = tuple(name for name, method in METHODS.items() if type(method).__name__.startswith("Classical"))
+SHORT = ("memory_can_be_stored", "steps_are_pure", "history_is_accepted")
 
 
 def _is_slow(name: str, law: str) -> bool:
-    return (law in LONG and name in VARIANTS + CLASSICAL) or (name in TABLEAUS and law != "steps_are_pure")
+    return name != FIRST and law in LONG or name not in FAMILIES and law not in SHORT
 
 
 LAWS = [

@@ -68,6 +68,7 @@ def exported(file: Path) -> Path:
     return mbs.export_fmu(file, model, {"push": push, "reference": angle}, outputs, step=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driven", [False, True], ids=["motor", "drive"])
 def test_results_are_of_first_order_in_the_communication_step(driven: bool) -> None:
     """An input arrives a communication step late: the errors of outputs fall by two when it is halved."""

@@ -11,7 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from conftest import double_pendulum
+from kept_runs import double_pendulum
 
 import fem_mbs as mbs
 from fem_mbs import StoreError

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import assert_same, double_pendulum
+from kept_runs import assert_same, double_pendulum
 
 import fem_mbs as mbs
 
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from conftest import double_pendulum
+from kept_runs import double_pendulum
 import fem_mbs as mbs
 if sys.argv[3] == "begin":
     mbs.simulate(double_pendulum(), 12.0, 0.01, store=sys.argv[2])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import assert_same, double_pendulum, machine
+from kept_runs import assert_same, double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs import Solution, State

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import double_pendulum, machine
+from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs.result import parse

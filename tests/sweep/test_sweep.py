@@ -92,6 +92,7 @@ def test_threads(expected: list[dict[str, Any]]) -> None:
         assert mbs.sweep(lambda x: {"y": -x}, NUMBERS[:1], executor) == [{"x": 0, "y": 0}]
 
 
+@pytest.mark.slow
 def test_processes(expected: list[dict[str, Any]]) -> None:
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
         check_all(executor, expected)
@@ -107,6 +108,7 @@ def test_processes(expected: list[dict[str, Any]]) -> None:
                 mbs.sweep(function, cases, executor)
 
 
+@pytest.mark.slow
 def test_a_dask_cluster(expected: list[dict[str, Any]]) -> None:
     """Two worker processes and a scheduler, which take lambdas as well."""
     from dask.distributed import Client, LocalCluster
@@ -130,6 +132,7 @@ def by_mpi(table: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_mpi(expected: list[dict[str, Any]], tmp_path: Path) -> None:
     run = by_mpi(tmp_path / "rows.jsonl")
     assert run.returncode == 0, run.stderr
