@@ -33,8 +33,8 @@ PAGES = {
 }
 
 
-SLOW = {"cable.md", "rotor.md"}
-"""Tutorials of some seconds, which the build of the pages runs as well."""
+SLOW = {"cable.md", "rotor.md", "variable_steps.md"}
+"""Pages of many seconds; the tutorials among them are run by the build of the pages as well."""
 
 
 @pytest.mark.parametrize(

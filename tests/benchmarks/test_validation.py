@@ -15,6 +15,8 @@ from fem_mbs.validation.case import refine
 LONG = (
     "Lee's frame",
     "heavy top",
+    "heavy top without joints",
+    "Princeton beam",
     "IFToMM A01, simple pendulum",
     "IFToMM A03, Andrews' squeezer",
     "IFToMM A04, Bricard's linkage",

@@ -33,6 +33,7 @@ def test_force_follows_the_elastic_and_ideally_plastic_law(group: str) -> None:
     assert solution.unknowns(spring, "free length") == pytest.approx(np.array(expected), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_period_takes_the_area_of_the_loop() -> None:
     """Once it goes round and round: 2 LIMIT of force times 2 slips of the amplitude less what is elastic."""
     model, spring, _ = moved_to_and_fro("R3xSO3")
