@@ -18,7 +18,7 @@ def main() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (DOCS / "look.md").read_text(encoding="utf-8"), re.M | re.S)
     names: dict = {}
     for block in blocks:
-        exec(block.replace('"out/', '"/tmp/look/'), names)
+        exec(block, names)
     solution, modes = names["solution"], names["modes"]
     names["view"].save(IMAGES / "look_model.png")
     names["figure"].savefig(IMAGES / "look_curves.png", dpi=80)

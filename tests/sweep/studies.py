@@ -55,7 +55,8 @@ def deadly(x: int, where: str = "", always: bool = True) -> dict[str, Any]:
     """Kills its process, once or always, where x is 3."""
     mark = Path(where, "mark")
     if x == 3 and (always or not mark.exists()):
-        mark.touch()
+        if not always:
+            mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.01)
     return {"square": x * x}
