@@ -33,7 +33,7 @@ PAGES = {
 }
 
 
-SLOW = {"cable.md", "rotor.md", "variable_steps.md"}
+SLOW = {"cable.md", "curves.md", "look.md", "rotor.md", "statics.md", "variable_steps.md"}
 """Pages of many seconds; the tutorials among them are run by the build of the pages as well."""
 
 

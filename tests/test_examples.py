@@ -142,6 +142,7 @@ def test_statics():
     assert written == {"statics.png", "lee.pvd", "helix.pvd", "frame_01.pvd", "frame_02.pvd"}
 
 
+@pytest.mark.slow
 def test_slider_crank_engine():
     """The rod is 0.02 % shorter or longer, its first frequency 90 times that of the crank, and damps a little."""
     for name, (computed, rigid) in slider_crank_engine.main(["--plot", "--paraview"]).items():
@@ -149,6 +150,7 @@ def test_slider_crank_engine():
     assert {file.name for file in Path("out").glob("*.p*")} == {"slider_crank_engine.png", "slider_crank_engine.pvd"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stiffer, limit", [(1, 0.05), pytest.param(100, 5e-4, marks=pytest.mark.slow)])
 def test_suspension(stiffer, limit, monkeypatch):
     """What bushings add to the camber, in degrees, goes with their flexibility in translation."""
@@ -160,6 +162,7 @@ def test_suspension(stiffer, limit, monkeypatch):
         assert camber == pytest.approx(rigid, abs=limit), name
 
 
+@pytest.mark.slow
 def test_planetary_gear():
     numbers = planetary_gear.main([])
     slip, _ = numbers.pop("Willis: largest error of the speeds (rad/s)")
@@ -168,6 +171,7 @@ def test_planetary_gear():
         assert computed == pytest.approx(reference, rel=2e-4), name
 
 
+@pytest.mark.slow
 def test_squeezer():
     numbers = squeezer.main(["--plot", "--paraview"])
     assert numbers.pop("order in the step")[0] == pytest.approx(2, abs=0.05)

@@ -81,6 +81,7 @@ def test_tower_crane():
     assert {file.name for file in Path("out").glob("*.p*")} == {"tower_crane.png", "tower_crane.pvd"}
 
 
+@pytest.mark.slow
 def test_stiff_crane_bears_a_pendulum(monkeypatch):
     """Of second order in the step."""
     for name in ("JIB", "TOWER"):
@@ -141,6 +142,7 @@ def wishbone(lower_angle):
     )
 
 
+@pytest.mark.slow
 def test_suspension_moves_as_lagrange_says(monkeypatch):
     """Two coordinates, the height of the body and the angle of the lower arm, against bushings 100 times as stiff."""
     monkeypatch.setattr(suspension, "RUBBER", np.array(suspension.RUBBER) * [100, 100, 100, 1, 1, 1])

@@ -100,6 +100,7 @@ def test_third_derivative_of_a_uniform_rotation() -> None:
         np.testing.assert_allclose(third, factor * v, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho_inf", [0.9, 0.5, 0.0])
 def test_growth_of_a_uniform_rotation(rho_inf: float) -> None:
     """A step of UL-CRV adds ``(1 + shift^2)/2 x^4`` of the spin, with ``x = Omega h/4``; the others keep it.

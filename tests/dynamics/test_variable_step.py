@@ -169,6 +169,7 @@ def test_a_sudden_load_needs_no_other_step(formulation: str) -> None:
     assert sizes[near].min() < 0.3 * sizes[~near & (starts < 0.4)].max()
 
 
+@pytest.mark.slow
 def test_a_stiff_start_needs_no_other_step() -> None:
     """A velocity that stretches the bar: the run follows the waves first and then lets them go."""
 

@@ -55,6 +55,7 @@ def test_order_of_the_method(group: str, formulation: str) -> None:
     assert study.interval == (0.0, 0.4)
 
 
+@pytest.mark.slow
 def test_multipliers_lose_an_order_at_the_start_alone() -> None:
     """Order 1 over the whole run, 2 once ``rho_inf^n`` has taken the transient away (2015 paper, section 3.3)."""
     arguments: Any = (top, mbs.GeneralizedAlpha(0.6, start="consistent"), [2e-3, 1e-3, 5e-4], 1e-4, 0.1)

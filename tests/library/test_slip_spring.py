@@ -56,6 +56,7 @@ def test_below_the_limit_it_is_a_spring() -> None:
     assert (solution.unknowns(spring) == 1.0).all()
 
 
+@pytest.mark.slow
 def test_sliding_mass_comes_to_rest_where_friction_has_taken_its_energy() -> None:
     """The body stretches the spring to its limit, then slides: the energy says how far."""
     model = mbs.Model("SE3")

@@ -72,6 +72,7 @@ def _counted(trial: ElementTrial, matrix: Array, which: str) -> Array:
     return trial.dense(matrix)[:, order >= {"stiffness": 0, "damping": 1, "mass": 2}[which]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", BROKEN)
 @pytest.mark.parametrize("which", ["gradient", "second"])
 @pytest.mark.parametrize("name", JOINTS)
