@@ -115,7 +115,7 @@ def simulate(
             wanted,
         )
         return drive(march, recorder, Events(events, march.state, between, recorder.given_out), callback, show)
-    from fem_mbs.store.recorder import begin_stored
+    from fem_mbs.store.begin import begin_stored
 
     watch = Events(events, march.state, between, partial(given_out, system))
     to = store if isinstance(store, Store) else Store(store)

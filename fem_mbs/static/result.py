@@ -10,11 +10,12 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model import Path, checked
-from fem_mbs.result import ConstraintResidual, Outcome, Solution, Stats, Turns
+from fem_mbs.result import ConstraintResidual, History, Outcome, Solution, Stats, Turns
 from fem_mbs.static.equations import Instant
 from fem_mbs.system import State, System, read_only
 
@@ -36,15 +37,15 @@ class StaticSolution(Solution):
     def __init__(
         self,
         system: System,
-        states: Sequence[State],
+        states: Sequence[State] | History,
         status: Outcome,
         stats: Stats,
         events: Sequence[list[State]],
         instant: Instant,
-        unstable: Sequence[int],
+        unstable: ArrayLike,
         turns: Turns | None = None,
     ) -> None:
-        super().__init__(system, list(states), status, stats, events, turns=turns, instant=instant)
+        super().__init__(system, states, status, stats, events, turns=turns, instant=instant)
         self.unstable = read_only(np.array(unstable, dtype=np.intp))
 
     @cached_property

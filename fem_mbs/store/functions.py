@@ -86,8 +86,9 @@ class Asked:
         return self if self._original is None else self._original
 
     def over_time(self, times: Array, values: Array) -> None:
-        """What the function returned at the times of a run."""
-        self._times, self._values = times, values[:, 0] if values.shape[1] == 1 else values
+        """What the function returned at the times of a run, in any order."""
+        order = np.argsort(times, kind="stable")
+        self._times, self._values = times[order], (values[:, 0] if values.shape[1] == 1 else values)[order]
 
     def __repr__(self) -> str:
         return f"<function '{self.__name__}' of another script>"

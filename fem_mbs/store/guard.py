@@ -1,78 +1,109 @@
-"""What tells a stored run from any other file, and a whole one from one that was damaged or made to do harm."""
+"""Whatever a file holds that is opened: what goes wrong names it, and what it counts is what it can have."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from fem_mbs.errors import FemMbsError, ModelError, StoreError
+from fem_mbs.model import shown
+from fem_mbs.result import Outcome
 
-from fem_mbs.errors import FemMbsError, StoreError
-from fem_mbs.store.table import SLOTS, hdf5
-
-FORMAT, VERSION = "fem_mbs run", 1
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-BROKEN = (
-    OSError,
-    KeyError,
-    IndexError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-    MemoryError,
-    OverflowError,
-)
-"""What reading something else than a run may end in."""
+MANY = 2**16
+"""More events than a script has."""
 
 
 @contextmanager
-def guarded(path: Path) -> Iterator[None]:
-    """Whatever goes wrong in reading a file is an error that names it."""
+def guarded(path: Path, own: bool = True) -> Iterator[None]:
+    """Whatever goes wrong in reading a file is an error that names it; of a model that is not its ``own``, its errors.
+
+    Texts and numbers are those of nobody knows whom: what they make of the library may be any exception.
+    """
     try:
         yield
     except FileNotFoundError:
         raise StoreError(f"there is no file '{path}'") from None
     except FemMbsError as error:
-        raise error if isinstance(error, StoreError) else StoreError(f"'{path}' cannot be opened: {error}") from error
-    except BROKEN as error:
+        if isinstance(error, StoreError) or not own:
+            raise
+        raise StoreError(f"'{path}' cannot be opened: {error}") from error
+    except Exception as error:
         raise StoreError(
             f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
-            f"({type(error).__name__}: {error})"
+            f"({type(error).__name__}: {shown(str(error))})"
         ) from error
 
 
-def check_format(file: Any, path: Path) -> None:
-    """Refuse files of other programs, and of newer versions."""
-    kind, version = file.attrs.get("format"), file.attrs.get("format_version")
-    if kind != FORMAT:
-        raise StoreError(f"'{path}' is not a stored run of fem_mbs, but an HDF5 file of another program")
-    if not isinstance(version, int | np.integer) or version > VERSION:
-        own = file.attrs.get("fem_mbs_version")
-        raise StoreError(
-            f"'{path}' was written by a newer fem_mbs, {own}, in version {version} of the format; this one reads "
-            f"version {VERSION}. Install the newer fem_mbs"
-        )
+def check_run(text: Any) -> None:
+    """Refuse what a run cannot have been asked for."""
+    _check(text, RUN)
+    if text["t_end"] < text["begin"] and text["loading"] is None:
+        raise ModelError(f"its end, {text['t_end']}, comes before its begin, {text['begin']}")
 
 
-def check_dataset(file: Any, name: str, size: int) -> None:
-    """Refuse what leads out of a file, or claims more than it has."""
-    h5py, owner = hdf5("mbs.load"), file
-    for part in name.split("/"):
-        if not isinstance(owner.get(part, getlink=True), h5py.HardLink):
-            raise StoreError(f"'{name}' is not in the file itself")
-        owner = owner[part]
-    options = owner.id.get_create_plist() if isinstance(owner, h5py.Dataset) else None
-    if options is None or options.get_layout() != h5py.h5d.CONTIGUOUS or options.get_external_count():
-        raise StoreError(f"'{name}' is not laid out as fem_mbs does")
-    text, numbers = name.endswith("/text") or name in SLOTS, name.endswith("/numbers")
-    if (text and owner.dtype != np.dtype("u1")) or (numbers and owner.dtype != np.dtype("<f8")):
-        raise StoreError(f"'{name}' is of an unknown type, {owner.dtype}")
-    bytes_ = math.prod(owner.shape) * owner.dtype.itemsize
-    if bytes_ and (owner.id.get_offset() or 0) + bytes_ > size:
-        raise StoreError(f"'{name}' claims {bytes_} bytes, more than the file has")
-    if len(owner.shape) != 1:
-        raise StoreError(f"'{name}' has {len(owner.shape)} dimensions, expected is one")
+def check_checkpoint(text: Any) -> None:
+    """Refuse where a run cannot stand."""
+    _check(text, CHECKPOINT)
+
+
+def _check(text: Any, expected: Mapping[str, Callable[[Any], bool]]) -> None:
+    if not isinstance(text, dict):
+        raise ModelError(f"it holds {shown(text)} in place of what a run has")
+    for name, valid in expected.items():
+        if name not in text or not valid(text[name]):
+            raise ModelError(f"its '{name}' is {shown(text[name]) if name in text else 'missing'}")
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(own, str) for own in value)
+
+
+def _counts(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 4 and all(map(_count, value))
+
+
+def _is(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: type(value) in kinds
+
+
+RUN: dict[str, Callable[[Any], bool]] = {
+    "begin": _number,
+    "t_end": _number,
+    "control": _is(dict, type(None)),
+    "method": _is(dict, type(None)),
+    "method_name": _is(str),
+    "every": lambda value: _count(value) and value > 0,
+    "channels": lambda value: value is None or _names(value),
+    "events": lambda value: _count(value) and value < MANY,
+    "names": _names,
+    "first": _is(dict),
+    "loading": lambda value: value in (None, "proportional", "constant"),
+}
+CHECKPOINT: dict[str, Callable[[Any], bool]] = {
+    "outcome": lambda value: value is None or (isinstance(value, str) and value in Outcome.__members__),
+    "rows": _count,
+    "go_on": _count,
+    "state": _is(dict),
+    "memory": _is(dict),
+    "memory_name": _is(str, type(None)),
+    "pace": _is(dict),
+    "error": lambda value: value is None or (isinstance(value, list) and all(map(_is(int, float), value))),
+    "totals": _counts,
+    "since": _counts,
+    "wall": _number,
+    "turns": _is(list),
+    "done": _count,
+    "session": lambda value: _count(value) and value > 0,
+    "redundant": _names,
+}

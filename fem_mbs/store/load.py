@@ -15,11 +15,13 @@ from fem_mbs.model import Model, Path, checked
 from fem_mbs.result import Outcome, Solution
 from fem_mbs.run import AtTimes, Callback, EventFunction, Events, EveryFew, Store, Wanted, drive, progress_bar
 from fem_mbs.store.file import RunFile, open_run
+from fem_mbs.store.guard import guarded
+from fem_mbs.store.reading import event_state, loaded
 from fem_mbs.store.recorder import StoredRun
 from fem_mbs.store.rows import RowWriter
 from fem_mbs.store.table import StepTable
 from fem_mbs.store.values import UnstorableError, Writer
-from fem_mbs.system import given_out
+from fem_mbs.system import System, given_out, taken_in
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
 
@@ -43,7 +45,7 @@ def load(path: Path, model: Model | None = None) -> Solution:
     ModelError
         If the model is another one.
     """
-    return open_run(FilePath(path)).loaded(model)
+    return loaded(open_run(FilePath(path)), model)
 
 
 @checked
@@ -78,19 +80,19 @@ def resume(
     """
     file = open_run(FilePath(path))
     if file.outcome in ENDED:
-        return file.loaded(model)
+        return loaded(file, model)
+    if file.options["loading"] is not None:
+        raise ModelError(
+            f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
+        )
     begun = time.perf_counter()
     if model is None:
         _check_complete(file)
     system = file.system(model)
     method = _method(file, method)
     method.check(system)
-    checkpoint = file.stands(method)
-    if checkpoint is None:
-        raise ModelError(f"resume: '{path}': {type(method).__name__} has not made the run; give its method")
-    march = March(system, method, file.control, file.options["t_end"], checkpoint)
-    march.go_on(Tally(*file.kept("tally")), file.state("first"))
-
+    with guarded(file.path, own=model is None):
+        march = _march(file, system, method)
     between = partial(method.between, system)
     watch = Events(events, march.state, between, partial(given_out, system), "resume")
     if len(watch.functions) != file.options["events"]:
@@ -98,9 +100,22 @@ def resume(
             f"resume: '{path}': the run watched {file.options['events']} events, received {len(watch.functions)}; "
             "functions do not travel in files, give those of the run as events"
         )
-    run = _going_on(file, march, watch, between, begun)
+    with guarded(file.path):
+        run = _going_on(file, march, watch, between, begun)
     show = progress_bar(progress, march.state.t, march.t_end, "resume", "s")
-    return drive(march, run, watch, callback, show)
+    with guarded(file.path, own=False):
+        return drive(march, run, watch, callback, show)
+
+
+def _march(file: RunFile, system: System, method: Method) -> March:
+    """The run where it stands."""
+    checkpoint = file.stands(method)
+    if checkpoint is None:
+        raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
+    march = March(system, method, file.control, file.options["t_end"], checkpoint)
+    taken_in(system, first := file.state("first"), "its first state")
+    march.go_on(Tally(*file.kept("tally")), first)
+    return march
 
 
 def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: float) -> StoredRun:
@@ -116,7 +131,7 @@ def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: f
     hits = [int((rows["event"][:keep] == event).sum()) for event in range(len(watch.functions))]
     for event, count in enumerate(hits):
         kept = rows[:keep][rows["event"][:keep] == event]
-        watch.hits[event] = [file.event_state(row) for row in kept[:count]]
+        watch.hits[event] = [event_state(row) for row in kept[:count]]
     run = StoredRun(march, store, table, writer, channels, wanted, watch, begun)
     run.go_on(file, hits)
     return run

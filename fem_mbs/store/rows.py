@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.result import Channel, ChannelHistory, History, Solution, Turns
+from fem_mbs.static.equations import Instant
+from fem_mbs.static.stability import UNKNOWN
 from fem_mbs.store.functions import Asked
 from fem_mbs.system import ARRAYS, State, System
 
@@ -21,8 +23,12 @@ PAGE, BLOCK = 4096, 2**20
 NO_COUNTS, NO_EVENT = (0, 0, 0, 0), -1
 
 
-def row_type(system: System, channels: Sequence[Channel] | None, turning: int, functions: Shapes) -> Any:
+def row_type(
+    system: System, channels: Sequence[Channel] | None, turning: int, functions: Shapes, path: bool = False
+) -> Any:
     """The type of a row: a state or channels, whole turns, values of functions of time, and counts.
+
+    On a ``path`` of statics also how unstable it is.
 
     Numbers of ``session`` count how often the run was gone on with, from 1; ``event`` is the number of an event, -1 for
     the states of the run.
@@ -36,7 +42,8 @@ def row_type(system: System, channels: Sequence[Channel] | None, turning: int, f
         shapes["turns"] = (turning,)
     shapes |= functions
     numbers = [(name, "<f8", shape) for name, shape in shapes.items() if 0 not in shape]
-    return np.dtype([("t", "<f8"), *numbers, *((name, "<i8") for name in (*COUNTS, "event", "session"))])
+    counts = *COUNTS, *(("unstable",) if path else ()), "event", "session"
+    return np.dtype([("t", "<f8"), *numbers, *((name, "<i8") for name in counts)])
 
 
 def turning_joints(system: System) -> list[Any]:
@@ -76,7 +83,13 @@ class RowWriter:
         self._views["session"][:] = number
 
     def fill(
-        self, state: State, counts: Sequence[int], turns: Array | None, event: int, one: Solution | None
+        self,
+        state: State,
+        counts: Sequence[int] = NO_COUNTS,
+        turns: Array | None = None,
+        event: int = NO_EVENT,
+        one: Solution | None = None,
+        unstable: int = UNKNOWN,
     ) -> NDArray[Any]:
         """The row of a state; ``one`` is the solution of this state alone, which channels are taken of."""
         views = self._views
@@ -92,6 +105,8 @@ class RowWriter:
         for name, count in zip(COUNTS, counts, strict=True):
             views[name][0] = count
         views["event"][0] = event
+        if "unstable" in views:
+            views["unstable"][0] = unstable
         return self.row
 
 
@@ -125,11 +140,18 @@ def column(path: Path, begin: int, rows: NDArray[Any], name: str) -> Array:
     return result
 
 
-def history(t: Array, rows: NDArray[Any], system: System, channels: Sequence[Channel] | None, path: Any) -> History:
+def history(
+    t: Array,
+    rows: NDArray[Any],
+    system: System,
+    channels: Sequence[Channel] | None,
+    path: Any,
+    instant: Instant | None = None,
+) -> History:
     """The states, or the channels, of rows."""
     if channels is not None:
         names = [column for own in channels for column in own.columns]
         return ChannelHistory(system, t, dict(zip(names, rows["channels"].T, strict=True)), path)
     none = np.zeros((len(t), 0))
     there = rows.dtype.names or ()
-    return History(system, t, {name: rows[name] if name in there else none for name in ARRAYS})
+    return History(system, t, {name: rows[name] if name in there else none for name in ARRAYS}, instant)

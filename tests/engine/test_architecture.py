@@ -37,7 +37,7 @@ ELEMENTS = BASE | {"fem_mbs.elements", "fem_mbs.model", "fem_mbs.lie"}
 LATE = {
     ("fem_mbs/result/solution.py", "fem_mbs.io"),
     ("fem_mbs/result/solution.py", "fem_mbs.store.save"),
-    ("fem_mbs/integrate/simulate.py", "fem_mbs.store.recorder"),
+    ("fem_mbs/integrate/simulate.py", "fem_mbs.store.begin"),
     *(
         (f"fem_mbs/{file}.py", f"fem_mbs.look{module}")
         for file in ("result/solution", "model/model", "modal/result", "static/buckling")

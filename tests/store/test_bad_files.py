@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from kept_runs import double_pendulum
+from forge import forge
+from kept_runs import assert_same, double_pendulum
 
 import fem_mbs as mbs
 from fem_mbs import StoreError
@@ -37,18 +38,24 @@ def refused(file: Path, why: str) -> None:
 
 def test_no_file_and_files_of_other_programs(tmp_path: Path) -> None:
     refused(tmp_path / "missing.h5", "")
-    text, other = tmp_path / "text.h5", tmp_path / "other.h5"
+    text, other, empty = tmp_path / "text.h5", tmp_path / "other.h5", tmp_path / "empty.h5"
+    empty.touch()
+    refused(empty, "is empty")
+    refused(tmp_path, "a folder")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.h5")
+        refused(tmp_path / "pipe.h5", "a pipe")
+        refused(Path("/dev/zero"), "a device")
     text.write_text("t,x\n0,1\n")
-    refused(text, "not HDF5")
+    refused(text, "a file of another kind")
     with h5py.File(other, "w") as opened:
         opened["x"] = np.arange(3)
     refused(other, "HDF5 file of another program")
 
 
 def test_a_newer_version(file: Path) -> None:
-    with h5py.File(file, "r+") as opened:
-        opened.attrs["format_version"], opened.attrs["fem_mbs_version"] = 2, "9.1"
-    refused(file, "newer fem_mbs, 9.1, in version 2")
+    forge(file, file, {"head": lambda head: head | {"format_version": 2, "fem_mbs_version": "9.1"}})
+    refused(file, "newer fem_mbs, '9.1', in version 2")
 
 
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.9, 0.999])
@@ -58,36 +65,14 @@ def test_cut_short(share: float, file: Path) -> None:
     refused(file, "cut short")
 
 
-def change(name: str, action: Callable[[dict[str, Any]], object]) -> Callable[[Any], None]:
-    """A change of the text of a part, by hand."""
+def change(part: str, action: Callable[[dict[str, Any]], object]) -> dict[str, Callable[[Any], Any]]:
+    """A change of the text of a part."""
 
-    def edit(opened: Any) -> None:
-        text = json.loads(opened[f"{name}/text"][:].tobytes())
+    def edit(text: dict[str, Any]) -> dict[str, Any]:
         action(text)
-        del opened[f"{name}/text"]
-        opened[f"{name}/text"] = np.frombuffer(json.dumps(text).encode(), "u1")
+        return text
 
-    return edit
-
-
-def put(made: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Another dataset in place of the numbers of the model."""
-
-    def edit(opened: Any) -> None:
-        del opened["model/numbers"]
-        made(opened)
-
-    return edit
-
-
-def link(to: Any) -> Callable[[Any], None]:
-    return lambda opened: opened.__setitem__("model/numbers", to)
-
-
-def virtual(opened: Any) -> None:
-    layout = h5py.VirtualLayout((3,), "<f8")
-    layout[:] = h5py.VirtualSource("/etc/passwd", "x", (3,))
-    opened.create_virtual_dataset("model/numbers", layout)
+    return {part: edit}
 
 
 def deep(text: dict[str, Any]) -> None:
@@ -97,57 +82,70 @@ def deep(text: dict[str, Any]) -> None:
     text["parts"][0]["arguments"][1] = value
 
 
-HOSTILE: dict[str, tuple[Callable[[Any], None], str]] = {
+HOSTILE: dict[str, tuple[dict[str, Callable[[Any], Any]], str]] = {
     "a class": (change("model", lambda t: t["parts"][0].update({"class": "subprocess.Popen"})), "does not have"),
     "a negative mass": (change("model", lambda t: t["parts"][0]["arguments"].__setitem__(1, -1.0)), "mass"),
     "deep": (change("model", deep), "cannot be opened"),
     "a name twice": (change("model", lambda t: t["parts"][1].update(name="tip")), "taken"),
     "other rows": (change("model", lambda t: (t["parts"].pop(), t.update(added=t["added"] - 1))), "rows|equations"),
-    "a time": (change("run", lambda t: t.update(t_end="soon")), "t_end|end"),
-    "no options": (change("run", lambda t: t.clear()), "cannot be opened"),
+    "a time": (change("run", lambda t: t.update(t_end="soon")), "its 't_end' is 'soon'"),
+    "no options": (change("run", lambda t: t.clear()), "its 'begin' is missing"),
+    "events without end": (change("run", lambda t: t.update(events=10**15)), "'events' is 10000"),
+    "an outcome": (change("checkpoint", lambda t: t.update(outcome="WON")), "'outcome' is 'WON'"),
     "channels": (change("run", lambda t: t.update(channels=["x.y"])), "begins with no name"),
-    "another file": (
-        put(lambda f: f.__setitem__("model/numbers", h5py.ExternalLink("/etc/passwd", "x"))),
-        "in the file",
-    ),
-    "a soft link": (put(lambda f: f.__setitem__("model/numbers", h5py.SoftLink("/steps"))), "in the file"),
-    "a virtual dataset": (put(virtual), "laid out"),
-    "a huge dataset": (put(lambda f: f.create_dataset("model/numbers", (10**12,), "<f8", chunks=(1000,))), "laid out"),
-    "external storage": (
-        put(lambda f: f.create_dataset("model/numbers", (3,), "<f8", external=[("/etc/passwd", 0, 24)])),
-        "laid out",
-    ),
-    "text for numbers": (put(lambda f: f.create_dataset("model/numbers", data=np.array([b"abc"]))), "unknown type"),
-    "a group": (put(lambda f: f.create_group("model/numbers")), "laid out"),
+    "a row": ({"fields": lambda text: [["t", "<f8", []], ["function 0", "<f8", [10**12]]]}, "rows"),
+    "no numbers": ({"model/numbers": lambda numbers: b""}, "more numbers than there are"),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_contents(name: str, file: Path) -> None:
-    edit, why = HOSTILE[name]
-    with h5py.File(file, "r+") as opened:
-        edit(opened)
-    before = sorted(file.parent.iterdir())
-    with pytest.raises(StoreError, match=f"(?s)bad.h5|{why}") as found:
+def test_hostile_contents(name: str, stored: Path, tmp_path: Path) -> None:
+    edits, why = HOSTILE[name]
+    file = tmp_path / "bad.h5"
+    forge(stored, file, edits)
+    with pytest.raises(StoreError, match="bad.h5") as found:
         mbs.load(file)
     assert any(word in str(found.value) for word in why.split("|")), str(found.value)
-    assert sorted(file.parent.iterdir()) == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
-def test_bytes_that_have_changed_are_never_another_error(stored: Path, tmp_path: Path) -> None:
-    """In the texts and numbers of a file: what opens has a model, what does not is refused by name."""
-    rng, data, file = np.random.default_rng(3), stored.read_bytes(), tmp_path / "bad.h5"
-    with h5py.File(stored) as opened:
-        spans = [(own.id.get_offset(), own.id.get_storage_size()) for own in (opened["model/text"], opened["run/text"])]
-    for _ in range(40):
-        changed = bytearray(data)
-        for begin, size in spans:
-            changed[begin + int(rng.integers(size))] = int(rng.integers(256))
-        file.write_bytes(bytes(changed))
-        try:
-            mbs.load(file)
-        except mbs.FemMbsError as error:
-            assert "bad.h5" in str(error)
+def put(made: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Another dataset in place of the numbers of the model, by another program."""
+
+    def edit(opened: Any) -> None:
+        del opened["model/numbers"]
+        made(opened)
+
+    return edit
+
+
+def virtual(opened: Any) -> None:
+    layout = h5py.VirtualLayout((3,), "<f8")
+    layout[:] = h5py.VirtualSource("/etc/passwd", "x", (3,))
+    opened.create_virtual_dataset("model/numbers", layout)
+
+
+OTHER_FILES: dict[str, Callable[[Any], None]] = {
+    "a link": put(lambda f: f.__setitem__("model/numbers", h5py.ExternalLink("/etc/passwd", "x"))),
+    "a soft link": put(lambda f: f.__setitem__("model/numbers", h5py.SoftLink("/steps"))),
+    "itself": put(lambda f: f["model"].__setitem__("numbers", f["/"])),
+    "a virtual dataset": put(virtual),
+    "a huge one": put(lambda f: f.create_dataset("model/numbers", (10**12,), "<f8", chunks=(1000,))),
+    "a compressed one": put(lambda f: f.create_dataset("model/numbers", data=np.zeros(10**6), compression="gzip")),
+    "external": put(lambda f: f.create_dataset("model/numbers", (3,), "<f8", external=[("/etc/passwd", 0, 24)])),
+    "a note": lambda f: f.attrs.update(note="of another program"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_what_other_programs_put_into_a_file_is_not_read(name: str, stored: Path, file: Path) -> None:
+    """HDF5 can lead to other files, and make much of little; fem_mbs reads what it has written, or refuses."""
+    with h5py.File(file, "r+") as opened:
+        OTHER_FILES[name](opened)
+    try:
+        assert_same(mbs.load(file), mbs.load(stored))
+    except StoreError as error:
+        assert "bad.h5" in str(error)
 
 
 def test_a_full_disk(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_the_file_of_a_run_that_goes_on_is_taken(tmp_path: Path) -> None:
         while not file.exists():
             time.sleep(0.01)
         assert mbs.load(file).t[0] == 0.0
-        with pytest.raises(mbs.ModelError, match="being written to by another process"):
+        with pytest.raises(mbs.StoreError, match="run.h5.*being written to by another run"):
             mbs.resume(file)
     finally:
         process.kill()
