@@ -30,7 +30,7 @@ def join(runs: Sequence[Solution]) -> Solution:
     Raises
     ------
     ModelError
-        If they are of different models, or one does not begin where the one before it ends.
+        If they are of different models, or one does not begin where the one before it ends; and of load paths.
     """
     if not runs:
         raise ModelError(f"join: runs must be one run at least, received {shown(runs)}")
@@ -41,6 +41,8 @@ def join(runs: Sequence[Solution]) -> Solution:
 
 
 def _joined(first: Solution, second: Solution) -> Solution:
+    if first.history.instant is not None or second.history.instant is not None:
+        raise ModelError("join: load paths have a load factor in place of time; runs in time can be joined")
     if first.system.source != second.system.source:
         raise ModelError("join: the runs are of different models: their nodes, unknowns or equations differ")
     if first.t[-1] != second.t[0]:

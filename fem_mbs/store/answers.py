@@ -8,6 +8,9 @@ from typing import Any
 from fem_mbs.store.functions import Answers, Asked, answer_key
 from fem_mbs.store.values import Data, Reader, UnstorableError, Writer
 
+LONGEST = 200
+"""Letters of the name of a function, which is only for reading."""
+
 
 def write_answers(functions: list[Asked]) -> Data:
     """Functions by their names, and what they returned."""
@@ -26,12 +29,13 @@ def read_answers(data: Data) -> list[Asked]:
             if (key := answer_key(given)) is not None:
                 answers[str(method), key] = given, reader.value(result)
         options: dict[str, Any] = {"has": tuple(own["has"]), "answers": answers}
+        name = str(own["name"])[:LONGEST]
         if "size" in own:
             from fem_mbs.store.laws import AskedLaw
 
-            functions.append(AskedLaw(own["name"], own["size"], **options))
+            functions.append(AskedLaw(name, own["size"], **options))
         else:
-            functions.append(Asked(own["name"], **options))
+            functions.append(Asked(name, **options))
     return functions
 
 

@@ -45,7 +45,8 @@ def load(path: Path, model: Model | None = None) -> Solution:
     ModelError
         If the model is another one.
     """
-    return loaded(open_run(FilePath(path)), model)
+    with guarded(FilePath(path), own=False):
+        return loaded(open_run(FilePath(path)), model)
 
 
 @checked
@@ -78,20 +79,33 @@ def resume(
     ModelError
         If something is missing that does not travel in files, or the model or the method is another one.
     """
-    file = open_run(FilePath(path))
-    if file.outcome in ENDED:
-        return loaded(file, model)
+    with guarded(FilePath(path), own=False):
+        file = open_run(FilePath(path))
+        if file.outcome in ENDED:
+            return loaded(file, model)
+        run = _going_on(file, model, method, events)
+        show = progress_bar(progress, run.last.t, run.march.t_end, "resume", "s")
+        return drive(run.march, run, run.watch, callback, show)
+
+
+def _going_on(
+    file: RunFile,
+    model: Model | None,
+    given: Method | None,
+    events: EventFunction | Sequence[EventFunction] | None,
+) -> StoredRun:
+    """The rest of a run, and where it goes."""
+    path, begun = file.path, time.perf_counter()
     if file.options["loading"] is not None:
         raise ModelError(
             f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
         )
-    begun = time.perf_counter()
     if model is None:
         _check_complete(file)
     system = file.system(model)
-    method = _method(file, method)
+    method = _method(file, given)
     method.check(system)
-    with guarded(file.path, own=model is None):
+    with guarded(path, own=model is None):
         march = _march(file, system, method)
     between = partial(method.between, system)
     watch = Events(events, march.state, between, partial(given_out, system), "resume")
@@ -100,11 +114,8 @@ def resume(
             f"resume: '{path}': the run watched {file.options['events']} events, received {len(watch.functions)}; "
             "functions do not travel in files, give those of the run as events"
         )
-    with guarded(file.path):
-        run = _going_on(file, march, watch, between, begun)
-    show = progress_bar(progress, march.state.t, march.t_end, "resume", "s")
-    with guarded(file.path, own=False):
-        return drive(march, run, watch, callback, show)
+    with guarded(path):
+        return _recorder(file, march, watch, between, begun)
 
 
 def _march(file: RunFile, system: System, method: Method) -> March:
@@ -118,7 +129,7 @@ def _march(file: RunFile, system: System, method: Method) -> March:
     return march
 
 
-def _going_on(file: RunFile, march: March, watch: Events, between: Any, begun: float) -> StoredRun:
+def _recorder(file: RunFile, march: March, watch: Events, between: Any, begun: float) -> StoredRun:
     """The recorder of the rest of a run."""
     rows, keep = file.rows(march.system), file.checkpoint["go_on"]
     times, every = file.option("times"), file.options["every"]

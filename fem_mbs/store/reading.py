@@ -63,15 +63,15 @@ def solution_of(
     """The run of a file; ``events`` are those that are known, None to read them."""
     rows = file.rows(system)
     t = column(file.path, file.head.begin, rows, "t")
-    found = _events(rows, file.options["events"]) if events is None else events
-    if file.options["events"]:
-        kept = rows["event"] < 0
-        t, rows = t[kept], rows[kept]
     if not len(t):
         raise StoreError(f"'{file.path}' was cut off before its run had a state")
+    found = _events(rows, file.options["events"]) if events is None else events
     for k, function in enumerate(file.functions):
         if f"function {k}" in (rows.dtype.names or ()):
             function.over_time(t, rows[f"function {k}"])
+    if file.options["events"]:
+        kept = rows["event"] < 0
+        t, rows = t[kept], rows[kept]
     instant = LOADINGS.get(file.options["loading"])
     states = history(t, rows, system, file.channels(system), file.path, instant)
     turns, stats = turns_of(rows, turning_joints(system)), _stats(file, t, rows, ended)

@@ -77,7 +77,7 @@ class StoredRun:
     ) -> None:
         self.system, self.last = march.system, march.state
         self.given_out: Callable[[State], State] = partial(given_out, march.system)
-        self._watch, self._march, self._table, self._writer, self._wanted = watch, march, table, writer, wanted
+        self.watch, self.march, self._table, self._writer, self._wanted = watch, march, table, writer, wanted
         self._channels = channels
         self._joints = turning_joints(march.system)
         self._turns = TurnCounter(march.system) if self._joints and is_sparse(store, wanted) else None
@@ -123,7 +123,7 @@ class StoredRun:
             LOG.warning(
                 "'%s' has no room for where the run stands, so that mbs.resume cannot go on with it; %s remembers much",
                 self._table.path,
-                type(self._march.method).__name__,
+                type(self.march.method).__name__,
             )
         self._flushed = time.perf_counter()
 
@@ -132,7 +132,7 @@ class StoredRun:
     ) -> Solution:
         """The solution so far, read from the file where it is asked for."""
         # where a step is not in the file, the last checkpoint stays
-        if not self._lost and (outcome is not Outcome.INTERRUPTED or self._march.state is self.last):
+        if not self._lost and (outcome is not Outcome.INTERRUPTED or self.march.state is self.last):
             with contextlib.suppress(StoreError):
                 stands = self._table.rows, self._since
                 if not self._kept_last and outcome is not Outcome.FINISHED:
@@ -140,7 +140,7 @@ class StoredRun:
                 self.flush(outcome, *stands)
         self._table.close()
         ended = Ended(outcome, failed, rejected, error, self.last.t, self.totals, self._since, self._time())
-        return solution_of(open_run(self._table.path), self.system, self._march.checkpoint(), events, ended)
+        return solution_of(open_run(self._table.path), self.system, self.march.checkpoint(), events, ended)
 
     def _time(self) -> float:
         return self._wall + time.perf_counter() - self._begun
@@ -163,7 +163,7 @@ class StoredRun:
 
     def _add_events(self) -> None:
         """Store the states of events that were found since."""
-        for event, hits in enumerate(self._watch.hits):
+        for event, hits in enumerate(self.watch.hits):
             if event == len(self._hits):
                 self._hits.append(0)
             for state in hits[self._hits[event] :]:
@@ -172,13 +172,13 @@ class StoredRun:
 
     def _checkpoint(self, outcome: Outcome | None, rows: int | None, since: list[int] | None) -> bytes:
         """Where the run stands, as bytes."""
-        writer, error = Writer(), self._march.error
+        writer, error = Writer(), self.march.error
         text = {
             "outcome": None if outcome is None else outcome.name,
             "rows": self._table.rows,
             "go_on": self._table.rows if rows is None else rows,
-            **standing(writer, self._march.checkpoint()),
-            "tally": writer.value([*self._march.tally()]),
+            **standing(writer, self.march.checkpoint()),
+            "tally": writer.value([*self.march.tally()]),
             "error": None if error is None else [float(own) for own in error],
             "totals": list(self.totals),
             "since": self._since if since is None else since,

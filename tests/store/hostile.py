@@ -1,0 +1,146 @@
+"""Files of stored runs that were changed by chance, in hundreds of ways: ``attack(source, target, seed)``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from forge import TEXTS, forge, texts
+
+HUGE = 10**15
+VALUES: list[Any] = [
+    *(0, -1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE, 1e308, -1e308, 1e-320, float("nan"), float("inf"), 0.5),
+    *(None, True, False, "", "x", "../../x", "/etc/passwd", "os.system", "__class__", "\0", "x" * 5_000_000, "9" * 5000),
+    *([], {}, [[]], [None] * 3, [1.0] * 100_000, {"": 1}),
+    *({"array": [0, "f", 10**12]}, {"array": [0, "f", HUGE, 0]}, {"array": [0, "f", 0, HUGE]}, {"array": [0, "f", -1, -1]}),
+    *({"array": []}, {"array": [0, "O", 3]}, {"array": [0, "f", 3]}, {"array": [0, "i", 2]}, {"array": [0.5, "f", 1]}),
+    *({"array": [0, "f", *[1] * 65]}, {"array": [0, "f", 2**32, 2**32]}, {"array": [True, "b", True]}),
+    *({"node": 1}, {"node": -1}, {"node": HUGE}, {"node": None}, {"part": 0}, {"part": 1}, {"part": HUGE}),
+    *({"function": 0}, {"function": -1}, {"section": [["__init__", []]]}, {"section": [["circle", [1, 1, 1, 1]]]}),
+    *({"section": []}, {"tuple": 3}, {"dict": [[[], 1]]}, {"dict": [["a"]]}, {"class": "Popen", "arguments": ["true"]}),
+    *({"class": "builtins.eval", "arguments": ["1"]}, {"class": "object", "arguments": []}, {"class": [], "arguments": []}),
+    *({"class": "RigidBody", "arguments": []}, {"class": "Table", "arguments": [[0], [0]]}, {"eval": "1"}),
+    {"class": "Newton", "arguments": [], "named": {"max_iterations": HUGE}},
+    {"class": "RadauIIA", "arguments": [HUGE]},
+    {"class": "VariableStep", "arguments": [1e-300]},
+]
+NUMBERS = np.nan, np.inf, -np.inf, 1e308, -1.0, 0.0, 1e15, 1e-300
+
+
+def attack(source: Path, target: Path, seed: int) -> str:
+    """Write a file that was changed; returns how."""
+    rng = np.random.default_rng(seed)
+    kind = str(rng.choice([*KINDS], p=np.array([*SHARES]) / sum(SHARES)))
+    return f"{kind}: {KINDS[kind](source, target, rng)}"
+
+
+def _text(source: Path, target: Path, rng: np.random.Generator) -> str:
+    """One place, or a few, of one text."""
+    parts = [*TEXTS, "checkpoint", "head"]
+    part = str(rng.choice(parts, p=[0.4, 0.15, 0.1, 0.05, 0.2, 0.1]))
+    done: list[str] = []
+
+    def edit(text: Any) -> Any:
+        for _ in range(int(rng.integers(1, 3))):
+            text = _changed(text, rng, done)
+        return text
+
+    forge(source, target, {part: edit})
+    return f"{part} {', '.join(done)}"
+
+
+def _changed(text: Any, rng: np.random.Generator, done: list[str]) -> Any:
+    """A text in which one place is another; places near the top as often as those deep down."""
+    owner, key, way = None, None, ""
+    value = text
+    for _ in range(int(rng.integers(1, 9))):
+        keys = list(value) if isinstance(value, dict) else list(range(len(value))) if isinstance(value, list) else []
+        if not keys:
+            break
+        owner, key = value, keys[int(rng.integers(len(keys)))]
+        value, way = owner[key], f"{way}/{key}"
+    new = VALUES[int(rng.integers(len(VALUES)))]
+    action = int(rng.integers(8))
+    done.append(f"{way} -> {json.dumps(new)[:60] if action else 'gone'}")
+    if owner is None:
+        return new
+    if action == 0:
+        del owner[key]
+    elif action == 1 and isinstance(value, list):
+        value *= 2
+    elif action == 2 and isinstance(value, int | float):
+        owner[key] = value * float(rng.choice([-1, 1e3, 1e9, 1e15])) if isinstance(value, float) else value + HUGE
+    else:
+        owner[key] = new
+    return text
+
+
+def _numbers(source: Path, target: Path, rng: np.random.Generator) -> str:
+    part = str(rng.choice(["model/numbers", "run/numbers", "functions/numbers"]))
+
+    def edit(values: Any) -> Any:
+        if not len(values):
+            return np.ones(5)
+        for _ in range(int(rng.integers(1, 4))):
+            values[int(rng.integers(len(values)))] = rng.choice(NUMBERS)
+        return values[: int(rng.integers(len(values)))] if rng.random() < 0.3 else values
+
+    forge(source, target, {part: edit})
+    return part
+
+
+def _nested(source: Path, target: Path, rng: np.random.Generator) -> str:
+    part, depth = str(rng.choice([*TEXTS, "checkpoint"])), int(rng.choice([500, 5_000, 1_000_000]))
+    forge(source, target, {part: lambda text: b"[" * depth + b"]" * depth})
+    return f"{part} {depth} deep"
+
+
+def _not_json(source: Path, target: Path, rng: np.random.Generator) -> str:
+    part = str(rng.choice([*TEXTS, "checkpoint", "head"]))
+    forge(source, target, {part: lambda text: rng.bytes(int(rng.integers(200)))})
+    return part
+
+
+def _flipped(source: Path, target: Path, rng: np.random.Generator) -> str:
+    data = bytearray(source.read_bytes())
+    for place in rng.integers(len(data) if rng.random() < 0.5 else 6000, size=int(rng.integers(1, 9))):
+        data[place] = int(rng.integers(256))
+    target.write_bytes(data)
+    return "bytes"
+
+
+def _cut(source: Path, target: Path, rng: np.random.Generator) -> str:
+    data = source.read_bytes()
+    size = int(rng.integers(len(data)))
+    target.write_bytes(data[:size])
+    return f"after {size}"
+
+
+def _grown(source: Path, target: Path, rng: np.random.Generator) -> str:
+    data, size = source.read_bytes(), int(rng.choice([1, 1000, 100_000]))
+    target.write_bytes(data + (rng.bytes(size) if rng.random() < 0.5 else bytes(size)))
+    return f"by {size}"
+
+
+def _rows(source: Path, target: Path, rng: np.random.Generator) -> str:
+    data, begin = bytearray(source.read_bytes()), texts(source)["head"]["begin"]
+    place = int(rng.integers(begin, len(data) - 8))
+    data[place : place + 8] = rng.choice([rng.bytes(8), b"\xff" * 8, bytes(8), np.float64(np.nan).tobytes()])
+    target.write_bytes(data)
+    return f"at {place}"
+
+
+KINDS: dict[str, Callable[[Path, Path, np.random.Generator], str]] = {
+    "text": _text,
+    "numbers": _numbers,
+    "nested": _nested,
+    "no text": _not_json,
+    "flipped": _flipped,
+    "cut": _cut,
+    "grown": _grown,
+    "rows": _rows,
+}
+SHARES = 12, 2, 0.5, 0.5, 2, 1, 0.5, 1
