@@ -105,8 +105,7 @@ def _going_on(
     system = file.system(model)
     method = _method(file, given)
     method.check(system)
-    with guarded(path, own=model is None):
-        march = _march(file, system, method)
+    march = _march(file, model, system, method)
     between = partial(method.between, system)
     watch = Events(events, march.state, between, partial(given_out, system), "resume")
     if len(watch.functions) != file.options["events"]:
@@ -118,14 +117,19 @@ def _going_on(
         return _recorder(file, march, watch, between, begun)
 
 
-def _march(file: RunFile, system: System, method: Method) -> March:
+def _march(file: RunFile, model: Model | None, system: System, method: Method) -> March:
     """The run where it stands."""
-    checkpoint = file.stands(method)
+    with guarded(file.path):
+        checkpoint = file.stands(method)
+        tally, first = Tally(*file.kept("tally")), file.state("first")
+        taken_in(system, first, "its first state")
+        if checkpoint is not None:
+            checkpoint.check(system, method)
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
-    march = March(system, method, file.control, file.options["t_end"], checkpoint)
-    taken_in(system, first := file.state("first"), "its first state")
-    march.go_on(Tally(*file.kept("tally")), first)
+    with guarded(file.path, own=model is None):
+        march = March(system, method, file.control, file.options["t_end"], checkpoint)
+        march.go_on(tally, first)
     return march
 
 
@@ -161,7 +165,8 @@ def _check_complete(file: RunFile) -> None:
 
 def _method(file: RunFile, given: Method | None) -> Method:
     """The method of the run."""
-    own = file.method
+    with guarded(file.path):
+        own = file.method
     if given is None:
         if own is None:
             raise ModelError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,7 @@ def _changed(text: Any, rng: np.random.Generator, done: list[str]) -> Any:
             break
         owner, key = value, keys[int(rng.integers(len(keys)))]
         value, way = owner[key], f"{way}/{key}"
-    new = VALUES[int(rng.integers(len(VALUES)))]
+    new = copy.deepcopy(VALUES[int(rng.integers(len(VALUES)))])
     action = int(rng.integers(8))
     done.append(f"{way} -> {json.dumps(new)[:60] if action else 'gone'}")
     if owner is None:

@@ -1,0 +1,136 @@
+"""Files that were changed by chance or made to do harm: refused by name, or the run that they say, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import ELEMENTS, JOINTS, build
+from hostile import attack
+from kept_runs import double_pendulum, machine
+
+import fem_mbs as mbs
+from fem_mbs.result import Stats
+from fem_mbs.store import recorder
+
+SECONDS, MEGABYTES = 5.0, 200
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+ACTIONS = ("os.", "subprocess.", "socket.", "shutil.", "pickle.", "ctypes.")
+HARMLESS = ("os.listdir", "os.scandir", "os.walk", "os.fspath")
+
+
+def cut(model: mbs.Model, file: Path, **options: Any) -> Path:
+    """The file of a run that was cut off."""
+    whole = file.with_name("whole.h5")
+
+    def callback(state: mbs.State) -> None:
+        if state.t > 0.06 and not file.exists():
+            shutil.copy(whole, file)
+
+    mbs.simulate(model, 0.2, 0.02, store=whole, callback=callback, **options)
+    whole.unlink()
+    return file
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_file_that_was_changed(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "INTERVAL", 0.0)
+    source, file = cut(double_pendulum(), tmp_path / "run.h5"), tmp_path / "bad.h5"
+    how = attack(source, file, seed)
+    for open_ in (mbs.load, mbs.resume):
+        try:
+            open_(file)
+        except mbs.FemMbsError as error:
+            assert "bad.h5" in str(error) and len(str(error)) < 3000, how
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.h5", "run.h5"], how
+
+
+def models() -> dict[str, Any]:
+    """What files are made of."""
+    modified = mbs.GeneralizedAlpha(newton=mbs.Newton(modified=True))
+    runs: dict[str, Any] = {
+        "pendulum": lambda file: cut(double_pendulum(), file),
+        "machine": lambda file: cut(machine(), file),
+        "kept factors": lambda file: cut(double_pendulum(), file, method=modified),
+        "variable steps": lambda file: mbs.simulate(double_pendulum(), 0.1, mbs.VariableStep(1e-2), store=file),
+        "load path": lambda file: mbs.statics(machine(), 0.3).save(file),
+    }
+    for name, make in {**ELEMENTS, **JOINTS}.items():
+        runs[name] = lambda file, make=make: at_rest(build(make, group="mixed")[0]).save(file)
+    return runs
+
+
+def at_rest(model: mbs.Model) -> mbs.Solution:
+    """A model as it was built."""
+    system = mbs.System(model)
+    still, none = np.zeros((system.n, 6)), np.zeros(system.k)
+    state = mbs.State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
+    stats = Stats(np.zeros(0, int), 0, 0, 0, 0, np.zeros(0), 0.0)
+    return mbs.Solution(system, [state], mbs.Outcome.FINISHED, stats)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+@pytest.mark.parametrize("name", models())
+def test_nothing_is_done_but_reading(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each in a process of its own, which is watched: no crash, no time, no memory, no other file, no program."""
+    monkeypatch.setattr(recorder, "INTERVAL", 0.0)
+    source, file = tmp_path / "run.h5", tmp_path / "bad.h5"
+    models()[name](source)
+    opened = [mbs.load, mbs.resume]
+    if name in ("machine", "load path"):
+        opened += [lambda file: mbs.load(file, machine()), lambda file: mbs.resume(file, machine())]
+    mbs.load(source)
+    count = 200 if name in ("pendulum", "machine", "kept factors", "variable steps", "load path") else 30
+    for seed in range(1000, 1000 + count):
+        how = attack(source, file, seed)
+        read, write = os.pipe()
+        if not (process := os.fork()):
+            os.close(read)
+            os.write(write, _watched(file, opened).encode()[:4000])
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            said = pipe.read()
+        _, status = os.waitpid(process, 0)
+        assert (status, said) == (0, ""), f"seed {seed}, {how}"
+        assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.h5", "run.h5"], how
+
+
+def _watched(file: Path, opened: list[Any]) -> str:
+    """What is wrong with how files are opened; empty for nothing."""
+    import resource
+
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(int(4 * SECONDS))
+    done: list[str] = []
+
+    def watch(event: str, arguments: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITES
+        if (writes and str(file) not in str(arguments[0])) or (event.startswith(ACTIONS) and event not in HARMLESS):
+            done.append(f"{event} {arguments}")
+
+    sys.addaudithook(watch)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for open_ in opened:
+        try:
+            begin = time.process_time()
+            open_(file)
+        except mbs.FemMbsError as error:
+            if "bad.h5" not in str(error) or len(str(error)) > 3000:
+                done.append(f"{error!r} names no file, or is long")
+        except BaseException as error:
+            done.append(repr(error))
+        if time.process_time() - begin > SECONDS:
+            done.append(f"{time.process_time() - begin} s")
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before.ru_maxrss) / 1024
+    if grown > MEGABYTES:
+        done.append(f"{grown} MB")
+    return "\n".join(done)
