@@ -11,15 +11,16 @@ import numpy as np
 
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.integrate.method import Method
+from fem_mbs.io.hdf5 import reason
 from fem_mbs.result import ChannelHistory, Solution
 from fem_mbs.static.result import StaticSolution
 from fem_mbs.store.answers import write_answers
-from fem_mbs.store.create import create, replacing
+from fem_mbs.store.create import create, new_file
 from fem_mbs.store.description import describe
 from fem_mbs.store.reading import LOADINGS
 from fem_mbs.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.standing import method_text, redundant, standing, state_text
-from fem_mbs.store.table import SLOT_HEAD, StepTable, reason
+from fem_mbs.store.table import SLOT_HEAD, StepTable
 from fem_mbs.store.values import Writer, packed
 
 
@@ -39,7 +40,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
         "functions": write_answers(description.functions),
     }
     ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
-    with replacing(path) as new, _named(path):
+    with _errors_named(path), new_file(path) as new:
         create(new, dtype, SLOT_HEAD.size + len(ended), parts, system.origin)
         table, writer = StepTable(new, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
         for k in range(len(solution.t)):
@@ -54,13 +55,16 @@ def save(solution: Solution, path: FilePath) -> FilePath:
 
 
 @contextmanager
-def _named(path: FilePath) -> Iterator[None]:
+def _errors_named(path: FilePath) -> Iterator[None]:
     """Errors name the file that is asked for, and not the new one that is to take its place."""
     try:
         yield
     except StoreError as error:
-        why = reason(error.__cause__) if isinstance(error.__cause__, OSError) else error
-        raise StoreError(f"Solution.save: cannot write '{path}': {why}; what was there stays") from error
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise StoreError(
+            f"Solution.save: cannot write '{path}': {reason(error.__cause__)}; what was there stays"
+        ) from error
 
 
 def _unstable(solution: Solution, k: int) -> int:

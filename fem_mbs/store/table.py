@@ -1,11 +1,10 @@
 """A table at the end of a file that grows by whole rows and is whole at any moment, even where its process is killed.
 
-HDF5 keeps what it changes in memory and writes it later, in several pieces: a process that is killed in between leaves
-a file that nothing can open. Here HDF5 makes the file, closes it, and never touches it again. The rows of the table are
-the end of the file, one after the other without gaps, and a row is added by one ``write``. What HDF5 has to know of
-them are three whole numbers, which are set in place: the end of the file, the size of the table in bytes, and its
-number of rows; each is written at once, and in this order they are right at any moment. How many rows there are follows
-from the size of the file (HDF5 File Format Specification 3.0, II.A version 0, IV.A.1.a, IV.A.2.b and IV.A.2.i).
+The rows of the table are the end of the file, one after the other without gaps, and a row is added by one ``write``.
+What HDF5 has to know of them are three whole numbers, which are set in place: the end of the file, the size of the
+table in bytes, and its number of rows; each is written at once, and in this order they are right at any moment. How
+many rows there are follows from the size of the file (HDF5 File Format Specification 3.0, II.A version 0, IV.A.1.a,
+IV.A.2.b and IV.A.2.i).
 
 Two slots of a fixed size hold, in turns, what a run needs to go on: the older one is whole while the other is written.
 """
@@ -20,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.errors import StoreError
+from fem_mbs.io.hdf5 import SUPERBLOCK_END, reason
 from fem_mbs.store.head import SIZE, Head, read_head
 from fem_mbs.store.lock import lock
 
-END_OF_FILE = SIZE + 40
-"""Place of the address of the end of the file, in a superblock of version 0."""
+END_OF_FILE = SIZE + SUPERBLOCK_END
 SLOT_HEAD = struct.Struct("<QQI")
 """Number of the checkpoint, its length in bytes, and its check sum."""
 
@@ -125,8 +124,3 @@ def last_checkpoint(path: Path, head: Head) -> tuple[int, bytes] | None:
             if number and len(content) == length and zlib.crc32(content) == check:
                 found.append((number, content))
     return max(found, default=None)
-
-
-def reason(error: OSError) -> str:
-    """Why, without what HDF5 has to say beside it."""
-    return os.strerror(error.errno) if error.errno else str(error)
