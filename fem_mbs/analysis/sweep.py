@@ -76,6 +76,8 @@ def sweep(
     ModelError
         Before anything is run: if a case does not fit the arguments of the function, the function or a case cannot go
         to the processes of the executor, or the store holds something else.
+    StoreError
+        If a row cannot be written; those before are in the store, and the same call goes on.
     KeyboardInterrupt
         On Ctrl-C; what is in the store by then stays there.
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -15,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.model import shown
 
 LOG = logging.getLogger("fem_mbs")
@@ -43,16 +45,31 @@ class CaseTable:
         self.finished: dict[str, Row] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("a+b")
+            self._file = path.open("a+b", buffering=0)
             self._read()
         except OSError as error:
             raise ModelError(f"sweep: cannot write store '{path}': {error}") from error
 
     def add(self, key: str, row: Row, seconds: float) -> None:
-        """Append a row."""
+        """Append a row.
+
+        Raises
+        ------
+        StoreError
+            If it cannot be written; those before are in the file.
+        """
         line = {**row, "sweep": {**self._about, "case": key, "seconds": round(seconds, 3)}}
-        self._file.write(json.dumps(line).encode() + b"\n")
-        self._file.flush()
+        view, end = memoryview(json.dumps(line).encode() + b"\n"), os.fstat(self._file.fileno()).st_size
+        try:
+            while len(view):
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(end)  # a part of a row
+            raise StoreError(
+                f"sweep: cannot write '{self._path}': {error.strerror or error}. The rows so far are in it; with more "
+                "space, the same call goes on"
+            ) from error
 
     def __enter__(self) -> CaseTable:
         return self

@@ -81,7 +81,7 @@ def write_paraview(
         written, size = write(FilePath(path), solution.t[steps], scene, frames)
     except OSError as error:
         raise ModelError(
-            f"to_paraview: cannot write '{path}': {error.strerror}: {error.filename or path}; choose a place where you "
+            f"to_paraview: cannot write '{path}': {error.strerror or error}: {error.filename or path}; choose a place where you "
             "may write and that has room"
         ) from error
     LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", written, len(steps), size / 1e6, time.perf_counter() - begun)
@@ -90,7 +90,6 @@ def write_paraview(
 
 def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
     """One file; returns it and its size in bytes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_vtkhdf(path, times, scene, frames)
     return path, path.stat().st_size
 

@@ -6,46 +6,53 @@ The format is that of VTK 9.3 and later, ParaView 5.12 and later (VTK File Forma
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ModelError
+from fem_mbs.io.hdf5 import make, replacing
 from fem_mbs.io.scene import Scene
 
 VERSION = 2, 2
 CELL_TYPES = {"vertex": 1, "line": 3, "triangle": 5, "polygon": 7, "quad": 9}
 """Numbers that VTK has for types of cells, by their names in meshio."""
-BLOCK = 2**16
-"""Points that are stored together."""
 
 
 def write_vtkhdf(file: Path, times: Array, scene: Scene, frames: Iterable[tuple[Array, dict[str, Array]]]) -> None:
-    """Write frames of a scene at some times: points ``(n, 3)`` and point data, in the order of the times."""
-    try:
-        import h5py
-    except ImportError:
-        raise ModelError(
-            "to_paraview: a .vtkhdf file needs h5py; install it with pip install fem_mbs[hdf5], or leave the suffix "
-            "away to write .vtu files"
-        ) from None
-    with h5py.File(file, "w", locking=False) as opened:
+    """Write frames of a scene at some times: points ``(n, 3)`` and point data, in the order of the times.
+
+    In place of a file that is there, which stays if this one cannot be written.
+    """
+    rest = iter(frames)
+    first = next(rest)
+    shape = len(times) * scene.points, 3
+    tables = {f"VTKHDF/{name}": (shape, "<f8") for name in _series(*first)}
+
+    def fill(opened: Any) -> None:
         root = opened.create_group("VTKHDF")
         root.attrs["Version"] = VERSION
         root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
         root.attrs["legend"] = "\n".join(scene.legend)
         _write_cells(root, scene)
-        series: dict[str, Any] = {}
-        for k, (points, data) in enumerate(frames):
-            for name, values in {"Points": points, **{f"PointData/{own}": data[own] for own in data}}.items():
-                if k == 0:
-                    chunk = max(1, min(BLOCK, len(values))), 3
-                    series[name] = root.create_dataset(name, (0, 3), "f8", maxshape=(None, 3), chunks=chunk)
-                series[name].resize((k + 1) * len(values), axis=0)
-                series[name][k * len(values) :] = values
-        _write_steps(root, times, scene, list(series))
+        _write_steps(root, times, scene, list(first[1]))
+
+    made = make("to_paraview: a .vtkhdf file", fill, tables)
+    with replacing(file) as new, open(new, "wb") as raw:
+        raw.write(made.content)
+        for k, frame in enumerate(chain([first], rest)):
+            for name, values in _series(*frame).items():
+                content = np.ascontiguousarray(values, "<f8")
+                raw.seek(made.tables[f"VTKHDF/{name}"].begin + k * content.nbytes)
+                raw.write(content)
+        raw.truncate(made.size)
+
+
+def _series(points: Array, data: dict[str, Array]) -> dict[str, Array]:
+    """What differs from one time to the next."""
+    return {"Points": points, **{f"PointData/{name}": data[name] for name in data}}
 
 
 def _write_cells(root: Any, scene: Scene) -> None:
@@ -64,7 +71,7 @@ def _write_cells(root: Any, scene: Scene) -> None:
         root[f"CellData/{name}"] = np.concatenate(blocks)
 
 
-def _write_steps(root: Any, times: Array, scene: Scene, series: list[str]) -> None:
+def _write_steps(root: Any, times: Array, scene: Scene, data: list[str]) -> None:
     """Where the values of each time begin."""
     count = len(times)
     steps = root.create_group("Steps")
@@ -74,8 +81,7 @@ def _write_steps(root: Any, times: Array, scene: Scene, series: list[str]) -> No
     moving = scene.points * np.arange(count, dtype="i8")
     steps["PointOffsets"] = moving
     steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = np.zeros((count, 1), "i8")
-    for name in series:
-        if name != "Points":
-            steps[f"PointDataOffsets/{name.removeprefix('PointData/')}"] = moving
+    for name in data:
+        steps[f"PointDataOffsets/{name}"] = moving
     for name in scene.cell_data:
         steps[f"CellDataOffsets/{name}"] = np.zeros(count, "i8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import numpy as np
 
@@ -99,6 +99,13 @@ class Modes(Public):
         steps = np.diff([drawn.t for drawn in states])
         counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
         return Solution(system, states, Outcome.FINISHED, counts)
+
+    def save(self, path: Path) -> NoReturn:
+        """Refused: files hold runs; a mode is one by its animation, and the numbers are arrays."""
+        raise ModelError(
+            f"{type(self).__name__}.save: '{path}' would hold a run, and shapes are none; save one by "
+            "animation(mode).save(path), or the numbers, such as with numpy.savez(path, shapes=modes.shapes)"
+        )
 
     @checked
     def to_paraview(

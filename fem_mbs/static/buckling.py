@@ -70,6 +70,8 @@ class Buckling(Public):
         """A shape (counted from 0) that swings once in 1 s; see :meth:`Modes.animation`."""
         return self._modes.animation(mode, amplitude, frames)
 
+    save = Modes.save
+
     def to_paraview(
         self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
     ) -> list[Path]:

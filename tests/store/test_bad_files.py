@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,35 @@ def test_a_full_disk(tmp_path: Path) -> None:
     left = mbs.load(file)
     assert np.array_equal(left.x, memory.x[:rows]) and left.status is mbs.Outcome.CUT
     assert np.array_equal(mbs.resume(file).x, memory.x)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    """Runs, saved runs, tables, pictures and sweeps: errors that name the file, and nothing that was there is lost."""
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-rm", "true"], check=False).returncode:
+        pytest.skip("needs mounts of its own, on Linux")
+    script = Path(__file__).with_name("full_disk.py")
+    options = {"cwd": script.parent, "env": os.environ | {"PYTHONPATH": str(script.parent)}}
+    done = subprocess.run(
+        ["unshare", "-rm", sys.executable, script, tmp_path], capture_output=True, text=True, check=False, **options
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_that_cannot_be_saved_leaves_what_was_there(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    file, model = tmp_path / "run.h5", double_pendulum()
+    mbs.simulate(model, 0.1, 0.02).save(file)
+    longer, limits = mbs.simulate(model, 1.0, 0.02), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size, limits[1]))
+    try:
+        for write, place in ((longer.save, file), (longer.to_paraview, tmp_path / "run.vtkhdf")):
+            with pytest.raises(mbs.FemMbsError, match=f"cannot write '{place}': File too large"):
+                write(place)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert len(mbs.load(file).t) == 6
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["run.h5"]
 
 
 def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
