@@ -14,7 +14,7 @@ from fem_mbs.integrate.fixed_step import FixedStep
 from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
-from fem_mbs.model import Path, Public, checked
+from fem_mbs.model import Path, Public, checked, named_file
 from fem_mbs.system import ARRAYS, State, System, taken_in
 
 CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
@@ -50,7 +50,7 @@ class Checkpoint(Public):
     @checked
     def save(self, path: Path) -> FilePath:
         """Write it to a file, ``.npz``; returns the path."""
-        file = FilePath(path).with_suffix(".npz")
+        file = named_file(FilePath(path), ".npz", "Checkpoint.save: path").with_suffix(".npz")
         parts = {
             "state": {name: getattr(self.state, name) for name in ("t", *ARRAYS)},
             "memory": self.memory._asdict(),

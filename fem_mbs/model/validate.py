@@ -168,6 +168,13 @@ def path(value: object, label: object) -> Path:
         raise ModelError(f"{label} has no such home, received {shown(value)}: {error}") from None
 
 
+def named_file(given: Path, suffix: str, label: str) -> Path:
+    """A path with a suffix, unless it has one, or a :class:`ModelError` that begins with ``label``."""
+    if given.name in ("", ".."):
+        raise ModelError(f"{label} must name a file, received '{given}'; try '{given / f'run{suffix}'}'")
+    return given if given.suffix else given.with_suffix(suffix)
+
+
 def function(value: Kind, label: object, of: str = "") -> Kind:
     """Something that can be called, or a :class:`ModelError` that begins with ``label``."""
     if not callable(value):

@@ -25,6 +25,7 @@ from fem_mbs.model import (
     Positive,
     Public,
     checked,
+    named_file,
     of_kind,
     shown,
 )
@@ -437,8 +438,7 @@ class Solution(Public):
         """
         from fem_mbs.store.save import save
 
-        file = FilePath(path)
-        return save(self, file if file.suffix else file.with_suffix(".h5"))
+        return save(self, named_file(FilePath(path), ".h5", "Solution.save: path"))
 
     @checked
     def to_pandas(self, channels: Sequence[str] | None = None) -> Any:

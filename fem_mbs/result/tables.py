@@ -11,6 +11,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError, StoreError
+from fem_mbs.model import named_file
 from fem_mbs.result.channels import Channel, parse, usual
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def to_xarray(solution: Solution, names: Sequence[str] | None) -> Any:
 
 def to_csv(solution: Solution, path: Path, names: Sequence[str] | None) -> Path:
     """See :meth:`fem_mbs.Solution.to_csv`."""
-    path = path if path.suffix else path.with_suffix(".csv")
+    path = named_file(path, ".csv", "Solution.to_csv: path")
     named, units, values = columns(solution, names)
     heads = [f"{name} ({unit})" if unit else name for name, unit in zip(["t", *named], ["s", *units], strict=True)]
     try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import ClassVar
 
-from fem_mbs.model import Count, Path, checked
+from fem_mbs.model import Count, Path, checked, named_file
 from fem_mbs.system import State
 
 
@@ -36,8 +36,7 @@ class Store:
     @property
     def file(self) -> FilePath:
         """The path, with a suffix."""
-        path = FilePath(self.path)
-        return path if path.suffix else path.with_suffix(".h5")
+        return named_file(FilePath(self.path), ".h5", "simulate: store: path")
 
 
 class EveryFew:

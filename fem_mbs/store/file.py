@@ -41,7 +41,7 @@ def open_run(path: Path) -> RunFile:
     StoreError
         If the file is not one, is of a newer version, was cut short or tampered with.
     """
-    if not path.suffix and not path.exists():
+    if not path.exists() and not path.suffix:
         path = path.with_suffix(".h5")
     with guarded(path):
         return RunFile(path)

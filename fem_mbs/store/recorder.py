@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -131,6 +132,7 @@ class StoredRun:
         self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
     ) -> Solution:
         """The solution so far, read from the file where it is asked for."""
+        self._wall, self._begun = self._time(), math.nan
         # where a step is not in the file, the last checkpoint stays
         if not self._lost and (outcome is not Outcome.INTERRUPTED or self.march.state is self.last):
             with contextlib.suppress(StoreError):
@@ -143,7 +145,7 @@ class StoredRun:
         return solution_of(open_run(self._table.path), self.system, self.march.checkpoint(), events, ended)
 
     def _time(self) -> float:
-        return self._wall + time.perf_counter() - self._begun
+        return self._wall if math.isnan(self._begun) else self._wall + time.perf_counter() - self._begun
 
     def _keep(self, kept: list[State], state: State) -> None:
         if self._turns is not None:
