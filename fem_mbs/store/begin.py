@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from fem_mbs.integrate.march import March
     from fem_mbs.run import Events
 
-ROOM, STATES = 65536, 40
-"""Size of a checkpoint in bytes, and in states, for which there is room."""
+ROOM, STATES, MATRICES = 65536, 40, 2
+"""Size of a checkpoint in bytes, in states and in factorised matrices, for which there is room."""
 
 
 def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Events, begun: float) -> StoredRun:
@@ -86,4 +86,5 @@ def _options(march: March, store: Store, wanted: Any, events: int) -> Data:
 def _create(store: Store, dtype: Any, description: Description, options: Data, march: March) -> None:
     state = sum(getattr(march.state, name).nbytes for name in ARRAYS)
     parts = {"model": description.model, "run": options, "functions": write_answers(description.functions)}
-    create(store.file, dtype, ROOM + STATES * state, parts, march.system.origin)
+    capacity = ROOM + STATES * state + MATRICES * 8 * march.system.solver.storage
+    create(store.file, dtype, capacity, parts, march.system.origin)

@@ -125,6 +125,11 @@ def _march(file: RunFile, model: Model | None, system: System, method: Method) -
         taken_in(system, first, "its first state")
         if checkpoint is not None:
             checkpoint.check(system, method)
+    if file.checkpoint["memory_name"] is None:
+        raise ModelError(
+            f"resume: '{file.path}' does not say what {type(method).__name__} remembers of the run; start a new one from "
+            "its last state, mbs.simulate(model, ..., initial=mbs.load(path).state(-1)), and join both by mbs.join"
+        )
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
     with guarded(file.path, own=model is None):

@@ -121,6 +121,7 @@ class StoredRun:
     def flush(self, outcome: Outcome | None = None, rows: int | None = None, since: list[int] | None = None) -> None:
         """Let other programs see the rows, and keep where the run stands: after how many, with what counts since."""
         if not self._table.flush(self._checkpoint(outcome, rows, since)):
+            self._table.flush(self._checkpoint(outcome, rows, since, whole=False))
             LOG.warning(
                 "'%s' has no room for where the run stands, so that mbs.resume cannot go on with it; %s remembers much",
                 self._table.path,
@@ -172,14 +173,16 @@ class StoredRun:
                 self._table.add(self._writer.fill(state, event=event))
             self._hits[event] = len(hits)
 
-    def _checkpoint(self, outcome: Outcome | None, rows: int | None, since: list[int] | None) -> bytes:
-        """Where the run stands, as bytes."""
+    def _checkpoint(
+        self, outcome: Outcome | None, rows: int | None, since: list[int] | None, whole: bool = True
+    ) -> bytes:
+        """Where the run stands, as bytes; how much of it is known if it is not ``whole``."""
         writer, error = Writer(), self.march.error
         text = {
             "outcome": None if outcome is None else outcome.name,
             "rows": self._table.rows,
             "go_on": self._table.rows if rows is None else rows,
-            **standing(writer, self.march.checkpoint()),
+            **standing(writer, self.march.checkpoint(), whole),
             "tally": writer.value([*self.march.tally()]),
             "error": None if error is None else [float(own) for own in error],
             "totals": list(self.totals),

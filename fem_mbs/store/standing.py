@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from fem_mbs.integrate import Checkpoint
 
 
-def standing(writer: Writer, checkpoint: Checkpoint) -> dict[str, Any]:
-    """The state, the memory of the method and that of the steps."""
+def standing(writer: Writer, checkpoint: Checkpoint, whole: bool = True) -> dict[str, Any]:
+    """The state, and if ``whole`` the memory of the method and that of the steps."""
+    if not whole:
+        return {"state": state_text(writer, checkpoint.state), "memory": {}, "memory_name": None, "pace": {}}
     return {
         "state": state_text(writer, checkpoint.state),
         "memory": {name: writer.value(own) for name, own in checkpoint.memory._asdict().items()},

@@ -13,8 +13,8 @@ from kept_runs import assert_same, double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs import Solution, State
-from fem_mbs.elements import RevoluteJoint, RigidBody
-from fem_mbs.store import recorder
+from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
+from fem_mbs.store import begin, recorder
 
 RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {
@@ -222,3 +222,34 @@ def test_runs_join_with_their_turns() -> None:
         mbs.join([second, first])
     with pytest.raises(mbs.ModelError, match="different models"):
         mbs.join([first, mbs.simulate(machine(), 0.1, 0.02)])
+
+
+def test_a_method_that_remembers_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All states and the end of the run are in the file; that it cannot go on is said."""
+    monkeypatch.setattr(begin, "ROOM", 7000)
+    monkeypatch.setattr(begin, "STATES", 0)
+    monkeypatch.setattr(begin, "MATRICES", 0)
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    memory = mbs.simulate(model, **RUN)
+    copy = cut(file, 0.5, lambda **more: mbs.simulate(model, **RUN, store=file, **more))
+    assert "has no room for where the run stands" in caplog.text
+    assert_same(mbs.load(file), memory)
+    with pytest.raises(mbs.ModelError, match="does not say what GeneralizedAlpha remembers.*mbs.join"):
+        mbs.resume(copy)
+
+
+def test_factors_of_wide_matrices_have_room(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Bodies that all hang together by springs: kept factors are larger than the states."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    nodes = [model.add_node((k, 0.1 * k**2, 0), name=f"body {k}") for k in range(20)]
+    for node in nodes:
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        for other in nodes[: nodes.index(node)]:
+            model.add(Bushing(other, node, 6 * (30.0,)))
+    model.add(RevoluteJoint(model.ground, nodes[0], (0, 1, 0), point=(0, 0, 0)))
+    file, memory = tmp_path / "run.h5", mbs.simulate(model, 0.2, 0.02)
+    copy = cut(file, 0.1, lambda **more: mbs.simulate(model, 0.2, 0.02, store=file, **more))
+    assert "no room" not in caplog.text
+    assert_same(mbs.resume(copy), memory)
