@@ -14,7 +14,7 @@ from kept_runs import assert_same, double_pendulum, machine
 import fem_mbs as mbs
 from fem_mbs import Solution, State
 from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
-from fem_mbs.store import begin, recorder
+from fem_mbs.store import begin, recorder, table
 
 RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {
@@ -253,3 +253,74 @@ def test_factors_of_wide_matrices_have_room(tmp_path: Path, caplog: pytest.LogCa
     copy = cut(file, 0.1, lambda **more: mbs.simulate(model, 0.2, 0.02, store=file, **more))
     assert "no room" not in caplog.text
     assert_same(mbs.resume(copy), memory)
+
+
+def test_a_file_is_written_by_one_run_at_a_time(tmp_path: Path) -> None:
+    """Also where it is read meanwhile, which ends locks of processes, and within one process."""
+    model, file = double_pendulum(), tmp_path / "run.h5"
+    memory = mbs.simulate(model, 0.2, 0.02)
+
+    def callback(state: State) -> None:
+        if state.t < 0.07:
+            return
+        mbs.load(file)
+        for again in (
+            lambda: mbs.simulate(model, 0.1, 0.02, store=file),
+            lambda: mbs.resume(file),
+            lambda: memory.save(file),
+        ):
+            with pytest.raises(mbs.StoreError, match=r"run.h5' is being written to by another run"):
+                again()
+
+    mbs.simulate(model, 0.2, 0.02, store=file, callback=callback)
+    assert_same(mbs.load(file), memory)
+    memory.save(file)
+    assert_same(mbs.resume(file), memory)
+
+
+@pytest.mark.parametrize("name", ["Lauf für Ω 走", "with space.h5", "a/new/folder/run.v2", "-rf"])
+def test_names_of_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = double_pendulum()
+    monkeypatch.chdir(tmp_path)
+    memory = mbs.simulate(model, 0.1, 0.02, store=name)
+    assert_same(mbs.load(name), memory)
+    assert_same(mbs.load(Path(name)), memory)
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_names_of_no_files(name: str) -> None:
+    model = double_pendulum()
+    run = mbs.simulate(model, 0.02, 0.02)
+    for write in (
+        lambda: mbs.simulate(model, 0.1, 0.02, store=name),
+        lambda: run.save(name),
+        lambda: run.to_csv(name),
+        lambda: run.checkpoint.save(name),
+    ):
+        with pytest.raises(mbs.ModelError, match="path must name a file, received"):
+            write()
+
+
+def test_a_link_leads_to_its_file(tmp_path: Path) -> None:
+    link, place = tmp_path / "link.h5", tmp_path / "place.h5"
+    link.symlink_to(place)
+    mbs.simulate(double_pendulum(), 0.1, 0.02, store=link)
+    assert link.is_symlink() and len(mbs.load(place).t) == 6
+
+
+def test_ctrl_c_while_a_step_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step is not in the file: the run goes on from the checkpoint before it."""
+    model, file, count = double_pendulum(), tmp_path / "run.h5", iter(range(10**6))
+    add = table.StepTable.add
+
+    def interrupted(self: Any, row: Any) -> None:
+        if next(count) == 17:
+            raise KeyboardInterrupt
+        add(self, row)
+
+    memory = mbs.simulate(model, **RUN)
+    monkeypatch.setattr(table.StepTable, "add", interrupted)
+    cut_off = mbs.simulate(model, **RUN, store=file)
+    assert cut_off.status is mbs.Outcome.INTERRUPTED and len(cut_off.t) == 17
+    assert np.array_equal(mbs.load(file).x, memory.x[:17])
+    assert_same(mbs.resume(file), memory)

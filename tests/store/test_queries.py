@@ -1,0 +1,116 @@
+"""Everything that can be asked of a run is the same to the bit of its file: over the models of the examples."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import examples
+import fem_mbs as mbs
+from fem_mbs.model import Constraint
+from fem_mbs.system import ARRAYS
+
+NAMES = [name for _, name, package in pkgutil.iter_modules(examples.__path__) if not (package or name.startswith("_"))]
+STEPS = 25
+OF_RUNS = (
+    *("t", "x", "R", "v", "vdot", "multipliers_all", "u", "udot", "uddot", "success", "message", "status"),
+    *("event_times", "energy", "constraint_residual", "stats"),
+)
+OF_NODES = (
+    *("position", "displacement", "rotation", "rotation_vector", "velocity", "acceleration", "angular_velocity"),
+)
+OF_JOINTS = ("multipliers", "reaction", "coordinate", "coordinate_rate", "angle", "unknowns")
+OF_ELEMENTS = ("section_forces", "signal", "unknowns")
+
+
+class Enough(BaseException):
+    """The run of an example has come far enough."""
+
+
+def queries(run: mbs.Solution) -> dict[str, Callable[[mbs.Solution], Any]]:
+    """What can be asked of a run."""
+    asked: dict[str, Callable[[mbs.Solution], Any]] = {name: lambda s, n=name: getattr(s, n) for name in OF_RUNS}
+    asked |= {"str": str, "repr": repr, "names of redundant joints": lambda s: [own.name for own in s.redundant]}
+    asked |= {"first": lambda s: s.state(0), "last": lambda s: s.state(-1), "motion": lambda s: s.motion(-1).V}
+    asked |= {"between": lambda s: s(float(0.37 * s.t[0] + 0.63 * s.t[-1])), "table": lambda s: s.to_pandas().to_numpy()}
+    for node in run.system.nodes:
+        asked |= {f"{node}.{own}": lambda s, n=node.name, own=own: getattr(s, own)(n) for own in OF_NODES}
+    for part in run.system.number.parts:
+        names = OF_JOINTS if isinstance(part, Constraint) else OF_ELEMENTS
+        asked |= {f"{part}.{own}": lambda s, n=part.name, own=own: getattr(s, own)(n) for own in names}
+    return asked
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, mbs.State):
+        return all(same(getattr(one, name), getattr(other, name)) for name in ("t", *ARRAYS))
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if is_dataclass(one):
+        return all(same(getattr(one, name), getattr(other, name)) for name in vars(one))
+    if isinstance(one, np.ndarray | float):
+        return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=np.asarray(one).dtype.kind == "f")
+    return bool(one == other)
+
+
+def answered(query: Callable[[mbs.Solution], Any], run: mbs.Solution) -> Any:
+    try:
+        return query(run)
+    except mbs.FemMbsError as error:
+        return type(error), str(error)
+
+
+def compare(run: mbs.Solution, file: Path, model: mbs.Model) -> None:
+    """The run, from its file alone and with the model of its script."""
+    alone, full = mbs.load(file), mbs.load(file, model)
+    for name, query in queries(run).items():
+        expected = answered(query, run)
+        assert same(expected, answered(query, full)), name
+        found = answered(query, alone)
+        missing = isinstance(found, tuple) and found[0] is mbs.LawError
+        assert missing or same(expected, found), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pandas")
+    simulate, statics = mbs.simulate, mbs.statics
+    signature, done = inspect.signature(simulate), []
+
+    def short(*given: Any, **named: Any) -> mbs.Solution:
+        arguments = dict(signature.bind(*given, **named).arguments)
+        initial, step = arguments.get("initial"), arguments["step"]
+        begin = getattr(initial, "state", initial).t if initial is not None else 0.0
+        share = STEPS * step if isinstance(step, float) else (arguments["t_end"] - begin) / 20
+        arguments |= {"t_end": min(arguments["t_end"], begin + share), "times": None}
+        model, saved, stored = arguments["model"], tmp_path / "saved.h5", tmp_path / "stored.h5"
+        run = simulate(**arguments)
+        compare(run, run.save(saved), model)
+        compare(simulate(**arguments, store=stored), stored, model)
+        done.append(run)
+        raise Enough
+
+    def saved(model: mbs.Model, *given: Any, **named: Any) -> mbs.Solution:
+        path = statics(model, *given, **named)
+        compare(path, path.save(tmp_path / "path.h5"), model)
+        done.append(path)
+        return path
+
+    monkeypatch.setattr(mbs, "simulate", short)
+    monkeypatch.setattr(mbs, "statics", saved)
+    monkeypatch.chdir(tmp_path)
+    script = importlib.import_module(f"examples.{name}")
+    try:
+        script.main([])
+    except Enough:
+        pass
+    assert done or name in ("modes", "size_beam", "identify_stiffness")
