@@ -81,8 +81,8 @@ def write_paraview(
         written, size = write(FilePath(path), solution.t[steps], scene, frames)
     except OSError as error:
         raise ModelError(
-            f"to_paraview: cannot write '{path}': {error.strerror or error}: {error.filename or path}; choose a place where you "
-            "may write and that has room"
+            f"to_paraview: cannot write '{path}': {error.strerror or error}: {error.filename or path}; choose a place "
+            "where you may write and that has room"
         ) from error
     LOG.info("wrote %s: %d frames, %.3g MB, %.3g s", written, len(steps), size / 1e6, time.perf_counter() - begun)
     return written

@@ -46,7 +46,7 @@ def write_vtkhdf(file: Path, times: Array, scene: Scene, frames: Iterable[tuple[
             for name, values in _series(*frame).items():
                 content = np.ascontiguousarray(values, "<f8")
                 raw.seek(made.tables[f"VTKHDF/{name}"].begin + k * content.nbytes)
-                raw.write(content)
+                raw.write(content.data)
         raw.truncate(made.size)
 
 

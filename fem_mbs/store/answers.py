@@ -6,7 +6,9 @@ import json
 from typing import Any
 
 from fem_mbs.store.functions import Answers, Asked, answer_key
-from fem_mbs.store.values import Data, Reader, UnstorableError, Writer
+from fem_mbs.store.reader import Reader
+from fem_mbs.store.values import Data
+from fem_mbs.store.writer import UnstorableError, Writer
 
 LONGEST = 200
 """Letters of the name of a function, which is only for reading."""

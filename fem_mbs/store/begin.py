@@ -14,7 +14,8 @@ from fem_mbs.store.recorder import StoredRun, is_sparse
 from fem_mbs.store.rows import RowWriter, asked_in_time, row_type, turning_joints
 from fem_mbs.store.standing import method_text, state_text
 from fem_mbs.store.table import StepTable
-from fem_mbs.store.values import Data, Writer
+from fem_mbs.store.values import Data
+from fem_mbs.store.writer import Writer
 from fem_mbs.system import ARRAYS
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.model import Constraint, Coordinate, Element, Model, Node
 from fem_mbs.store.foreign import ForeignConstraint, ForeignElement
 from fem_mbs.store.functions import Asked
-from fem_mbs.store.values import Data, Reader
+from fem_mbs.store.reader import Reader
+from fem_mbs.store.values import Data
 
 
 def rebuild(data: Data, functions: list[Asked]) -> Model:

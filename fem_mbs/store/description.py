@@ -17,7 +17,8 @@ from fem_mbs.model import Constraint, Node
 from fem_mbs.store.build import rebuild
 from fem_mbs.store.functions import Asked, asked
 from fem_mbs.store.same import difference
-from fem_mbs.store.values import Data, UnstorableError, Writer, classes
+from fem_mbs.store.values import Data, classes
+from fem_mbs.store.writer import UnstorableError, Writer
 from fem_mbs.system import System
 
 Function = Callable[..., Any]

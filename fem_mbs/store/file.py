@@ -27,9 +27,10 @@ from fem_mbs.store.description import describe
 from fem_mbs.store.functions import Asked
 from fem_mbs.store.guard import check_checkpoint, check_run, guarded
 from fem_mbs.store.head import read_head
+from fem_mbs.store.reader import Reader
 from fem_mbs.store.rows import row_type, turning_joints
 from fem_mbs.store.table import last_checkpoint
-from fem_mbs.store.values import Data, Reader, classes, unpacked
+from fem_mbs.store.values import Data, classes, unpacked
 from fem_mbs.system import ARRAYS, State, System
 
 

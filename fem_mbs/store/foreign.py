@@ -76,6 +76,8 @@ class ForeignElement(Foreign, Element):
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
 
+    __repr__ = __str__
+
 
 class ForeignConstraint(Foreign, Constraint):
     """A joint of a class that is not at hand."""
@@ -108,6 +110,8 @@ class ForeignConstraint(Foreign, Constraint):
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
+
+    __repr__ = __str__
 
 
 def refuse(part: Any) -> NoReturn:

@@ -86,7 +86,8 @@ def _checked(text: dict[str, Any], path: Path) -> Head:
     if text["format_version"] != VERSION:
         raise StoreError(
             f"'{path}' was written by a newer fem_mbs, {shown(text['fem_mbs_version'])}, in version "
-            f"{shown(text['format_version'])} of the format; this one reads version {VERSION}. Install the newer fem_mbs"
+            f"{shown(text['format_version'])} of the format; this one reads version {VERSION}. Install the newer "
+            "fem_mbs"
         )
     head = Head(**{name: text[name] for name in Head._fields})
     head = head._replace(parts={name: Span(*span) for name, span in head.parts.items()})

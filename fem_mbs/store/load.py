@@ -20,7 +20,7 @@ from fem_mbs.store.reading import event_state, loaded
 from fem_mbs.store.recorder import StoredRun
 from fem_mbs.store.rows import RowWriter
 from fem_mbs.store.table import StepTable
-from fem_mbs.store.values import UnstorableError, Writer
+from fem_mbs.store.writer import UnstorableError, Writer
 from fem_mbs.system import System, given_out, taken_in
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
@@ -127,8 +127,8 @@ def _march(file: RunFile, model: Model | None, system: System, method: Method) -
             checkpoint.check(system, method)
     if file.checkpoint["memory_name"] is None:
         raise ModelError(
-            f"resume: '{file.path}' does not say what {type(method).__name__} remembers of the run; start a new one from "
-            "its last state, mbs.simulate(model, ..., initial=mbs.load(path).state(-1)), and join both by mbs.join"
+            f"resume: '{file.path}' does not say what {type(method).__name__} remembers of the run; start a new one "
+            "from its last state, mbs.simulate(model, ..., initial=mbs.load(path).state(-1)), and join both by mbs.join"
         )
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")

@@ -20,7 +20,8 @@ from fem_mbs.store.reading import Ended, solution_of
 from fem_mbs.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
 from fem_mbs.store.standing import redundant, standing
 from fem_mbs.store.table import StepTable
-from fem_mbs.store.values import Writer, packed
+from fem_mbs.store.values import packed
+from fem_mbs.store.writer import Writer
 from fem_mbs.system import State, given_out
 
 if TYPE_CHECKING:

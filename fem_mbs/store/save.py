@@ -21,7 +21,8 @@ from fem_mbs.store.reading import LOADINGS
 from fem_mbs.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.store.standing import method_text, redundant, standing, state_text
 from fem_mbs.store.table import SLOT_HEAD, StepTable
-from fem_mbs.store.values import Writer, packed
+from fem_mbs.store.values import packed
+from fem_mbs.store.writer import Writer
 
 
 def save(solution: Solution, path: FilePath) -> FilePath:

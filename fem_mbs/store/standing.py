@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fem_mbs.store.values import UnstorableError, Writer
+from fem_mbs.store.writer import UnstorableError, Writer
 from fem_mbs.system import ARRAYS, State, System
 
 if TYPE_CHECKING:

@@ -70,5 +70,3 @@ def _bytes(made: Any) -> bytes:
 def _head_bytes(text: Any) -> bytes:
     content = text if isinstance(text, bytes) else json.dumps(text).encode()
     return (MAGIC + b"%08x\n" % zlib.crc32(content) + content + b"\n").ljust(SIZE)[:SIZE]
-
-

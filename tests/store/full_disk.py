@@ -77,7 +77,9 @@ def main() -> None:
     done = len((DISK / "table.jsonl").read_text().splitlines())
     assert 5 < done < 40
     leave(1_000_000)
-    assert [row["n squared"] for row in mbs.sweep(case, cases, store=DISK / "table.jsonl")] == [n * n for n in range(40)]
+    assert [row["n squared"] for row in mbs.sweep(case, cases, store=DISK / "table.jsonl")] == [
+        n * n for n in range(40)
+    ]
 
 
 main()

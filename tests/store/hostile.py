@@ -12,22 +12,35 @@ import numpy as np
 from forge import TEXTS, forge, texts
 
 HUGE = 10**15
-VALUES: list[Any] = [
-    *(0, -1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE, 1e308, -1e308, 1e-320, float("nan"), float("inf"), 0.5),
-    *(None, True, False, "", "x", "../../x", "/etc/passwd", "os.system", "__class__", "\0", "x" * 5_000_000, "9" * 5000),
-    *([], {}, [[]], [None] * 3, [1.0] * 100_000, {"": 1}),
-    *({"array": [0, "f", 10**12]}, {"array": [0, "f", HUGE, 0]}, {"array": [0, "f", 0, HUGE]}, {"array": [0, "f", -1, -1]}),
-    *({"array": []}, {"array": [0, "O", 3]}, {"array": [0, "f", 3]}, {"array": [0, "i", 2]}, {"array": [0.5, "f", 1]}),
-    *({"array": [0, "f", *[1] * 65]}, {"array": [0, "f", 2**32, 2**32]}, {"array": [True, "b", True]}),
-    *({"node": 1}, {"node": -1}, {"node": HUGE}, {"node": None}, {"part": 0}, {"part": 1}, {"part": HUGE}),
-    *({"function": 0}, {"function": -1}, {"section": [["__init__", []]]}, {"section": [["circle", [1, 1, 1, 1]]]}),
-    *({"section": []}, {"tuple": 3}, {"dict": [[[], 1]]}, {"dict": [["a"]]}, {"class": "Popen", "arguments": ["true"]}),
-    *({"class": "builtins.eval", "arguments": ["1"]}, {"class": "object", "arguments": []}, {"class": [], "arguments": []}),
-    *({"class": "RigidBody", "arguments": []}, {"class": "Table", "arguments": [[0], [0]]}, {"eval": "1"}),
+PLAIN = [0, -1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE, 1e308, -1e308, 1e-320, float("nan"), float("inf"), None, True]
+WORDS = ["", "x", "../../x", "/etc/passwd", "os.system", "__class__", "\0", "x" * 5_000_000, "9" * 5000]
+LISTS = [[], {}, [[]], [None] * 3, [1.0] * 100_000, {"": 1}]
+SHAPES = [[10**12], [HUGE, 0], [0, HUGE], [-1, -1], [3], [1] * 65, [2**32, 2**32], [True], [None], ["3"], [[3]], []]
+ARRAYS = [{"array": [0, "f", *shape]} for shape in SHAPES] + [
+    {"array": own} for own in ([], [0, "O", 3], [0.5, "f", 1])
+]
+MEMBERS = [{kind: k} for kind in ("node", "part", "function") for k in (0, 1, -1, HUGE, None, "0")]
+CLASSES = [
+    {"class": "Popen", "arguments": ["true"]},
+    {"class": "builtins.eval", "arguments": ["1"]},
+    {"class": "object", "arguments": []},
+    {"class": [], "arguments": []},
+    {"class": "RigidBody", "arguments": []},
+    {"class": "Table", "arguments": [[0], [0]]},
     {"class": "Newton", "arguments": [], "named": {"max_iterations": HUGE}},
     {"class": "RadauIIA", "arguments": [HUGE]},
     {"class": "VariableStep", "arguments": [1e-300]},
 ]
+OTHERS = [
+    {"section": [["__init__", []]]},
+    {"section": [["circle", [1, 1, 1, 1]]]},
+    {"section": []},
+    {"tuple": 3},
+    {"dict": [[[], 1]]},
+    {"dict": [["a"]]},
+    {"eval": "1"},
+]
+VALUES: list[Any] = [*PLAIN, *WORDS, *LISTS, *ARRAYS, *MEMBERS, *CLASSES, *OTHERS]
 NUMBERS = np.nan, np.inf, -np.inf, 1e308, -1.0, 0.0, 1e15, 1e-300
 
 

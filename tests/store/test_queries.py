@@ -18,7 +18,8 @@ import fem_mbs as mbs
 from fem_mbs.model import Constraint
 from fem_mbs.system import ARRAYS
 
-NAMES = [name for _, name, package in pkgutil.iter_modules(examples.__path__) if not (package or name.startswith("_"))]
+WITHOUT_RUNS = {"modes", "size_beam", "identify_stiffness", "reproduce_2015"}
+NAMES = {name for _, name, package in pkgutil.iter_modules(examples.__path__) if not package} - WITHOUT_RUNS
 STEPS = 25
 OF_RUNS = (
     *("t", "x", "R", "v", "vdot", "multipliers_all", "u", "udot", "uddot", "success", "message", "status"),
@@ -40,7 +41,10 @@ def queries(run: mbs.Solution) -> dict[str, Callable[[mbs.Solution], Any]]:
     asked: dict[str, Callable[[mbs.Solution], Any]] = {name: lambda s, n=name: getattr(s, n) for name in OF_RUNS}
     asked |= {"str": str, "repr": repr, "names of redundant joints": lambda s: [own.name for own in s.redundant]}
     asked |= {"first": lambda s: s.state(0), "last": lambda s: s.state(-1), "motion": lambda s: s.motion(-1).V}
-    asked |= {"between": lambda s: s(float(0.37 * s.t[0] + 0.63 * s.t[-1])), "table": lambda s: s.to_pandas().to_numpy()}
+    asked |= {
+        "between": lambda s: s(float(0.37 * s.t[0] + 0.63 * s.t[-1])),
+        "table": lambda s: s.to_pandas().to_numpy(),
+    }
     for node in run.system.nodes:
         asked |= {f"{node}.{own}": lambda s, n=node.name, own=own: getattr(s, own)(n) for own in OF_NODES}
     for part in run.system.number.parts:
@@ -75,12 +79,12 @@ def compare(run: mbs.Solution, file: Path, model: mbs.Model) -> None:
         expected = answered(query, run)
         assert same(expected, answered(query, full)), name
         found = answered(query, alone)
-        missing = isinstance(found, tuple) and found[0] is mbs.LawError
+        missing = isinstance(found, tuple) and (found[0] is mbs.LawError or found[0] is expected[0] is mbs.ModelError)
         assert missing or same(expected, found), name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(name for name in NAMES if not name.startswith("_")))
 def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
     simulate, statics = mbs.simulate, mbs.statics
@@ -113,4 +117,4 @@ def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatc
         script.main([])
     except Enough:
         pass
-    assert done or name in ("modes", "size_beam", "identify_stiffness")
+    assert done
