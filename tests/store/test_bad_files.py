@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import h5py
 import numpy as np
@@ -109,6 +110,28 @@ def test_hostile_contents(name: str, stored: Path, tmp_path: Path) -> None:
         mbs.load(file)
     assert any(word in str(found.value) for word in why.split("|")), str(found.value)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_names_are_never_places(stored: Path, tmp_path: Path) -> None:
+    """What is written of a run goes where its user says, whatever its nodes and joints are called."""
+
+    def rename(text: dict[str, Any]) -> dict[str, Any]:
+        text["nodes"]["names"] = ["ground", "../../elbow", str(tmp_path / "away" / "tip")]
+        for k, part in enumerate(text["parts"]):
+            part["name"] = f"../{k}/$(touch x)<&>]]>--"
+        return text
+
+    file, inside = tmp_path / "bad.h5", tmp_path / "inside"
+    inside.mkdir()
+    forge(stored, file, {"model": rename})
+    run = mbs.load(file)
+    for write in (run.to_csv, run.to_paraview, run.save):
+        write(inside / "run")
+    run.to_paraview(inside / "run.vtkhdf")
+    ElementTree.parse(inside / "run.pvd")
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.h5", "inside"]
+    assert sorted(own.name for own in inside.iterdir()) == ["run", "run.csv", "run.h5", "run.pvd", "run.vtkhdf"]
+    assert len(list((inside / "run").iterdir())) == len(run.t)
 
 
 def put(made: Callable[[Any], None]) -> Callable[[Any], None]:
