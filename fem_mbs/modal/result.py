@@ -100,6 +100,7 @@ class Modes(Public):
         counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
         return Solution(system, states, Outcome.FINISHED, counts)
 
+    @checked
     def save(self, path: Path) -> NoReturn:
         """Refused: files hold runs; a mode is one by its animation, and the numbers are arrays."""
         raise ModelError(
