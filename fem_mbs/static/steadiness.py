@@ -1,0 +1,145 @@
+"""Whether a motion that turns a model as one body solves its equations at all times, and what prevents it if not.
+
+The model is turned by some angles, at the times at which it would be there: joints have to stay closed at that speed,
+and the forces of every element have to turn with the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NoReturn
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.model import Element, ElementBatch
+from fem_mbs.static.equations import Point
+from fem_mbs.static.turning import Turning, TurningEquations
+from fem_mbs.system import System, constraints
+
+ANGLES = (1.0, 2.6)
+"""Angles in rad, no simple parts of a turn, to look at."""
+ACROSS = 1e-9
+"""Part of gravity across the axis, and speed of a held node, that are rounding."""
+GAP, RATE = 1e-7, 1e-6
+"""Gap of a joint against the extent, and its rate against that and the speed: drives may be differentiated."""
+SAME, ROUNDING = 1e-6, 1e3 * float(np.finfo(float).eps)
+"""Change of a force against its size, and of a stiff element against its stiffness, that is none."""
+DRIVE = (
+    "; a joint that drives the rotation must do so at this speed: drive=lambda t: speed * t about its axis from a to b. "
+    "Without a drive, a joint with the axis of rotation leaves it free"
+)
+REST = (
+    ". What does not turn may touch what does only through joints and forces that are the same all round; name the "
+    "nodes that do as turning=[...]"
+)
+
+
+def refuse_unsteady_start(equations: TurningEquations) -> None:
+    """Raise :class:`ModelError` if gravity acts across the axis, or nodes that turn are held."""
+    system, omega, gravity = equations.system, equations.omega, equations.system.gravity
+    axis = omega / np.linalg.norm(omega)
+    if np.linalg.norm(across := gravity - (axis @ gravity) * axis) > ACROSS * np.linalg.norm(gravity):
+        raise ModelError(
+            f"steady_rotation: gravity ({_shown(gravity)}) has the part ({_shown(across)}) across the axis of rotation "
+            f"({_shown(axis)}), which bends what turns anew in every turn: no rotation is steady. Leave it out with "
+            "mbs.Model(gravity=(0, 0, 0)), or let mbs.simulate follow the motion"
+        )
+    motion = equations.motion(equations.as_built()._replace(load=1.0))
+    speed = np.abs(np.where(system.free[:, :3], 0.0, motion.V[:, :3])).max(axis=1)
+    if speed.max() > ACROSS * np.linalg.norm(omega) * system.length:
+        raise ModelError(
+            f"steady_rotation: the model holds {system.nodes[int(np.argmax(speed))]} off the axis, where it cannot turn"
+            f"{REST}. What model.fix holds rests; to clamp a root in the frame that turns, hold it by "
+            "RevoluteJoint(model.ground, node, axis, point, drive=lambda t: speed * t) instead"
+        )
+
+
+def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
+    """Raise :class:`ModelError` that names the joint or the element that does not let the model turn steadily."""
+    speed = float(np.linalg.norm(equations.omega))
+    here = equations.motion(point)
+    _check_joints(equations.system, here, speed)
+    for angle in ANGLES:
+        Q = so3.exp(angle * equations.omega / speed)
+        there = _turned(equations, here, Q, here.t + angle / speed)
+        _check_joints(equations.system, there, speed)
+        _check_forces(equations, here, there, Q, angle)
+
+
+def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) -> Turning:
+    """The motion after a rotation ``Q`` of what turns, at the time ``t``."""
+    turning, free = equations.turning[:, None], equations.system.free[:, 3:]
+    x = np.where(turning, equations.point + (motion.x - equations.point) @ Q.T, motion.x)
+    R = np.where((turning & free)[:, :, None], Q @ motion.R, motion.R)
+    # where a rotation is held, the frame of the node does not turn
+    back = np.where((turning & ~free)[:, :, None], motion.R.mT @ Q.T @ motion.R, np.eye(3))
+    V, A = motion.V.copy(), motion.A.copy()
+    V[:, :3], A[:, :3] = np.vecmat(V[:, :3], back), np.vecmat(A[:, :3], back)
+    return replace(motion, t=t, x=x, R=R, V=V, A=A, spin=motion.spin)
+
+
+def _check_joints(system: System, motion: Turning, speed: float) -> None:
+    evaluation = system.joints(motion, system.prescribe(motion.t))
+    for values, limit, unit, what in (
+        (evaluation.constraint, GAP, "", "opens"),
+        (constraints.velocity_residual(system, evaluation), RATE * speed, " a second", "opens with a rate of"),
+    ):
+        sizes = np.abs(values * system.constraint_weight)
+        if sizes.max(initial=0.0) > limit:
+            row = int(np.argmax(sizes))
+            owner, equation = system.constraint_owner[row]
+            raise ModelError(
+                f"steady_rotation: {owner} does not turn with the model at {speed:g} rad/s: at t = {motion.t:.3g} s it "
+                f"{what} {values[row]:.3g}{unit} ({equation}){DRIVE if getattr(owner, 'driven', ()) else REST}"
+            )
+
+
+def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
+    """Refuse elements whose forces do not turn with the model."""
+    system, length = equations.system, equations.system.length
+    prescribed = zip(system.batches, system.prescribe(here.t).elements, system.prescribe(there.t).elements, strict=True)
+    for batch, now, then in prescribed:
+        force, context = batch.force(here, now)
+        before, own = _in_world(batch, here, force, length)
+        after, other = _in_world(batch, there, batch.force(there, then)[0], length)
+        turned = np.where(equations.turning[batch.nodes][:, None, :, None, None], before @ Q.T, before)
+        change = np.abs(after - turned).max(axis=(1, 2, 3, 4), initial=0.0)
+        size = np.maximum(np.abs(before).max(axis=(1, 2, 3, 4)), np.abs(after).max(axis=(1, 2, 3, 4)))
+        stiffness = np.abs(batch.stiffness(context)).max(axis=(1, 2)) * max(length, 1.0) ** 2
+        worst = int(np.argmax(change - SAME * size - ROUNDING * stiffness))
+        if change[worst] > SAME * size[worst] + ROUNDING * stiffness[worst] or _differ(own, other):
+            _refuse(batch.owners[worst], change[worst] / size[worst], angle)
+
+
+def _in_world(batch: ElementBatch, motion: Turning, force: Array, length: float) -> tuple[Array, Array]:
+    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of own unknowns."""
+    n, p = batch.nodes.shape
+    terms = force.reshape(n, -1, force.shape[-1])
+    of_nodes = terms[..., : 6 * p].reshape(n, -1, p, 2, 3)
+    world = np.matvec(motion.R[batch.nodes][:, None, :, None], of_nodes)
+    world[..., 0, :] *= length
+    return world, terms[..., 6 * p :]
+
+
+def _differ(own: Array, other: Array) -> bool:
+    return bool((np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any())
+
+
+def _refuse(element: Element, change: float, angle: float) -> NoReturn:
+    text = (
+        f"steady_rotation: {element} does not act alike all round: when the model has turned by {angle:g} rad, its "
+        f"force has changed by {change:.2g} of its size"
+    )
+    if element.external:
+        raise ModelError(
+            f'{text}. A load that is constant in the world bends what turns anew in every turn; frame="body" turns it '
+            "with its node"
+        )
+    raise ModelError(text + REST)
+
+
+def _shown(vector: Array) -> str:
+    return ", ".join(f"{value:.4g}" for value in vector)

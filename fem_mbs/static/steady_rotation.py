@@ -1,0 +1,230 @@
+"""Steady rotation: the deformed shape in which a model turns as one body.
+
+docs/statics.md, "Steady rotation".
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
+from fem_mbs.model import Model, Node, Vector3, checked
+from fem_mbs.result import Outcome, Solution, Stats
+from fem_mbs.solve import (
+    FAILURES,
+    Newton,
+    NotConvergedError,
+    Report,
+    check_system,
+    describe_mechanism,
+    handle_repeated,
+    newton_solve,
+)
+from fem_mbs.static.equations import Point
+from fem_mbs.static.path import Path
+from fem_mbs.static.stability import unstable_motions
+from fem_mbs.static.start import start
+from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
+from fem_mbs.static.step import Direction, StepProblem
+from fem_mbs.static.turning import TurningEquations
+from fem_mbs.system import State, System, taken_in, tangent
+
+LOG = logging.getLogger("fem_mbs")
+ITERATIONS = 25
+STEPS = 200
+"""Steps from rest to the speed."""
+LOOSE = 1e-6
+"""Torque or force along a motion that nothing resists, against the sizes of its parts, that is none."""
+
+
+@checked
+def steady_rotation(
+    model: Model,
+    angular_velocity: Vector3,
+    point: Vector3 = (0.0, 0.0, 0.0),
+    turning: Iterable[Node | str] | None = None,
+    initial: State | None = None,
+    newton: Newton | None = None,
+) -> Solution:
+    """Find the deformed shape in which a model turns as one body about an axis that stands still.
+
+    In the frame that turns with it the model is at rest under centrifugal forces, its own stresses, reactions, gravity
+    along the axis and loads that turn with it.
+
+    Parameters
+    ----------
+    model : Model
+        What turns. Its own initial velocities play no part. A joint with the axis of rotation leaves the rotation free
+        or drives it at this speed; a node that ``model.fix`` holds rests in the world.
+    angular_velocity : (3,)
+        In rad/s, world frame.
+    point : (3,)
+        A point of the axis, world frame.
+    turning : nodes or names, optional
+        The nodes that turn; the others rest, as those of a stator. By default all that the model does not hold.
+    initial : State, optional
+        Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
+        the model as built at t = 0. Of several solutions the one near it is found.
+    newton : Newton, optional
+        Tolerances and options of Newton's method.
+
+    Returns
+    -------
+    Solution
+        Of the one state, ``solution.state(-1)``, with its velocities, accelerations and multipliers: reactions, section
+        forces and energies are those of the rotation. :func:`simulate` goes on from it, :func:`modes` and
+        :func:`linearize` are about it.
+
+    Raises
+    ------
+    ModelError
+        If an argument is not valid, or the model cannot turn steadily: names the joint, the load or the element that
+        does not act alike all round.
+    SingularSystemError
+        If the shape is not unique: names the motions without resistance.
+    ConvergenceError
+        If no solution is found; ``error.solution`` is the one at the highest speed that was reached on the way.
+
+    Notes
+    -----
+    Newton's method on SE(3) at the full speed from the position as built, and, if that fails or ends where fewer
+    motions are resisted than there, a path of equilibria from rest to the speed. Motions along the axis and about it
+    that nothing resists end where they began.
+    """
+    begun = time.perf_counter()
+    omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
+    if not omega.any():
+        raise ModelError("steady_rotation: angular_velocity must not be zero; mbs.statics finds what is at rest")
+    system = System(model)
+    check_system(system, "steady_rotation")
+    given = None if initial is None else taken_in(system, initial, "steady_rotation: initial")
+    rows = _turning(system, turning)
+    equations = TurningEquations(
+        system, omega, np.asarray(point, float) - system.origin, rows, 0.0 if given is None else given.t
+    )
+    refuse_unsteady_start(equations)
+    first = equations.as_built()._replace(load=1.0)
+    if given is not None:
+        first = Point(given.x, given.R, given.u, given.multipliers, 1.0)
+    evaluation = equations.evaluate(first)
+    values = tangent.assemble(system, equations.entries(evaluation, equations.force_factor))
+    handle_repeated(system, evaluation, values, "at the start")
+    free = equations.hold_free_motions(first)
+    _refuse_torque(equations, first, free)
+    found, report = _found(equations, first, newton, begun)
+    _refuse_torque(equations, found, free)
+    refuse_unsteady(equations, found)
+    return _solution(equations, found, Outcome.FINISHED, report, begun)
+
+
+def _turning(system: System, turning: Iterable[Node | str] | None) -> BoolArray:
+    """True for the nodes that turn, ``(n,)``."""
+    rows = system.free.any(axis=1)
+    if turning is not None:
+        named = [system.row(node) for node in turning]
+        rows = np.isin(np.arange(system.n), named)
+    if not rows.any():
+        raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
+    return rows
+
+
+def _found(equations: TurningEquations, first: Point, newton: Newton, begun: float) -> tuple[Point, Report]:
+    """The solution near a configuration, or at the end of the path from rest."""
+    try:
+        found, report = _solve(equations, first, newton)
+    except LawError:
+        raise
+    except FAILURES as failure:
+        return _followed(equations, newton, failure, begun)
+    if text := _mechanism(equations, found):
+        raise SingularSystemError(text)
+    if 0 <= unstable_motions(equations, first) < unstable_motions(equations, found):
+        LOG.info("steady_rotation: Newton's method has passed over a barrier; the model is followed from rest")
+        try:
+            return _followed(equations, newton, None, begun)
+        except FemMbsError as failure:
+            LOG.warning("steady_rotation: the shape found is not one that the model comes to from rest (%s)", failure)
+    return found, report
+
+
+def _solve(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
+    """Newton's method at the full speed."""
+    problem = StepProblem(equations, first, None, not newton.line_search)
+    still = Direction(np.zeros(equations.system.N), np.zeros(equations.system.m), 0.0)
+    # a diverging iteration overflows before it is stopped
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = newton_solve(problem, problem.guess(equations.evaluate(first), still), newton)
+        trial = problem.evaluate(found.unknown) if found.corrected else found.value
+    return equations.settled(*trial)[0], found.report
+
+
+def _followed(
+    equations: TurningEquations, newton: Newton, failure: FemMbsError | None, begun: float
+) -> tuple[Point, Report]:
+    """The equilibrium at the end of a path from rest to the speed."""
+    path: Path | None = None
+    try:
+        path = Path(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
+        for _ in range(STEPS):
+            step = path.advance(np.array([1.0]))
+            if step.point.load == 1.0:
+                return step.point, step.report
+        raise NotConvergedError(f"not reached in {STEPS} steps")
+    except LawError:
+        raise
+    except FemMbsError as error:
+        speed = float(np.linalg.norm(equations.omega))
+        text = f"no steady rotation at {speed:g} rad/s was found"
+        if failure is not None:
+            text += f" near the {'position' if path is None else 'shape'} given: {failure}"
+        if path is None:
+            raise ConvergenceError(f"{text}\n  nor from rest: {error}{ADVICE}") from error
+        reached = path.here.point.load
+        text += f"\n  nor from rest beyond {reached * speed:.6g} rad/s: {error}{ADVICE}"
+        ended = ConvergenceError(f"{text}\n  the error has the rotation at that speed as its solution")
+        ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun)
+        raise ended from error
+
+
+ADVICE = (
+    "\n  near a critical speed the model gives way: go past it, and give the result at a speed beyond, or a position "
+    "near what you expect, as initial"
+)
+
+
+def _mechanism(equations: TurningEquations, point: Point) -> str:
+    entries = equations.entries(equations.evaluate(point), equations.force_factor)
+    values = tangent.assemble(equations.system, entries)
+    return describe_mechanism(equations.system, values, point.R, "in steady rotation")
+
+
+def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) -> None:
+    """Refuse a torque about the axis, or a force along it, that nothing resists."""
+    if not len(motions):
+        return
+    force = equations.evaluate(point).force
+    work = motions * force
+    sizes = np.abs(work).sum(axis=1)
+    loose = np.abs(work.sum(axis=1)) > LOOSE * sizes
+    if loose.any():
+        which = int(np.argmax(loose))
+        about = bool(motions[which][: 6 * equations.system.n].reshape(-1, 6)[:, 3:].any())
+        kind, unit = ("torque about", "N m") if about else ("force along", "N")
+        raise ModelError(
+            f"steady_rotation: a {kind} the axis of {-work[which].sum():.4g} {unit} acts, and nothing resists it: the "
+            "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
+            "take the load away"
+        )
+
+
+def _solution(
+    equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float
+) -> Solution:
+    counts = np.array([report.iterations]), report.evaluations, report.factorizations
+    stats = Stats(*counts, 0, 0, np.zeros(1), time.perf_counter() - begun)
+    return Solution(equations.system, [equations.state(point)], outcome, stats)
