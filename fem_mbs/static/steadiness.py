@@ -17,7 +17,7 @@ from fem_mbs.lie import so3
 from fem_mbs.model import Element, ElementBatch
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import Turning, TurningEquations
-from fem_mbs.system import System, constraints
+from fem_mbs.system import System, constraints, flat, tangent
 
 ANGLES = (1.0, 2.6)
 """Angles in rad, no simple parts of a turn, to look at."""
@@ -30,6 +30,10 @@ SAME, ROUNDING = 1e-6, 1e3 * float(np.finfo(float).eps)
 DRIVE = (
     "; a joint that drives the rotation must do so at this speed: drive=lambda t: speed * t about its axis from a to b. "
     "Without a drive, a joint with the axis of rotation leaves it free"
+)
+CLAMP = (
+    "to clamp a root in the frame that turns, hold it by RevoluteJoint(model.ground, node, axis, point, drive=lambda "
+    "t: speed * t)"
 )
 REST = (
     ". What does not turn may touch what does only through joints and forces that are the same all round; name the "
@@ -52,21 +56,22 @@ def refuse_unsteady_start(equations: TurningEquations) -> None:
     if speed.max() > ACROSS * np.linalg.norm(omega) * system.length:
         raise ModelError(
             f"steady_rotation: the model holds {system.nodes[int(np.argmax(speed))]} off the axis, where it cannot turn"
-            f"{REST}. What model.fix holds rests; to clamp a root in the frame that turns, hold it by "
-            "RevoluteJoint(model.ground, node, axis, point, drive=lambda t: speed * t) instead"
+            f": what model.fix holds rests; {CLAMP}"
         )
 
 
 def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     """Raise :class:`ModelError` that names the joint or the element that does not let the model turn steadily."""
-    speed = float(np.linalg.norm(equations.omega))
+    system, speed = equations.system, float(np.linalg.norm(equations.omega))
     here = equations.motion(point)
-    _check_joints(equations.system, here, speed)
+    open_by = system.joints(here, system.prescribe(here.t)).constraint
+    _check_joints(system, here, open_by, speed)
     for angle in ANGLES:
         Q = so3.exp(angle * equations.omega / speed)
         there = _turned(equations, here, Q, here.t + angle / speed)
-        _check_joints(equations.system, there, speed)
+        _check_joints(system, there, open_by, speed)
         _check_forces(equations, here, there, Q, angle)
+        _check_reactions(equations, here, there, angle)
 
 
 def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) -> Turning:
@@ -81,46 +86,51 @@ def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) ->
     return replace(motion, t=t, x=x, R=R, V=V, A=A, spin=motion.spin)
 
 
-def _check_joints(system: System, motion: Turning, speed: float) -> None:
+def _check_joints(system: System, motion: Turning, open_by: Array, speed: float) -> None:
     evaluation = system.joints(motion, system.prescribe(motion.t))
-    for values, limit, unit, what in (
-        (evaluation.constraint, GAP, "", "opens"),
-        (constraints.velocity_residual(system, evaluation), RATE * speed, " a second", "opens with a rate of"),
+    for values, limit, rate in (
+        (evaluation.constraint - open_by, GAP, ""),
+        (constraints.velocity_residual(system, evaluation), RATE * speed, "/s"),
     ):
         sizes = np.abs(values * system.constraint_weight)
         if sizes.max(initial=0.0) > limit:
             row = int(np.argmax(sizes))
             owner, equation = system.constraint_owner[row]
+            length = system.of_length[row]
+            unit, advice = ("m" if length else "rad") + rate, DRIVE if owner.driven and not length else REST
             raise ModelError(
                 f"steady_rotation: {owner} does not turn with the model at {speed:g} rad/s: at t = {motion.t:.3g} s it "
-                f"{what} {values[row]:.3g}{unit} ({equation}){DRIVE if getattr(owner, 'driven', ()) else REST}"
+                f"opens by {values[row]:.3g} {unit} ({equation}){advice}"
             )
 
 
 def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
     """Refuse elements whose forces do not turn with the model."""
-    system, length = equations.system, equations.system.length
+    system = equations.system
     prescribed = zip(system.batches, system.prescribe(here.t).elements, system.prescribe(there.t).elements, strict=True)
     for batch, now, then in prescribed:
         force, context = batch.force(here, now)
-        before, own = _in_world(batch, here, force, length)
-        after, other = _in_world(batch, there, batch.force(there, then)[0], length)
+        before, own = _in_world(system, batch, here, force)
+        after, other = _in_world(system, batch, there, batch.force(there, then)[0])
         turned = np.where(equations.turning[batch.nodes][:, None, :, None, None], before @ Q.T, before)
         change = np.abs(after - turned).max(axis=(1, 2, 3, 4), initial=0.0)
         size = np.maximum(np.abs(before).max(axis=(1, 2, 3, 4)), np.abs(after).max(axis=(1, 2, 3, 4)))
-        stiffness = np.abs(batch.stiffness(context)).max(axis=(1, 2)) * max(length, 1.0) ** 2
+        stiffness = np.abs(batch.stiffness(context)).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
         worst = int(np.argmax(change - SAME * size - ROUNDING * stiffness))
         if change[worst] > SAME * size[worst] + ROUNDING * stiffness[worst] or _differ(own, other):
-            _refuse(batch.owners[worst], change[worst] / size[worst], angle)
+            _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
 
 
-def _in_world(batch: ElementBatch, motion: Turning, force: Array, length: float) -> tuple[Array, Array]:
-    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of own unknowns."""
+def _in_world(system: System, batch: ElementBatch, motion: Turning, force: Array) -> tuple[Array, Array]:
+    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of own unknowns.
+
+    Without those on what is held.
+    """
     n, p = batch.nodes.shape
     terms = force.reshape(n, -1, force.shape[-1])
-    of_nodes = terms[..., : 6 * p].reshape(n, -1, p, 2, 3)
-    world = np.matvec(motion.R[batch.nodes][:, None, :, None], of_nodes)
-    world[..., 0, :] *= length
+    of_nodes = np.where(system.free[batch.nodes].reshape(n, 1, 6 * p), terms[..., : 6 * p], 0.0)
+    world = np.matvec(motion.R[batch.nodes][:, None, :, None], of_nodes.reshape(n, -1, p, 2, 3))
+    world[..., 0, :] *= system.length
     return world, terms[..., 6 * p :]
 
 
@@ -128,7 +138,36 @@ def _differ(own: Array, other: Array) -> bool:
     return bool((np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any())
 
 
-def _refuse(element: Element, change: float, angle: float) -> NoReturn:
+def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, angle: float) -> None:
+    """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
+    system, scale = equations.system, equations.scale(equations.evaluate_at(here))
+    change = _unborne(equations, there) - _unborne(equations, here)
+    rounding = ROUNDING * max(system.length, 1.0) / equations.force_factor
+    sizes = np.abs(system.nodes_of(change).reshape(-1, 2, 3)).max(axis=2) / (SAME * scale + rounding)
+    if sizes.max() > 1.0:
+        node = system.nodes[int(np.argmax(sizes.max(axis=1)))]
+        joints = dict.fromkeys(str(owner) for owner, _ in system.constraint_owner if node in owner.nodes)
+        raise ModelError(
+            f"steady_rotation: {node} is not in balance when the model has turned by {angle:g} rad: the reaction of "
+            f"{' or '.join(joints)} turns with the model and acts on what does not, or cannot turn{REST}"
+        )
+
+
+def _unborne(equations: TurningEquations, motion: Turning) -> Array:
+    """Forces ``(N,)`` that the joints cannot bear, in body components: of all reactions, the best are taken away."""
+    system, evaluation = equations.system, equations.evaluate_at(motion)
+    rows, columns = system.pattern.rows, system.pattern.columns
+    diagonal, first = np.unique(np.where(rows == columns, rows, -1), return_index=True)
+    diagonal, first = (part[diagonal >= 0] for part in (diagonal, first))
+    metric = system.weight[system.free_rows] ** 2
+    values = system.pattern.of_gradients(flat(evaluation.gradients))
+    values[first] = metric[diagonal]
+    solve = system.solver.factor(tangent.assemble(system, values)).solve
+    d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
+    return system.spread(metric * d[: system.n_free])
+
+
+def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:
     text = (
         f"steady_rotation: {element} does not act alike all round: when the model has turned by {angle:g} rad, its "
         f"force has changed by {change:.2g} of its size"
@@ -138,6 +177,9 @@ def _refuse(element: Element, change: float, angle: float) -> NoReturn:
             f'{text}. A load that is constant in the world bends what turns anew in every turn; frame="body" turns it '
             "with its node"
         )
+    resting = [node for node in element.nodes if not equations.turning[equations.system.number(node)]]
+    if resting and len(resting) < len(element.nodes):
+        text += f". It holds on to {resting[0]}, which rests; {CLAMP}"
     raise ModelError(text + REST)
 
 

@@ -38,8 +38,8 @@ LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 25
 STEPS = 200
 """Steps from rest to the speed."""
-LOOSE = 1e-6
-"""Torque or force along a motion that nothing resists, against the sizes of its parts, that is none."""
+LOOSE = 1e-8
+"""Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
 
 
 @checked
@@ -140,6 +140,9 @@ def _found(equations: TurningEquations, first: Point, newton: Newton, begun: flo
     except LawError:
         raise
     except FAILURES as failure:
+        refuse_unsteady(equations, first)
+        if isinstance(failure, SingularSystemError) and (text := _mechanism(equations, first)):
+            raise SingularSystemError(text) from failure
         return _followed(equations, newton, failure, begun)
     if text := _mechanism(equations, found):
         raise SingularSystemError(text)
@@ -207,16 +210,15 @@ def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) ->
     """Refuse a torque about the axis, or a force along it, that nothing resists."""
     if not len(motions):
         return
-    force = equations.evaluate(point).force
-    work = motions * force
-    sizes = np.abs(work).sum(axis=1)
-    loose = np.abs(work.sum(axis=1)) > LOOSE * sizes
+    evaluation, system = equations.evaluate(point), equations.system
+    work = -motions @ evaluation.force
+    parts = np.abs(motions[:, : 6 * system.n]).reshape(-1, system.n, 2, 3).max(axis=(1, 3))
+    loose = np.abs(work) > LOOSE * parts @ equations.scale(evaluation)
     if loose.any():
         which = int(np.argmax(loose))
-        about = bool(motions[which][: 6 * equations.system.n].reshape(-1, 6)[:, 3:].any())
-        kind, unit = ("torque about", "N m") if about else ("force along", "N")
+        kind, unit = ("torque about", "N m") if parts[which, 1] > 0.0 else ("force along", "N")
         raise ModelError(
-            f"steady_rotation: a {kind} the axis of {-work[which].sum():.4g} {unit} acts, and nothing resists it: the "
+            f"steady_rotation: a {kind} the axis of {work[which]:.4g} {unit} acts, and nothing resists it: the "
             "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
             "take the load away"
         )

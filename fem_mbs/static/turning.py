@@ -54,8 +54,17 @@ class TurningEquations(Equations):
 
     def evaluate(self, point: Point) -> Evaluation:
         """Inner and inertia forces minus loads, and the constraints."""
-        motion = self.motion(point)
-        return self.system.evaluate(motion, point.multipliers, self.system.prescribe(self.t))
+        return self.evaluate_at(self.motion(point))
+
+    def evaluate_at(self, motion: Turning) -> Evaluation:
+        """The same of a motion."""
+        return self.system.evaluate(motion, motion.multipliers, self.system.prescribe(motion.t))
+
+    def scale(self, evaluation: Evaluation) -> Array:
+        """What forces and moments are judged by, ``(2,)``: the largest that act, or inertia would put up."""
+        mass = self.system.nodes_of(self.system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
+        # of a body that turns about a principal axis there is no force at all
+        return evaluation.scale + mass * (self.system.length, 1.0) * (self.omega @ self.omega)
 
     def motion(self, point: Point) -> Turning:
         """The motion of a configuration that turns with a share of the speed."""
@@ -85,7 +94,8 @@ class TurningEquations(Equations):
     def hold_free_motions(self, point: Point) -> Array:
         """Hold motions along the axis and about it that nothing resists; these, ``(0, 1 or 2, N)``."""
         system, free = self.system, self.system.free_rows
-        evaluation = self.evaluate(point)
+        # reactions of what rests turn along
+        evaluation = self.evaluate(point._replace(multipliers=np.zeros(system.m)))
         values = tangent.assemble(system, self.entries(evaluation))
         matrix = system.solver.matrix(values)[:, : system.n_free]
         motions = self._along_and_about(point)[:, free]
