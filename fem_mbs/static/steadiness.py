@@ -28,8 +28,8 @@ GAP, RATE = 1e-7, 1e-6
 SAME, ROUNDING = 1e-6, 1e3 * float(np.finfo(float).eps)
 """Change of a force against its size, and of a stiff element against its stiffness, that is none."""
 DRIVE = (
-    "; a joint that drives the rotation must do so at this speed: drive=lambda t: speed * t about its axis from a to b. "
-    "Without a drive, a joint with the axis of rotation leaves it free"
+    "; a joint that drives the rotation must do so at this speed, drive=lambda t: speed * t, of b against a. Without a "
+    "drive, a joint with the axis of rotation leaves it free"
 )
 CLAMP = (
     "to clamp a root in the frame that turns, hold it by RevoluteJoint(model.ground, node, axis, point, drive=lambda "
@@ -44,6 +44,8 @@ REST = (
 def refuse_unsteady_start(equations: TurningEquations) -> None:
     """Raise :class:`ModelError` if gravity acts across the axis, or nodes that turn are held."""
     system, omega, gravity = equations.system, equations.omega, equations.system.gravity
+    if not omega.any():
+        return
     axis = omega / np.linalg.norm(omega)
     if np.linalg.norm(across := gravity - (axis @ gravity) * axis) > ACROSS * np.linalg.norm(gravity):
         raise ModelError(
@@ -63,6 +65,8 @@ def refuse_unsteady_start(equations: TurningEquations) -> None:
 def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     """Raise :class:`ModelError` that names the joint or the element that does not let the model turn steadily."""
     system, speed = equations.system, float(np.linalg.norm(equations.omega))
+    if speed == 0.0:
+        return
     here = equations.motion(point)
     open_by = system.joints(here, system.prescribe(here.t)).constraint
     _check_joints(system, here, open_by, speed)

@@ -62,7 +62,7 @@ def steady_rotation(
         What turns. Its own initial velocities play no part. A joint with the axis of rotation leaves the rotation free
         or drives it at this speed; a node that ``model.fix`` holds rests in the world.
     angular_velocity : (3,)
-        In rad/s, world frame.
+        In rad/s, world frame; zeros for rest.
     point : (3,)
         A point of the axis, world frame.
     turning : nodes or names, optional
@@ -98,8 +98,6 @@ def steady_rotation(
     """
     begun = time.perf_counter()
     omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
-    if not omega.any():
-        raise ModelError("steady_rotation: angular_velocity must not be zero; mbs.statics finds what is at rest")
     system = System(model)
     check_system(system, "steady_rotation")
     given = None if initial is None else taken_in(system, initial, "steady_rotation: initial")
@@ -144,7 +142,7 @@ def _found(equations: TurningEquations, first: Point, newton: Newton, begun: flo
         if isinstance(failure, SingularSystemError) and (text := _mechanism(equations, first)):
             raise SingularSystemError(text) from failure
         return _followed(equations, newton, failure, begun)
-    if text := _mechanism(equations, found):
+    if report.iterations and (text := _mechanism(equations, found)):
         raise SingularSystemError(text)
     if 0 <= unstable_motions(equations, first) < unstable_motions(equations, found):
         LOG.info("steady_rotation: Newton's method has passed over a barrier; the model is followed from rest")
@@ -224,9 +222,7 @@ def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) ->
         )
 
 
-def _solution(
-    equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float
-) -> Solution:
+def _solution(equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float) -> Solution:
     counts = np.array([report.iterations]), report.evaluations, report.factorizations
     stats = Stats(*counts, 0, 0, np.zeros(1), time.perf_counter() - begun)
     return Solution(equations.system, [equations.state(point)], outcome, stats)

@@ -112,7 +112,7 @@ class TurningEquations(Equations):
 
     def _along_and_about(self, point: Point) -> Array:
         """Body increments ``(2, N)`` of a translation along the axis and a rotation about it."""
-        axis = self.omega / np.linalg.norm(self.omega)
+        axis = self.omega / (np.linalg.norm(self.omega) or 1.0)
         n, R = np.where(self.turning[:, None], axis, 0.0), point.R
         along = np.concatenate([np.vecmat(n, R), np.zeros_like(n)], axis=1)
         about = np.concatenate([np.vecmat(np.cross(n, point.x - self.point), R), np.vecmat(n, R)], axis=1)
