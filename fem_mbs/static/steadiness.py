@@ -75,7 +75,7 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
         there = _turned(equations, here, Q, here.t + angle / speed)
         _check_joints(system, there, open_by, speed)
         _check_forces(equations, here, there, Q, angle)
-        _check_reactions(equations, here, there, angle)
+        _check_reactions(equations, here, there, Q, angle)
 
 
 def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) -> Turning:
@@ -142,12 +142,13 @@ def _differ(own: Array, other: Array) -> bool:
     return bool((np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any())
 
 
-def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, angle: float) -> None:
+def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
     """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
     system, scale = equations.system, equations.scale(equations.evaluate_at(here))
-    change = _unborne(equations, there) - _unborne(equations, here)
+    before = _unborne(equations, here)
+    turned = np.where(equations.turning[:, None, None], before @ Q.T, before)
     rounding = ROUNDING * max(system.length, 1.0) / equations.force_factor
-    sizes = np.abs(system.nodes_of(change).reshape(-1, 2, 3)).max(axis=2) / (SAME * scale + rounding)
+    sizes = np.abs(_unborne(equations, there) - turned).max(axis=2) / (SAME * scale + rounding)
     if sizes.max() > 1.0:
         node = system.nodes[int(np.argmax(sizes.max(axis=1)))]
         joints = dict.fromkeys(str(owner) for owner, _ in system.constraint_owner if node in owner.nodes)
@@ -158,7 +159,7 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
 
 
 def _unborne(equations: TurningEquations, motion: Turning) -> Array:
-    """Forces ``(N,)`` that the joints cannot bear, in body components: of all reactions, the best are taken away."""
+    """Forces and moments ``(n, 2, 3)`` in the world frame that joints cannot bear: the best reactions are taken away."""
     system, evaluation = equations.system, equations.evaluate_at(motion)
     rows, columns = system.pattern.rows, system.pattern.columns
     diagonal, first = np.unique(np.where(rows == columns, rows, -1), return_index=True)
@@ -168,7 +169,8 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
     values[first] = metric[diagonal]
     solve = system.solver.factor(tangent.assemble(system, values)).solve
     d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
-    return system.spread(metric * d[: system.n_free])
+    left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
+    return np.matvec(motion.R[:, None], left)
 
 
 def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:

@@ -28,7 +28,7 @@ from fem_mbs.solve import (
 from fem_mbs.static.equations import Point
 from fem_mbs.static.path import Path
 from fem_mbs.static.stability import unstable_motions
-from fem_mbs.static.start import start
+from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
 from fem_mbs.static.step import Direction, StepProblem
 from fem_mbs.static.turning import TurningEquations
@@ -132,25 +132,61 @@ def _turning(system: System, turning: Iterable[Node | str] | None) -> BoolArray:
 
 
 def _found(equations: TurningEquations, first: Point, newton: Newton, begun: float) -> tuple[Point, Report]:
-    """The solution near a configuration, or at the end of the path from rest."""
+    """The solution near a configuration, at the end of the path from rest, or where the configuration sinks to."""
     try:
         found, report = _solve(equations, first, newton)
     except LawError:
         raise
     except FAILURES as failure:
         refuse_unsteady(equations, first)
-        if isinstance(failure, SingularSystemError) and (text := _mechanism(equations, first)):
-            raise SingularSystemError(text) from failure
-        return _followed(equations, newton, failure, begun)
+        return _otherwise(equations, first, newton, failure, begun)
     if report.iterations and (text := _mechanism(equations, found)):
         raise SingularSystemError(text)
     if 0 <= unstable_motions(equations, first) < unstable_motions(equations, found):
         LOG.info("steady_rotation: Newton's method has passed over a barrier; the model is followed from rest")
         try:
-            return _followed(equations, newton, None, begun)
+            return _followed(equations, newton)
         except FemMbsError as failure:
-            LOG.warning("steady_rotation: the shape found is not one that the model comes to from rest (%s)", failure)
+            LOG.warning("steady_rotation: the shape found is not one that the model comes to from rest: %s", failure)
     return found, report
+
+
+def _otherwise(
+    equations: TurningEquations, first: Point, newton: Newton, near: FemMbsError, begun: float
+) -> tuple[Point, Report]:
+    """The solution where Newton's method has found none near a configuration."""
+    speed = float(np.linalg.norm(equations.omega))
+    reached: Point | None = None
+    try:
+        return _followed(equations, newton)
+    except _Interrupted as stopped:
+        reached, rest = stopped.reached, f"{stopped.reached.load * speed:.6g} rad/s: {stopped}"
+    except FemMbsError as failure:
+        rest = f"0 rad/s: {failure}"
+    try:
+        found = settle(equations, first, newton)
+        if not _mechanism(equations, found):
+            return found, Report()
+    except ConvergenceError as failure:
+        LOG.info("%s", failure)
+    if text := _mechanism(equations, first):
+        raise SingularSystemError(text) from near
+    ended = ConvergenceError(
+        f"no steady rotation at {speed:g} rad/s was found near the position given: {near}\n  nor from rest beyond "
+        f"{rest}\n  near a critical speed the model gives way: go past it, and give a position near what you expect as "
+        "initial, such as the result at a speed beyond"
+    )
+    if reached is not None:
+        ended.solution = _solution(equations, reached, Outcome.FAILED, Report(), begun)
+    raise ended from near
+
+
+class _Interrupted(NotConvergedError):
+    """A path from rest has ended before the speed."""
+
+    def __init__(self, reached: Point, failure: FemMbsError) -> None:
+        super().__init__(str(failure))
+        self.reached = reached
 
 
 def _solve(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
@@ -164,38 +200,19 @@ def _solve(equations: TurningEquations, first: Point, newton: Newton) -> tuple[P
     return equations.settled(*trial)[0], found.report
 
 
-def _followed(
-    equations: TurningEquations, newton: Newton, failure: FemMbsError | None, begun: float
-) -> tuple[Point, Report]:
+def _followed(equations: TurningEquations, newton: Newton) -> tuple[Point, Report]:
     """The equilibrium at the end of a path from rest to the speed."""
-    path: Path | None = None
+    path = Path(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
     try:
-        path = Path(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
         for _ in range(STEPS):
             step = path.advance(np.array([1.0]))
             if step.point.load == 1.0:
                 return step.point, step.report
-        raise NotConvergedError(f"not reached in {STEPS} steps")
+        raise NotConvergedError(f"no end in {STEPS} steps")
     except LawError:
         raise
-    except FemMbsError as error:
-        speed = float(np.linalg.norm(equations.omega))
-        text = f"no steady rotation at {speed:g} rad/s was found"
-        if failure is not None:
-            text += f" near the {'position' if path is None else 'shape'} given: {failure}"
-        if path is None:
-            raise ConvergenceError(f"{text}\n  nor from rest: {error}{ADVICE}") from error
-        reached = path.here.point.load
-        text += f"\n  nor from rest beyond {reached * speed:.6g} rad/s: {error}{ADVICE}"
-        ended = ConvergenceError(f"{text}\n  the error has the rotation at that speed as its solution")
-        ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun)
-        raise ended from error
-
-
-ADVICE = (
-    "\n  near a critical speed the model gives way: go past it, and give the result at a speed beyond, or a position "
-    "near what you expect, as initial"
-)
+    except FAILURES as failure:
+        raise _Interrupted(path.here.point, failure) from failure
 
 
 def _mechanism(equations: TurningEquations, point: Point) -> str:

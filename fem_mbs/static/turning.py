@@ -17,6 +17,8 @@ from fem_mbs.model.motion import none
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import Evaluation, State, System, tangent
 
+ACROSS = 1e-3
+"""What a displacement counts, against a rotation, where one of them is held."""
 UNRESISTED = 1e-10
 """Force against the largest that made it up, of a motion that nothing resists."""
 
@@ -99,10 +101,12 @@ class TurningEquations(Equations):
         values = tangent.assemble(system, self.entries(evaluation))
         matrix = system.solver.matrix(values)[:, : system.n_free]
         motions = self._along_and_about(point)[:, free]
-        left, size = np.abs(matrix @ motions.T), abs(matrix) @ np.abs(motions.T)
-        motions = motions[(left <= UNRESISTED * size).all(axis=0) & motions.any(axis=1)]
+        left, size = np.abs(matrix @ motions.T), abs(matrix) @ (1.0 / system.weight[free])
+        motions = motions[(left <= UNRESISTED * size[:, None]).all(axis=0) & motions.any(axis=1)]
         self._spring = float(np.abs(values).max(initial=0.0)) or 1.0
-        held, rest = [], motions * system.weight[free]
+        # a node that stretches outwards may well move in a direction of its frame, but does not turn about the axis
+        along = np.where(np.arange(6 * system.n) % 6 < 3, ACROSS, 1.0)
+        held, rest = [], motions * (np.append(along, np.zeros(system.k)) * system.weight)[free]
         while len(rest):
             held.append(int(np.abs(rest[0]).argmax()))
             rest = rest[1:] - np.outer(rest[1:, held[-1]] / rest[0, held[-1]], rest[0])
