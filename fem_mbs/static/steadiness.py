@@ -159,7 +159,7 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
 
 
 def _unborne(equations: TurningEquations, motion: Turning) -> Array:
-    """Forces and moments ``(n, 2, 3)`` in the world frame that joints cannot bear: the best reactions are taken away."""
+    """Forces and moments ``(n, 2, 3)``, world frame, that no reactions can bear: the best ones are taken away."""
     system, evaluation = equations.system, equations.evaluate_at(motion)
     rows, columns = system.pattern.rows, system.pattern.columns
     diagonal, first = np.unique(np.where(rows == columns, rows, -1), return_index=True)

@@ -5,39 +5,23 @@ docs/statics.md, "Steady rotation".
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Iterable
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
+from fem_mbs.errors import ModelError
 from fem_mbs.model import Model, Node, Vector3, checked
-from fem_mbs.result import Outcome, Solution, Stats
-from fem_mbs.solve import (
-    FAILURES,
-    Newton,
-    NotConvergedError,
-    Report,
-    check_system,
-    describe_mechanism,
-    handle_repeated,
-    newton_solve,
-)
+from fem_mbs.result import Outcome, Solution
+from fem_mbs.solve import Newton, check_system, handle_repeated
 from fem_mbs.static.equations import Point
-from fem_mbs.static.path import Path
-from fem_mbs.static.stability import unstable_motions
-from fem_mbs.static.start import settle, start
+from fem_mbs.static.shape import shape, solution_of
 from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
-from fem_mbs.static.step import Direction, StepProblem
 from fem_mbs.static.turning import TurningEquations
 from fem_mbs.system import State, System, taken_in, tangent
 
-LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 25
-STEPS = 200
-"""Steps from rest to the speed."""
 LOOSE = 1e-8
 """Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
 
@@ -114,10 +98,10 @@ def steady_rotation(
     handle_repeated(system, evaluation, values, "at the start")
     free = equations.hold_free_motions(first)
     _refuse_torque(equations, first, free)
-    found, report = _found(equations, first, newton, begun)
+    found, report = shape(equations, first, newton, begun)
     _refuse_torque(equations, found, free)
     refuse_unsteady(equations, found)
-    return _solution(equations, found, Outcome.FINISHED, report, begun)
+    return solution_of(equations, found, Outcome.FINISHED, report, begun)
 
 
 def _turning(system: System, turning: Iterable[Node | str] | None) -> BoolArray:
@@ -129,96 +113,6 @@ def _turning(system: System, turning: Iterable[Node | str] | None) -> BoolArray:
     if not rows.any():
         raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
     return rows
-
-
-def _found(equations: TurningEquations, first: Point, newton: Newton, begun: float) -> tuple[Point, Report]:
-    """The solution near a configuration, at the end of the path from rest, or where the configuration sinks to."""
-    try:
-        found, report = _solve(equations, first, newton)
-    except LawError:
-        raise
-    except FAILURES as failure:
-        refuse_unsteady(equations, first)
-        return _otherwise(equations, first, newton, failure, begun)
-    if report.iterations and (text := _mechanism(equations, found)):
-        raise SingularSystemError(text)
-    if 0 <= unstable_motions(equations, first) < unstable_motions(equations, found):
-        LOG.info("steady_rotation: Newton's method has passed over a barrier; the model is followed from rest")
-        try:
-            return _followed(equations, newton)
-        except FemMbsError as failure:
-            LOG.warning("steady_rotation: the shape found is not one that the model comes to from rest: %s", failure)
-    return found, report
-
-
-def _otherwise(
-    equations: TurningEquations, first: Point, newton: Newton, near: FemMbsError, begun: float
-) -> tuple[Point, Report]:
-    """The solution where Newton's method has found none near a configuration."""
-    speed = float(np.linalg.norm(equations.omega))
-    reached: Point | None = None
-    try:
-        return _followed(equations, newton)
-    except _Interrupted as stopped:
-        reached, rest = stopped.reached, f"{stopped.reached.load * speed:.6g} rad/s: {stopped}"
-    except FemMbsError as failure:
-        rest = f"0 rad/s: {failure}"
-    try:
-        found = settle(equations, first, newton)
-        if not _mechanism(equations, found):
-            return found, Report()
-    except ConvergenceError as failure:
-        LOG.info("%s", failure)
-    if text := _mechanism(equations, first):
-        raise SingularSystemError(text) from near
-    ended = ConvergenceError(
-        f"no steady rotation at {speed:g} rad/s was found near the position given: {near}\n  nor from rest beyond "
-        f"{rest}\n  near a critical speed the model gives way: go past it, and give a position near what you expect as "
-        "initial, such as the result at a speed beyond"
-    )
-    if reached is not None:
-        ended.solution = _solution(equations, reached, Outcome.FAILED, Report(), begun)
-    raise ended from near
-
-
-class _Interrupted(NotConvergedError):
-    """A path from rest has ended before the speed."""
-
-    def __init__(self, reached: Point, failure: FemMbsError) -> None:
-        super().__init__(str(failure))
-        self.reached = reached
-
-
-def _solve(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
-    """Newton's method at the full speed."""
-    problem = StepProblem(equations, first, None, not newton.line_search)
-    still = Direction(np.zeros(equations.system.N), np.zeros(equations.system.m), 0.0)
-    # a diverging iteration overflows before it is stopped
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = newton_solve(problem, problem.guess(equations.evaluate(first), still), newton)
-        trial = problem.evaluate(found.unknown) if found.corrected else found.value
-    return equations.settled(*trial)[0], found.report
-
-
-def _followed(equations: TurningEquations, newton: Newton) -> tuple[Point, Report]:
-    """The equilibrium at the end of a path from rest to the speed."""
-    path = Path(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
-    try:
-        for _ in range(STEPS):
-            step = path.advance(np.array([1.0]))
-            if step.point.load == 1.0:
-                return step.point, step.report
-        raise NotConvergedError(f"no end in {STEPS} steps")
-    except LawError:
-        raise
-    except FAILURES as failure:
-        raise _Interrupted(path.here.point, failure) from failure
-
-
-def _mechanism(equations: TurningEquations, point: Point) -> str:
-    entries = equations.entries(equations.evaluate(point), equations.force_factor)
-    values = tangent.assemble(equations.system, entries)
-    return describe_mechanism(equations.system, values, point.R, "in steady rotation")
 
 
 def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) -> None:
@@ -237,9 +131,3 @@ def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) ->
             "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
             "take the load away"
         )
-
-
-def _solution(equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float) -> Solution:
-    counts = np.array([report.iterations]), report.evaluations, report.factorizations
-    stats = Stats(*counts, 0, 0, np.zeros(1), time.perf_counter() - begun)
-    return Solution(equations.system, [equations.state(point)], outcome, stats)

@@ -116,7 +116,7 @@ CASES: list[tuple[Callable[[], mbs.Model], dict[str, object], str]] = [
     (
         root_held_by_the_model,
         {},
-        r"'blade' .* holds on to node 'blade\[0\]', which rests; to clamp a root .*RevoluteJoint",
+        r"'blade' .* holds on to node 'blade\[0\]', which rests; to clamp .*RevoluteJoint",
     ),
     (root_held_off_the_axis, {}, r"'blade' .* holds on to node 'blade\[0\]'"),
     (root_held_off_the_axis, {"turning": ["blade[0]"]}, r"holds node 'blade\[0\]' off the axis.*RevoluteJoint"),
