@@ -1,6 +1,6 @@
 """The shape of a model that turns: near a given one, at the end of the path from rest, or where it sinks to.
 
-docs/statics.md, "Steady rotation".
+docs/theory.md, "Steady rotation".
 """
 
 from __future__ import annotations

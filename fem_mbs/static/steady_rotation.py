@@ -1,6 +1,6 @@
 """Steady rotation: the deformed shape in which a model turns as one body.
 
-docs/statics.md, "Steady rotation".
+docs/theory.md, "Steady rotation".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The equations of rest in a frame that turns: ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation.
 
 A node at ``r`` from a point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``,
-and ``omega`` is its own angular velocity; docs/statics.md, "Steady rotation".
+and ``omega`` is its own angular velocity; docs/theory.md, "Steady rotation".
 """
 
 from __future__ import annotations
