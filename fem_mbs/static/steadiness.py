@@ -87,7 +87,7 @@ def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) ->
     back = np.where((turning & ~free)[:, :, None], motion.R.mT @ Q.T @ motion.R, np.eye(3))
     V, A = motion.V.copy(), motion.A.copy()
     V[:, :3], A[:, :3] = np.vecmat(V[:, :3], back), np.vecmat(A[:, :3], back)
-    return replace(motion, t=t, x=x, R=R, V=V, A=A, spin=motion.spin)
+    return replace(motion, t=t, x=x, R=R, V=V, A=A)
 
 
 def _check_joints(system: System, motion: Turning, open_by: Array, speed: float) -> None:
@@ -120,9 +120,17 @@ def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q:
         change = np.abs(after - turned).max(axis=(1, 2, 3, 4), initial=0.0)
         size = np.maximum(np.abs(before).max(axis=(1, 2, 3, 4)), np.abs(after).max(axis=(1, 2, 3, 4)))
         stiffness = np.abs(batch.stiffness(context)).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
-        worst = int(np.argmax(change - SAME * size - ROUNDING * stiffness))
-        if change[worst] > SAME * size[worst] + ROUNDING * stiffness[worst] or _differ(own, other):
+        rounding = SAME * size + ROUNDING * stiffness
+        if (change > rounding).any():
+            worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
+        differs = (np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any(axis=(1, 2))
+        if differs.any():
+            raise ModelError(
+                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has unknowns of its own that do not stay as "
+                f"they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out, "
+                "or let it depend on rates, or on what turns alone"
+            )
 
 
 def _in_world(system: System, batch: ElementBatch, motion: Turning, force: Array) -> tuple[Array, Array]:
@@ -138,10 +146,6 @@ def _in_world(system: System, batch: ElementBatch, motion: Turning, force: Array
     return world, terms[..., 6 * p :]
 
 
-def _differ(own: Array, other: Array) -> bool:
-    return bool((np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any())
-
-
 def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
     """Refuse reactions that turn and act on what rests, or have to turn where a joint has none in every direction."""
     system, scale = equations.system, equations.scale(equations.evaluate_at(here))
@@ -149,13 +153,15 @@ def _check_reactions(equations: TurningEquations, here: Turning, there: Turning,
     turned = np.where(equations.turning[:, None, None], before @ Q.T, before)
     rounding = ROUNDING * max(system.length, 1.0) / equations.force_factor
     sizes = np.abs(_unborne(equations, there) - turned).max(axis=2) / (SAME * scale + rounding)
-    if sizes.max() > 1.0:
-        node = system.nodes[int(np.argmax(sizes.max(axis=1)))]
-        joints = dict.fromkeys(str(owner) for owner, _ in system.constraint_owner if node in owner.nodes)
-        raise ModelError(
-            f"steady_rotation: {node} is not in balance when the model has turned by {angle:g} rad: the reaction of "
-            f"{' or '.join(joints)} turns with the model and acts on what does not, or cannot turn{REST}"
-        )
+    if sizes.max() <= 1.0:
+        return
+    # what is left over spreads from the joint
+    joints = dict.fromkeys(owner for owner, _ in system.constraint_owner)
+    worst = max(joints, key=lambda joint: max(sizes[system.number(node)].max() for node in joint.nodes))
+    raise ModelError(
+        f"steady_rotation: the reaction of {worst} is not steady: when the model has turned by {angle:g} rad, it would "
+        f"have to act in a direction in which the joint bears nothing, or acts on what does not turn{REST}"
+    )
 
 
 def _unborne(equations: TurningEquations, motion: Turning) -> Array:
@@ -170,7 +176,8 @@ def _unborne(equations: TurningEquations, motion: Turning) -> Array:
     solve = system.solver.factor(tangent.assemble(system, values)).solve
     d = solve(np.append(system.at_free(evaluation.force), np.zeros(system.m)))
     left = system.nodes_of(system.spread(metric * d[: system.n_free])).reshape(-1, 2, 3)
-    return np.matvec(motion.R[:, None], left)
+    world: Array = np.matvec(motion.R[:, None], left)
+    return world
 
 
 def _refuse(equations: TurningEquations, element: Element, change: float, angle: float) -> NoReturn:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, Vector3, checked
+from fem_mbs.model import Model, NodeOrName, Vector3, checked
 from fem_mbs.result import Outcome, Solution
 from fem_mbs.solve import Newton, check_system, handle_repeated
 from fem_mbs.static.equations import Point
@@ -31,7 +31,7 @@ def steady_rotation(
     model: Model,
     angular_velocity: Vector3,
     point: Vector3 = (0.0, 0.0, 0.0),
-    turning: Iterable[Node | str] | None = None,
+    turning: Iterable[NodeOrName] | None = None,
     initial: State | None = None,
     newton: Newton | None = None,
 ) -> Solution:
@@ -104,12 +104,12 @@ def steady_rotation(
     return solution_of(equations, found, Outcome.FINISHED, report, begun)
 
 
-def _turning(system: System, turning: Iterable[Node | str] | None) -> BoolArray:
+def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
     """True for the nodes that turn, ``(n,)``."""
-    rows = system.free.any(axis=1)
+    rows: BoolArray = system.free.any(axis=1)
     if turning is not None:
-        named = [system.row(node) for node in turning]
-        rows = np.isin(np.arange(system.n), named)
+        rows = np.zeros(system.n, np.bool_)
+        rows[[system.row(node) for node in turning]] = True
     if not rows.any():
         raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
     return rows

@@ -66,7 +66,8 @@ class TurningEquations(Equations):
         """What forces and moments are judged by, ``(2,)``: the largest that act, or inertia would put up."""
         mass = self.system.nodes_of(self.system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
         # of a body that turns about a principal axis there is no force at all
-        return evaluation.scale + mass * (self.system.length, 1.0) * (self.omega @ self.omega)
+        inertia: Array = mass * (self.system.length, 1.0) * (self.omega @ self.omega)
+        return evaluation.scale + inertia
 
     def motion(self, point: Point) -> Turning:
         """The motion of a configuration that turns with a share of the speed."""
@@ -88,8 +89,8 @@ class TurningEquations(Equations):
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments; ``K`` has centrifugal forces."""
-        of_rates = (Follow(part, self._none) for part in _follow(evaluation.motion))
-        values = tangent.entries(self.system, evaluation, *of_rates, force_factor)
+        dV, dA = (Follow(part, self._none) for part in _follow(evaluation.motion))
+        values = tangent.entries(self.system, evaluation, dV, dA, force_factor)
         values[self._springs] += force_factor * self._spring
         return values
 
