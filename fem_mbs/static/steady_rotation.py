@@ -106,10 +106,8 @@ def steady_rotation(
 
 def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
     """True for the nodes that turn, ``(n,)``."""
-    rows: BoolArray = system.free.any(axis=1)
-    if turning is not None:
-        rows = np.zeros(system.n, np.bool_)
-        rows[[system.row(node) for node in turning]] = True
+    rows: BoolArray = np.zeros(system.n, np.bool_)
+    rows[np.flatnonzero(system.free.any(axis=1)) if turning is None else [system.row(node) for node in turning]] = True
     if not rows.any():
         raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
     return rows

@@ -96,24 +96,29 @@ class TurningEquations(Equations):
 
     def hold_free_motions(self, point: Point) -> Array:
         """Hold motions along the axis and about it that nothing resists; these, ``(0, 1 or 2, N)``."""
-        system, free = self.system, self.system.free_rows
-        # reactions of what rests turn along
-        evaluation = self.evaluate(point._replace(multipliers=np.zeros(system.m)))
-        values = tangent.assemble(system, self.entries(evaluation))
-        matrix = system.solver.matrix(values)[:, : system.n_free]
-        motions = self._along_and_about(point)[:, free]
-        left, size = np.abs(matrix @ motions.T), abs(matrix) @ (1.0 / system.weight[free])
-        motions = motions[(left <= UNRESISTED * size[:, None]).all(axis=0) & motions.any(axis=1)]
-        self._spring = float(np.abs(values).max(initial=0.0)) or 1.0
-        # a node that stretches outwards may well move in a direction of its frame, but does not turn about the axis
-        along = np.where(np.arange(6 * system.n) % 6 < 3, ACROSS, 1.0)
-        held, rest = [], motions * (np.append(along, np.zeros(system.k)) * system.weight)[free]
+        motions = self._free_motions(point)
+        # a rotation rather than a displacement, which the frame of a node may share with a stretch
+        rest = motions * self.system.weight * np.append(np.tile(np.repeat([ACROSS, 1.0], 3), self.system.n), self._none)
+        held = []
         while len(rest):
             held.append(int(np.abs(rest[0]).argmax()))
             rest = rest[1:] - np.outer(rest[1:, held[-1]] / rest[0, held[-1]], rest[0])
-        rows, columns = system.pattern.rows, system.pattern.columns
-        self._springs = np.array([np.flatnonzero((rows == k) & (columns == k))[0] for k in held], np.intp)
-        return np.array([system.spread(motion) for motion in motions]).reshape(-1, system.N)
+        rows, columns = self.system.pattern.rows, self.system.pattern.columns
+        places = [(rows == k) & (columns == k) for k in self.system.equation[held]]
+        self._springs = np.array([np.flatnonzero(place)[0] for place in places], np.intp)
+        return motions
+
+    def _free_motions(self, point: Point) -> Array:
+        system, free = self.system, self.system.free_rows
+        # without reactions, which turn along with what they act on
+        evaluation = self.evaluate(point._replace(multipliers=np.zeros(system.m)))
+        values = tangent.assemble(system, self.entries(evaluation))
+        matrix = system.solver.matrix(values)[:, : system.n_free]
+        motions = self._along_and_about(point) * (system.equation >= 0)
+        left, size = np.abs(matrix @ motions[:, free].T), abs(matrix) @ (1.0 / system.weight[free])
+        self._spring = float(np.abs(values).max(initial=0.0)) or 1.0
+        resisted: BoolArray = (left > UNRESISTED * size[:, None]).any(axis=0)
+        return np.array(motions[~resisted & motions.any(axis=1)])
 
     def _along_and_about(self, point: Point) -> Array:
         """Body increments ``(2, N)`` of a translation along the axis and a rotation about it."""
