@@ -9,6 +9,8 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.errors import ModelError
@@ -241,6 +243,18 @@ class System:
         """Pattern and solver of equations with constraints on three levels."""
         make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
         return LevelsMatrix(self.pattern, self.n_free, self.m, self._blocks, make)
+
+    @cached_property
+    def islands(self) -> IntArray:
+        """Number ``(N,)`` of the island to which each component belongs: what no element or joint connects; -1 if held.
+
+        The ground, and other nodes that are held, connect nothing.
+        """
+        rows, columns = self.pattern.rows, self.pattern.columns
+        used = (rows >= 0) & (columns >= 0)
+        graph = csr_array((np.ones(used.sum()), (rows[used], columns[used])), (self.size, self.size))
+        _, label = connected_components(graph, directed=False)
+        return np.where(self.equation >= 0, label[self.equation], -1)
 
     @cached_property
     def has_velocity_level(self) -> bool:
