@@ -49,8 +49,9 @@ def steady_rotation(
         In rad/s, world frame; zeros for rest.
     point : (3,)
         A point of the axis, world frame.
-    turning : nodes or names, optional
-        The nodes that turn; the others rest, as those of a stator. By default all that the model does not hold.
+    turning : list, optional
+        The nodes that turn, or their names; the others rest, as those of a stator. By default all that the model does
+        not hold.
     initial : State, optional
         Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
         the model as built at t = 0. Of several solutions the one near it is found.
