@@ -11,6 +11,9 @@ import time
 import numpy as np
 
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, SingularSystemError
+from fem_mbs.modal import linearize
+from fem_mbs.modal.modes import growing, solve_modes
+from fem_mbs.model import Model
 from fem_mbs.result import Outcome, Solution, Stats
 from fem_mbs.solve import FAILURES, Newton, NotConvergedError, Report, describe_mechanism, newton_solve
 from fem_mbs.static.equations import Point
@@ -20,14 +23,16 @@ from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import refuse_unsteady
 from fem_mbs.static.step import Direction, StepProblem
 from fem_mbs.static.turning import TurningEquations
-from fem_mbs.system import tangent
+from fem_mbs.system import given_out, tangent
 
 LOG = logging.getLogger("fem_mbs")
 STEPS = 200
 """Steps from rest to the speed."""
 
 
-def shape(equations: TurningEquations, first: Point, newton: Newton, begun: float) -> tuple[Point, Report]:
+def shape(
+    model: Model, equations: TurningEquations, first: Point, newton: Newton, begun: float
+) -> tuple[Point, Report]:
     """The solution near a configuration by Newton's method, or else one found on other ways.
 
     Raises
@@ -48,13 +53,39 @@ def shape(equations: TurningEquations, first: Point, newton: Newton, begun: floa
         return _otherwise(equations, first, newton, failure, begun)
     if report.iterations and (text := _mechanism(equations, found)):
         raise SingularSystemError(text)
-    if 0 <= unstable_motions(equations, first) < unstable_motions(equations, found):
-        LOG.info("steady_rotation: Newton's method has passed over a barrier; the model is followed from rest")
-        try:
-            return _end(_from_rest(equations, newton))
-        except FemMbsError as failure:
-            LOG.warning("steady_rotation: the shape found is not one that the model comes to from rest: %s", failure)
+    return _stable(model, equations, found, report, newton)
+
+
+def _stable(
+    model: Model, equations: TurningEquations, found: Point, report: Report, newton: Newton
+) -> tuple[Point, Report]:
+    """The shape that was found, or where it is unstable the one that the model comes to from rest, if that is not."""
+    if not _runs_away(model, equations, found):
+        return found, report
+    try:
+        other, way = _end(_from_rest(equations, newton))
+        if not _runs_away(model, equations, other):
+            return other, way
+    except FemMbsError as failure:
+        LOG.info("steady_rotation: from rest no stable shape was found: %s", failure)
+    LOG.warning(
+        "steady_rotation: the shape found at %g rad/s is unstable, which mbs.modes shows. For another one, give a "
+        "position near it as initial, or a small load or imperfection towards it",
+        np.linalg.norm(equations.omega),
+    )
     return found, report
+
+
+def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
+    """Whether a motion runs away from a shape: no resistance is not enough, as gyroscopic forces may hold it."""
+    if unstable_motions(equations, point) <= 0:
+        return False
+    try:
+        linear = linearize(model, given_out(equations.system, equations.state(point)))
+        return growing(solve_modes(linear)) > 0
+    except FemMbsError as failure:
+        LOG.info("steady_rotation: whether the shape is stable is not known: %s", failure)
+        return False
 
 
 def solution_of(equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float) -> Solution:
@@ -109,7 +140,7 @@ def _otherwise(
     if text := _mechanism(equations, first):
         raise SingularSystemError(text) from near
     speed = float(np.linalg.norm(equations.omega))
-    reached = 0.0 if path is None else path.here.point.load * speed
+    reached = 0.0 if path is None else np.sqrt(path.here.point.load) * speed
     ended = ConvergenceError(
         f"no steady rotation at {speed:g} rad/s was found near the position given: {near}\n  nor from rest beyond "
         f"{reached:.6g} rad/s: {from_rest}\n  near a critical speed the model gives way: go past it, and give a "

@@ -77,9 +77,9 @@ def steady_rotation(
 
     Notes
     -----
-    Newton's method on SE(3) at the full speed from the position as built, and, if that fails or ends where fewer
-    motions are resisted than there, a path of equilibria from rest to the speed. Motions along the axis and about it
-    that nothing resists end where they began.
+    Newton's method on SE(3) at the full speed from the position as built, and, if that fails or what it finds is
+    unstable, a path of equilibria from rest to the speed. A shape that is unstable all the same is returned with a
+    warning. Motions along the axis and about it that nothing resists end where they began.
     """
     begun = time.perf_counter()
     omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
@@ -99,7 +99,7 @@ def steady_rotation(
     handle_repeated(system, evaluation, values, "at the start")
     free = equations.hold_free_motions(first)
     _refuse_torque(equations, first, free)
-    found, report = shape(equations, first, newton, begun)
+    found, report = shape(model, equations, first, newton, begun)
     _refuse_torque(equations, found, free)
     refuse_unsteady(equations, found)
     return solution_of(equations, found, Outcome.FINISHED, report, begun)

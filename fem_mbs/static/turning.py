@@ -31,7 +31,7 @@ class Turning(Motion):
 
 
 class TurningEquations(Equations):
-    """The equations of rest in a frame that turns; the load factor is the share of its speed, from 0 to 1.
+    """The equations of rest in a frame that turns; the load factor is the share of its speed squared, from 0 to 1.
 
     Motions of everything along the axis and about it change nothing where nothing resists them. One component of such
     a motion is then held by a spring, which carries no force, as no force of the model is left that could load it.
@@ -70,9 +70,9 @@ class TurningEquations(Equations):
         return evaluation.scale + inertia
 
     def motion(self, point: Point) -> Turning:
-        """The motion of a configuration that turns with a share of the speed."""
+        """The motion of a configuration that turns with the share of the speed squared that the load factor is."""
         x, R, gravity = point.x, point.R, self.system.gravity
-        omega = np.where(self.turning[:, None], point.load * self.omega, 0.0)
+        omega = np.where(self.turning[:, None], np.sqrt(point.load) * self.omega, 0.0)
         u = np.cross(omega, x - self.point)
         spin, still = np.vecmat(omega, R), np.zeros_like(x)
         # where a rotation is held, the node keeps its direction

@@ -114,7 +114,7 @@ def test_a_slider_on_a_spring(group: str, driven: bool) -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.2, 3.0])
-def test_an_unbalanced_disc_whirls(share: float) -> None:
+def test_an_unbalanced_disc_whirls(share: float, caplog: pytest.LogCaptureFixture) -> None:
     """Jeffcott's rotor bends by ``e rho^2/(1 - rho^2)``, above the critical speed to the other side."""
     m, e, L, EI, GA = 3.0, 1e-6, 1.0, 500.0, 1e6
     section = BeamSection(1e7, GA, 1e4, EI, 1e-9, (1e-12, 5e-13, 5e-13))
@@ -129,9 +129,24 @@ def test_an_unbalanced_disc_whirls(share: float) -> None:
     steady = mbs.steady_rotation(model, (speed, 0, 0))
     exact = e * share**2 / (1 - share**2)
     np.testing.assert_allclose(steady.displacement(left.nodes[-1])[0, 1:], [exact, 0], rtol=1e-5, atol=1e-13)
+    assert not caplog.records  # gyroscopic forces hold it above the critical speed
     for bearing in "AB":
         force = steady.reaction(bearing)[0][0]
         np.testing.assert_allclose(force[1], -0.5 * m * speed**2 * (e + exact), rtol=1e-5)
+
+
+def test_a_blade_that_points_inwards_gives_way(caplog: pytest.LogCaptureFixture) -> None:
+    """Compressed by ``mu omega^2 (R^2 - r^2)/2``, it is straight, stable and silent at first, and later neither."""
+    for spin, stable in ((2.0, True), (8.0, False)):
+        model = mbs.Model("SE3")
+        section = BeamSection(1e5, 1e5, 1.0, (1.0, 2.0), 1.0, (2e-5, 1e-5, 1e-5))
+        beam = Beam.line(model, (1, 0, 0), (0.1, 0, 0), section, 8, y_axis=(0, 1, 0))
+        drive = lambda t, spin=spin: spin * t  # noqa: E731
+        model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1), point=(0, 0, 0), drive=drive))
+        steady = mbs.steady_rotation(model, (0, 0, spin))
+        assert ("is unstable" in caplog.text) != stable
+        growth = mbs.modes(model, 2, steady.state(-1)).eigenvalues.real.max()
+        assert (growth < 1e-6) == stable
 
 
 @pytest.mark.parametrize("group", GROUPS)
