@@ -13,9 +13,10 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.model import Follow
+from fem_mbs.system.evaluation import Evaluation
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 
 
 def entries(
