@@ -151,8 +151,7 @@ def test_what_prevents_it_is_named(make: Callable[[], mbs.Model], options: dict[
         mbs.steady_rotation(make(), **{"angular_velocity": (0, 0, SPIN), **options})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("speed", [20.0, 25.0])
-def test_beyond_the_speed_at_which_a_spring_gives_way(speed: float) -> None:
+def test_beyond_the_speed_at_which_a_spring_gives_way() -> None:
     """``c l_0 = (c - m omega^2) l`` has no solution from 20 rad/s on; the one just below is kept."""
     model = mbs.Model("SE3")
     hub, slider = model.add_node((0, 0, 0)), model.add_node((0.6, 0, 0))
@@ -164,7 +163,7 @@ def test_beyond_the_speed_at_which_a_spring_gives_way(speed: float) -> None:
     with pytest.raises(
         mbs.ConvergenceError, match=r"(?s)nor from rest beyond \d+\.?\d* rad/s.*critical speed"
     ) as caught:
-        mbs.steady_rotation(model, (0, 0, speed))
+        mbs.steady_rotation(model, (0, 0, 25))
     kept = caught.value.solution
     assert kept is not None and not kept.success
     reached = kept.angular_velocity(hub)[0, 2]
