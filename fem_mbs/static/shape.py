@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, SingularSystemError
-from fem_mbs.modal import linearize
+from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model import Model
 from fem_mbs.result import Outcome, Solution, Stats
