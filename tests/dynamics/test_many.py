@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from mechanisms import mechanism
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
@@ -87,6 +88,24 @@ def test_each_is_as_it_is_alone(method: mbs.Method) -> None:
         assert [joint.name for joint in together.redundant] == [joint.name for joint in alone.redundant]
         assert largest(together(0.0317).x - alone(0.0317).x) < 1e-8
         assert together.system.elements == model.elements
+
+
+@pytest.mark.slow
+def test_random_mechanisms_do_not_notice_each_other() -> None:
+    """Whatever else moves in the run: what differs is a small share of the step's own error."""
+    method = mbs.GeneralizedAlpha(newton=CLOSE)
+    for seed in range(0, 60, 2):
+        made = [mechanism(seed + k) for k in range(2)]
+        models = [own.model for own in made]
+        for model in models:
+            model.gravity = DOWN
+        h = 0.02 / max(1.0, *(own.rate for own in made))
+        together = mbs.simulate_many(models, 15 * h, h, method)
+        for k, (model, found) in enumerate(zip(models, together, strict=True)):
+            alone, finer = (mbs.simulate(model, 15 * h, step, method) for step in (h, h / 2))
+            for values in ("x", "R"):
+                one, other, fine = (getattr(run, values)[-1] for run in (found, alone, finer))
+                assert largest(one - other) < 0.2 * largest(other - fine) + 1e-9, (seed + k, values)
 
 
 def test_steps_of_variable_length_suffice_for_all() -> None:
