@@ -14,6 +14,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.model import (
     Constraint,
+    Model,
     Path,
     Positive,
     checked,
@@ -77,6 +78,11 @@ class Solution(Queries):
         self.t = self.history.t
         self._turns = {} if turns is None else turns
         self._between = between or partial(interpolate, system)
+
+    @property
+    def model(self) -> Model:
+        """The model, as it is now; of a run from a file, made again, for another analysis or another run."""
+        return self.system.model
 
     @property
     def success(self) -> bool:

@@ -51,6 +51,7 @@ class Layout:
     """
 
     def __init__(self, model: Model, end: float = math.inf) -> None:
+        self.model = model
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()

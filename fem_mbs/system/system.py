@@ -46,6 +46,8 @@ class System(Layout):
 
     Attributes
     ----------
+    model : Model
+        The model, which may have been changed since.
     n, k, m : int
         Numbers of nodes, of own unknowns and of constraint equations.
     N : int

@@ -210,6 +210,14 @@ def test_saved_solutions(tmp_path: Path) -> None:
     assert np.array_equal(joined.x, whole.x) and joined.stats.steps == 70
 
 
+def test_the_model_of_a_file_runs_and_is_analysed(tmp_path: Path) -> None:
+    whole = mbs.simulate(double_pendulum(), 0.2, 0.01)
+    loaded = mbs.load(whole.save(tmp_path / "run.h5"))
+    ahead = [mbs.simulate(run.model, 0.3, 0.005, initial=run.state(-1)) for run in (whole, loaded)]
+    assert np.array_equal(*(run.x for run in ahead))
+    assert np.array_equal(*(mbs.linearize(run.model, run.state(-1)).K.toarray() for run in (whole, loaded)))
+
+
 def test_runs_join_with_their_turns() -> None:
     model = double_pendulum()
     first = mbs.simulate(model, 3.0, 0.02, times=np.linspace(0.0, 3.0, 4))
