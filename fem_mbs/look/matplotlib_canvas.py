@@ -11,6 +11,8 @@ from fem_mbs.look.drawing import Drawing, Frame
 from fem_mbs.look.extras import need
 
 DPI = 100
+MARGIN = 1.15
+"""The picture against what has to be seen."""
 
 
 class MatplotlibCanvas:
@@ -25,7 +27,11 @@ class MatplotlibCanvas:
         """A matplotlib figure of a frame."""
         art = need("mpl_toolkits.mplot3d.art3d", "a picture")
         figure = need("matplotlib.figure", "a picture").Figure(figsize=self._size, dpi=DPI)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", proj_type="ortho")
+        # a square that holds the picture, as these axes hide what leaves them
+        wide, high = max(1.0, self._size[1] / self._size[0]), max(1.0, self._size[0] / self._size[1])
+        axes = figure.add_axes(
+            (0.5 - wide / 2, 0.5 - high / 2, wide, high), projection="3d", proj_type="ortho"
+        )
         # all in one collection, within which what is behind is hidden
         faces = [
             (corners, layer.color)
@@ -57,13 +63,18 @@ class MatplotlibCanvas:
         return figure
 
     def _aim(self, axes: Any) -> None:
-        """Equal scales, and the view."""
-        middle, half = self._box.mean(axis=0), 0.5 * np.ptp(self._box, axis=0).max()
-        for name, center in zip("xyz", middle, strict=True):
-            getattr(axes, f"set_{name}lim")(center - half, center + half)
-        axes.set_box_aspect((1, 1, 1), zoom=1.35)
+        """Equal scales, the view, and as near as the box allows."""
         x, y, z = self._view
         axes.view_init(elev=np.degrees(np.arcsin(z)), azim=np.degrees(np.arctan2(y, x)) if abs(z) < 0.99 else -90.0)
+        for name, ends in zip("xyz", self._box.T, strict=True):
+            getattr(axes, f"set_{name}lim")(*ends)
+        extent = np.ptp(self._box, axis=0)
+        axes.set_box_aspect(extent)
+        axes.apply_aspect()
+        corners = np.array(np.meshgrid(*self._box.T)).reshape(3, -1)
+        seen = need("mpl_toolkits.mplot3d.proj3d", "a picture").proj_transform(*corners, axes.get_proj())[:2]
+        pixels = np.ptp(axes.transData.transform(np.transpose(seen)), axis=0)
+        axes.set_box_aspect(extent, zoom=float((DPI * np.array(self._size) / pixels).min()) / MARGIN)
 
     def draw(self, frame: Frame, title: str = "") -> Any:
         """The pixels ``(height, width, 3)`` of a frame."""

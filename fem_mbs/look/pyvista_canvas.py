@@ -9,6 +9,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.look.drawing import Arrows, Drawing, Frame, Layer
 from fem_mbs.look.extras import need
+from fem_mbs.look.screen import quiet_window
 
 MARGIN = 1.15
 """What the camera sees against what it has to."""
@@ -35,7 +36,8 @@ class PyvistaCanvas:
         self, drawing: Drawing, frame: Frame, box: Array, toward: Array, size: tuple[int, int], off_screen: bool = True
     ) -> None:
         self._pv = pv = need("pyvista", "a picture of this kind")
-        self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
+        with quiet_window():
+            self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
         self.plotter.set_background("white")
         self._font = max(8, round(size[1] / 40))
         self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
