@@ -13,12 +13,13 @@ from fem_mbs.model import Around
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beam import Beam
+    from fem_mbs.elements.section import BeamSection
 
 BENDING = 0.5
 """Angle in rad by which an element of order 1 may be bent."""
 DENSITIES, MODULI = (5.0, 3e4), (1e3, 2e12)
 """From foam to osmium in kg/m^3, from gel to diamond in N/m^2: what is outside is not of these units."""
-SPEEDS, GELS = (8.0, 3e4), (900.0, 1300.0)
+SPEEDS, GELS = (8.0, 1e5), (900.0, 1300.0)
 """Speed of sound in rods in m/s, which hollow sections have, too: 5200 in steel, 13 000 in beryllium, at least 10 in
 rubber; less only in gels, of such densities in kg/m^3."""
 CONSISTENT, SOFT = ((1e12, 1e6), (1e9, 1e3), (1e9, 1e9)), 1e6
@@ -30,6 +31,8 @@ UNITS = {
     "density": (DENSITIES, {1e9: "kg/mm^3", 1e3: "g/cm^3 or t/m^3", 1e12: "t/mm^3"}, "kg/m^3, and steel 7850"),
     MODULUS: (MODULI, {1e6: "N/mm^2", 1e9: "GPa"}, "N/m^2, and that of steel 2.1e11"),
 }
+CONTOUR, DEEP = 6, 10.0
+"""Which argument of a section is its contour; depth against length of a beam that looks wrong where there is none."""
 METRES = (9.0, 11.0)
 """Gravity by which lengths are in metres; without gravity they are taken for such."""
 
@@ -39,11 +42,12 @@ def doubts(beam: Beam, around: Around) -> Iterator[str]:
     section = sections_at(beam.section, np.zeros(1))[0]
     area, depth = _area(section.outline), float(np.ptp(section.outline, axis=0).max())
     whole = float(beam.length.sum())
-    if depth > whole:
+    drawn = _is_drawn(section)
+    if depth > whole * (1.0 if drawn else DEEP):
         yield f"its section is {depth:.3g} deep and the beam only {whole:.3g} long; look at the units of the section"
     if area > 0.0:
         g = float(np.linalg.norm(around.gravity))
-        yield from _of_units(section.mass / area, float(section.stiffness[0, 0]) / area, g)
+        yield from _of_units(section.mass / area, float(section.stiffness[0, 0]) / area, g, drawn)
     if beam.order > 1:
         return
     if len(beam.length) == 1:
@@ -59,23 +63,22 @@ def doubts(beam: Beam, around: Around) -> Iterator[str]:
         )
 
 
-def _of_units(density: float, modulus: float, g: float) -> Iterator[str]:
-    """Numbers that no material has, alone or together, and the units that they may be of."""
+def _is_drawn(section: BeamSection) -> bool:
+    """Whether its area is known; a section that is given by its stiffness alone has that of a rectangle like it."""
+    (made, values), *_ = section.recipe
+    return made != "general" and (made != "BeamSection" or values[CONTOUR] is not None)
+
+
+def _of_units(density: float, modulus: float, g: float, drawn: bool) -> Iterator[str]:
+    """Numbers that no material has, alone (where the area is known) or together, and the units that they may be of."""
     metres = METRES[0] < g < METRES[1]
     if MILLIMETRES[0] < g < MILLIMETRES[1] and modulus > LARGEST:
         yield f"its Young's modulus is {modulus:.3g}, and gravity is {g:.4g}, as in mm/s^2; in N/mm^2, steel has 2.1e5"
     if not metres and (g > 0.0 or any(_fits(density * f, modulus * h) for f, h in CONSISTENT)):
         return
-    alone = False
-    for what, value in (("density", density), (MODULUS, modulus)):
-        (lowest, highest), factors, right = UNITS[what]
-        if lowest <= value <= highest or value == 0.0:
-            continue
-        alone = True
-        units = [name for factor, name in factors.items() if lowest <= value * factor <= highest]
-        guess = f" It looks like {' or '.join(units)}" if units else ""
-        yield f"its {what} is {value:.3g}, which no material has in the units of the model: {right}.{guess}"
-    if alone or density <= 0.0:
+    alone = [_alone(what, value) for what, value in (("density", density), (MODULUS, modulus))] if drawn else []
+    yield from filter(None, alone)
+    if any(alone) or density <= 0.0:
         return
     speed = np.sqrt(modulus / density)
     if speed < SPEEDS[0] and not GELS[0] < density < GELS[1]:
@@ -88,6 +91,16 @@ def _of_units(density: float, modulus: float, g: float) -> Iterator[str]:
             f"its density is {density:.3g} at a Young's modulus of {modulus:.3g}, which no material has in the units of"
             f" the model: {UNITS['density'][2]}. It looks like g/cm^3 or t/m^3"
         )
+
+
+def _alone(what: str, value: float) -> str:
+    """What to say of a number that no material has."""
+    (lowest, highest), factors, right = UNITS[what]
+    if lowest <= value <= highest or value == 0.0:
+        return ""
+    units = [name for factor, name in factors.items() if lowest <= value * factor <= highest]
+    guess = f" It looks like {' or '.join(units)}" if units else ""
+    return f"its {what} is {value:.3g}, which no material has in the units of the model: {right}.{guess}"
 
 
 def _fits(density: float, modulus: float) -> bool:

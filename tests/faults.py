@@ -55,6 +55,10 @@ class _Made(BaseException):
         self.model = model
 
 
+class _RefusedError(BaseException):
+    """A constructor refuses what it is given; not one of the errors that scripts catch."""
+
+
 @contextmanager
 def first_model(
     script: Path, given: dict[type, Callable[[Given], Any]] | None = None
@@ -92,7 +96,10 @@ def _changed(kind: type, change: Callable[[Given], Any], changed: list[Any]) -> 
         bound.apply_defaults()
         if change(bound.arguments) is not False:
             changed.append(self)
-        make(*bound.args, **bound.kwargs)
+        try:
+            make(*bound.args, **bound.kwargs)
+        except mbs.ModelError as error:
+            raise _RefusedError(str(error)) from error
 
     try:
         kind.__init__ = other  # type: ignore[misc]
@@ -162,12 +169,6 @@ def _lost(model: mbs.Model) -> Iterator[str]:
     model.remove(node)
 
 
-def _doubled_beams(model: mbs.Model) -> Iterator[str]:
-    for beam in [own for own in model.elements if isinstance(own, Beam)]:
-        with _with(model, Beam(*beam.made.arguments, **beam.made.named)):  # type: ignore[attr-defined]
-            yield f"'{beam.name}'"
-
-
 def _joint_again(joint: Any, point: Any, **more: Any) -> Any:
     axis = {} if isinstance(joint, SphericalJoint) else {"axis": (0, 0, 1)}
     return type(joint)(*joint.nodes, **axis, point=point, **more)
@@ -205,6 +206,21 @@ def _gravity_in_millimetres(model: mbs.Model) -> Iterator[str]:
         model.gravity = kept
 
 
+def _one_element(model: mbs.Model) -> Iterator[str]:
+    """Members of one element in place of several."""
+    for k, beam in enumerate(list(model.elements)):
+        if isinstance(beam, Beam) and beam.order == 1 and len(beam.length) > 1:
+            model.elements[k] = Beam([beam.nodes[0], beam.nodes[-1]], beam.section)
+            model.elements[k].name = beam.name
+            yield f"'{beam.name}'"
+            model.elements[k] = beam
+
+
+def _along_the_beam(given: Given) -> Any:
+    nodes = given["nodes"]
+    given["y_axis"] = nodes[-1].position - nodes[0].position
+
+
 FAULTS = {
     "E in N/mm²": Fault("modulus", _materials(1e-6, 1.0)),
     "E in GPa": Fault("modulus", _materials(1e-9, 1.0)),
@@ -213,18 +229,19 @@ FAULTS = {
     "density in g/cm³": Fault("density", _materials(1.0, 1e-3)),
     "section in mm": Fault("deep", {BeamSection: _in_millimetres}),
     "inertia in kg mm²": Fault("radius of gyration", {RigidBody: scaled(inertia=1e6)}),
-    "loads a thousand times too large": Fault(
-        "bend", {Force: scaled(value=1e3), Moment: scaled(value=1e3)}
-    ),
     "gravity in mm/s²": Fault("mm/s", {}, _gravity_in_millimetres),
+    "the point of a joint in mm": Fault("away from", {}, _far),
+    "loads a thousand times too large": Fault("bend", {Force: scaled(value=1e3), Moment: scaled(value=1e3)}),
+    "one element for a member": Fault("one element", {}, _one_element),
     "a body forgotten": Fault("without mass|no mass|at the same place|used by no", {}, _forgotten_bodies),
     "a node left over": Fault("used by no", {}, _lost),
-    "a joint twice": Fault("repeat each other|same as", {}, _again(RevoluteJoint, SphericalJoint)),
+    "a joint twice": Fault("repeat each other", {}, _again(RevoluteJoint, SphericalJoint)),
     "a body twice": Fault("same as", {}, _again(RigidBody, PointMass)),
-    "a spring or load twice": Fault("same as", {}, _again(SpringDamper, Force, Moment)),
-    "a beam twice": Fault("same as", {}, _doubled_beams),
+    "a beam twice": Fault("same as", {}, _again(Beam)),
+    "a spring or a load twice": Fault("same as", {}, _again(SpringDamper, Force, Moment)),
     "the frames of a joint apart": Fault("do not meet", {}, _apart),
-    "the point of a joint in mm": Fault("away from", {}, _far),
+    "a negative inertia": Fault("inertia must be positive", {RigidBody: scaled(inertia=-1.0)}),
+    "y_axis along the beam": Fault("y_axis", {Beam: _along_the_beam}),
 }
 
 
@@ -233,21 +250,30 @@ def broken(script: Path, fault: Fault) -> Iterator[tuple[mbs.Model | None, list[
     with ExitStack() as stack:
         try:
             model, changed = stack.enter_context(first_model(script, fault.given))
-        except mbs.ModelError as error:
+        except _RefusedError as error:
             yield None, [], str(error)
             return
         yield from _breaks(model, changed, fault)
 
 
-def _breaks(
-    model: mbs.Model, changed: list[Any], fault: Fault
-) -> Iterator[tuple[mbs.Model | None, list[str], str]]:
+def _breaks(model: mbs.Model, changed: list[Any], fault: Fault) -> Iterator[tuple[mbs.Model | None, list[str], str]]:
     if fault.model is not None:
         for name in fault.model(model):
             yield model, [name], ""
     elif changed:
         beams = [own for own in model.elements if isinstance(own, Beam)]
         yield model, [f"'{own.name}'" for own in (*changed, *beams) if getattr(own, "name", None)], ""
+
+
+def counted(fault: Fault, scripts: dict[Path, Check]) -> tuple[int, list[str]]:
+    """How often a mistake can be made in some examples, and where it is not told by name."""
+    count, missed = 0, []
+    for script, before in scripts.items():
+        for model, names, refusal in broken(script, fault):
+            count += 1
+            seen = told(model.check(), before, names, fault.words) if model is not None else fault.words in refusal
+            missed += [] if seen else [f"{script.stem} {' '.join(names)}"]
+    return count, missed
 
 
 def told(check: Check, before: Check, names: list[str], words: str) -> bool:

@@ -87,7 +87,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
     check.masses, check.center_of_mass = _masses(system, evaluation)
-    check.findings += look_at_masses(system, _with_mass(system, evaluation))
+    check.findings += look_at_masses(system, _carried(system, evaluation))
     check.gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
     check.findings += _open(system, evaluation)
     check.findings += _doubts(system, evaluation)
@@ -129,14 +129,16 @@ def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], A
     return masses, 0.5 * center / sum(masses.values()) + system.origin
 
 
-def _with_mass(system: System, evaluation: Evaluation) -> set[int]:
-    """Rows of nodes that elements give a mass."""
+def _carried(system: System, evaluation: Evaluation) -> set[int]:
+    """Rows of nodes that elements give a mass or a stiffness."""
     rows: set[int] = set()
     for batch, context in zip(system.batches, evaluation.contexts, strict=True):
-        if (mass := batch.mass(context)) is not None:
-            p = batch.nodes.shape[1]
-            sizes = np.abs(np.diagonal(mass, axis1=-2, axis2=-1)[..., : 6 * p]).reshape(len(mass), p, 6).max(axis=-1)
-            rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
+        p = batch.nodes.shape[1]
+        for matrix in (batch.mass(context), batch.stiffness(context)):
+            if matrix is not None and p:
+                own = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
+                sizes = own.reshape(len(own), p, 6).max(axis=-1)
+                rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
     return rows
 
 

@@ -30,15 +30,15 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
         )
 
 
-def look_at_masses(system: System, massive: set[int]) -> Iterator[Finding]:
-    """Nodes that joints move and nothing gives a mass; not frames that a joint holds in all directions."""
+def look_at_masses(system: System, carried: set[int]) -> Iterator[Finding]:
+    """Nodes that joints move and no element gives a mass or a stiffness; not frames that a joint holds altogether."""
     jointed: dict[int, int] = {}
     for joint in system.number.equations:
         for node in joint.nodes:
             row = system.number(node)
             jointed[row] = max(jointed.get(row, 0), len(joint.equations) - len(joint.driven))
     free = system.free.reshape(system.n, 6).any(axis=1)
-    light = [row for row, closed in jointed.items() if row and free[row] and closed < 6 and row not in massive]
+    light = [row for row, closed in jointed.items() if row and free[row] and closed < 6 and row not in carried]
     if light:
         names = tuple(str(system.nodes[row]) for row in sorted(light))
         yield Finding("joints move it and it has no mass; if it is to be a body, give it a RigidBody", names)

@@ -22,7 +22,9 @@ def look_at_twins(system: System) -> Iterator[Finding]:
         for k, element in enumerate(alike):
             same = [other for other in alike[:k] if _equal(element.made, other.made)]
             if same:
-                yield Finding(f"the same as {same[0]}, on the same nodes; remove one if it is meant once", (str(element),))
+                yield Finding(
+                    f"the same as {same[0]}, on the same nodes; remove one if it is meant once", (str(element),)
+                )
 
 
 def _equal(one: Any, other: Any) -> bool:

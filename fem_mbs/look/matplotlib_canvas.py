@@ -29,9 +29,7 @@ class MatplotlibCanvas:
         figure = need("matplotlib.figure", "a picture").Figure(figsize=self._size, dpi=DPI)
         # a square that holds the picture, as these axes hide what leaves them
         wide, high = max(1.0, self._size[1] / self._size[0]), max(1.0, self._size[0] / self._size[1])
-        axes = figure.add_axes(
-            (0.5 - wide / 2, 0.5 - high / 2, wide, high), projection="3d", proj_type="ortho"
-        )
+        axes = figure.add_axes((0.5 - wide / 2, 0.5 - high / 2, wide, high), projection="3d", proj_type="ortho")
         # all in one collection, within which what is behind is hidden
         faces = [
             (corners, layer.color)

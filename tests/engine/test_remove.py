@@ -83,7 +83,10 @@ def test_the_rest_is_as_if_it_had_never_been_there(tmp_path: Path) -> None:
         ("rail", ["DistributedLoad 'snow'", "EndRelease 'rail end'", "SlidingJoint 'slide'"]),
         ("slider", ["RigidBody 'RigidBody 3'", "SlidingJoint 'slide'"]),
         ("rail[2]", ["Beam 'rail'", "DistributedLoad 'snow'", "SlidingJoint 'slide'"]),
-        ("rail[0]", ["Beam 'rail'", "DistributedLoad 'snow'", "GeneralJoint 'hold of rail[0]'", "SlidingJoint 'slide'"]),
+        (
+            "rail[0]",
+            ["Beam 'rail'", "DistributedLoad 'snow'", "GeneralJoint 'hold of rail[0]'", "SlidingJoint 'slide'"],
+        ),
         ("bar", ["RigidBody 'body'", "JointSpring 'spring'", "RevoluteJoint 'hinge'", "Coupling 'gear'"]),
     ],
 )
