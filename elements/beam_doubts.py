@@ -23,7 +23,7 @@ SPEEDS, GELS = (8.0, 1e5), (900.0, 1300.0)
 """Speed of sound in rods in m/s, which hollow sections have, too: 5200 in steel, 13 000 in beryllium, at least 10 in
 rubber; less only in gels, of such densities in kg/m^3."""
 CONSISTENT, SOFT = ((1e12, 1e6), (1e9, 1e3), (1e9, 1e9)), 1e6
-"""Factors to SI units from those of (mm, t, s), (mm, kg, s) and (mm, kg, ms), in which models may be without gravity."""
+"""Factors to SI units from those of (mm, t, s), (mm, kg, s) and (mm, kg, ms), of models without gravity."""
 MILLIMETRES, LARGEST = (9000.0, 11000.0), 2e9
 """Gravity by which lengths are in millimetres, and the modulus of diamond in (mm, kg, s)."""
 MODULUS = "Young's modulus"

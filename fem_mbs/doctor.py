@@ -118,7 +118,7 @@ def _noted(made: list[Model]) -> Iterator[None]:
         made.append(model)
 
     try:
-        Model.__init__ = noting  # type: ignore[method-assign]
+        Model.__init__ = noting  # type: ignore[method-assign, assignment]
         yield
     finally:
         Model.__init__ = make  # type: ignore[method-assign]

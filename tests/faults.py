@@ -29,7 +29,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.model import Constraint, Element
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MILLI = 1e3

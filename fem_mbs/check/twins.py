@@ -17,7 +17,7 @@ def look_at_twins(system: System) -> Iterator[Finding]:
     groups: dict[Any, list[Any]] = defaultdict(list)
     for element in system.elements:
         if element.nodes and getattr(element, "made", None) is not None and not hasattr(element, "connect"):
-            groups[type(element), *map(id, element.nodes)].append(element)
+            groups[type(element), tuple(map(id, element.nodes))].append(element)
     for alike in groups.values():
         for k, element in enumerate(alike):
             same = [other for other in alike[:k] if _equal(element.made, other.made)]

@@ -192,7 +192,8 @@ class Model(Public):
             is removed then.
         """
         gone = dict.fromkeys(self._part(part) for part in parts)
-        left = [own for own in (*self.nodes, *self.elements, *self.constraints) if own not in gone]
+        every: list[Named] = [*self.nodes, *self.elements, *self.constraints]
+        left = [own for own in every if own not in gone]
         for part, using in users(self, left, gone).items():
             names = ", ".join(map(str, using[:SHOWN])) + (f" and {len(using) - SHOWN} more" * (len(using) > SHOWN))
             raise ModelError(
@@ -201,8 +202,9 @@ class Model(Public):
         for part in gone:
             del self._parts[str(part.name)]
         self._members.difference_update(gone)
-        for own in (self.nodes, self.elements, self.constraints):
-            own[:] = [part for part in own if part not in gone]  # type: ignore[index]
+        lists: tuple[list[Any], ...] = self.nodes, self.elements, self.constraints
+        for kind in lists:
+            kind[:] = [part for part in kind if part not in gone]
 
     @checked
     def assemble(self, hold: Node | Iterable[Node] = ()) -> Assembly:
