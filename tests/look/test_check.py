@@ -182,6 +182,20 @@ def test_what_changed_last_is_part_of_a_failure() -> None:
     assert "with time alone, the forces of Force 'blow' (from 0 to 1e+09)" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("ramp", "words"), [(True, "the step was cut"), (False, "worst equations: node 'wire[2]' force z")]
+)
+def test_failed_statics_say_what_changed_and_what_is_worst(ramp: bool, words: str) -> None:
+    model = mbs.Model()
+    section = BeamSection.circle(radius=0.002, E=70e9, nu=0.3, rho=2700)
+    wire = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=2, name="wire")
+    model.fix(wire.nodes[0])
+    model.add(Force(wire.nodes[2], (0, 0, 1e9)), name="blow")
+    with pytest.raises(mbs.ConvergenceError) as caught:
+        mbs.statics(model, ramp=ramp)
+    assert words in str(caught.value) and "changed most: node 'wire[2]' (moved by" in str(caught.value)
+
+
 def test_the_doctor_sees_the_models_of_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(height=0), encoding="utf-8")
