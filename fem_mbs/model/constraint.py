@@ -33,7 +33,10 @@ class Constraint(Public):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
-    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "coordinate_key", "coordinate_batch")
+    _internal = (
+        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("coordinate_key", "coordinate_batch"),
+    )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()

@@ -51,7 +51,18 @@ class Element(Public):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "external", "active", "doubts")
+    _internal = (
+        "batch_key",
+        "batch",
+        "picture",
+        "shapes",
+        "turned",
+        "pinned",
+        "external",
+        "active",
+        "doubts",
+        "unknowns",
+    )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()

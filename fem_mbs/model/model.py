@@ -60,7 +60,7 @@ class Model(Public):
     """
 
     made = None
-    _internal = ("check_name", "made")
+    _internal = ("check_name",)
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
