@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.beam import Beam, check_order
-from fem_mbs.elements.beam_geometry import CORNER, YAxis, y_direction
-from fem_mbs.elements.joints.release import EndRelease, Free, check_release
-from fem_mbs.elements.lagrange import LOBATTO
-from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, listed, merged, read_mesh
-from fem_mbs.elements.section import BeamSection
+from fem_mbs.elements.beam_geometry import YAxis
+from fem_mbs.elements.line_mesh import LABEL, LineMesh, check_loose, line_groups, lines_of, merged, read_mesh
+from fem_mbs.elements.mesh_arguments import (
+    Release,
+    releases_of_sets,
+    sections_of_sets,
+    trusses_of_sets,
+    y_axes_of_sets,
+)
+from fem_mbs.elements.mesh_chains import chains_of
+from fem_mbs.elements.mesh_members import Laid, Options, Plan, lay, named
 from fem_mbs.elements.strain import INTERPOLATIONS
-from fem_mbs.elements.taper import Profile, along
+from fem_mbs.elements.taper import Profile
 from fem_mbs.elements.truss import Truss
-from fem_mbs.errors import ModelError
-from fem_mbs.model import Count, Model, Name, Node, NotNegative, checked, choice, instance, make_node, real, shown
+from fem_mbs.model import Count, Model, Name, Node, NotNegative, checked, choice, make_node
 
 LOG = logging.getLogger("fem_mbs")
-Release: TypeAlias = tuple[Free | None, Free | None]
-"""Axes of the section about which start and end of a beam turn freely."""
 
 
 class MemberLine(NamedTuple):
@@ -127,252 +130,77 @@ def beams_from_mesh(
         If the file cannot be read; for no lines, lines without length or given twice, loose points, points at the same
         place, and lines without a section or with several; for whatever a :class:`Beam` refuses. Nothing is added then.
     """
-    sections = _sections(section, by)
+    sections = sections_of_sets(section, by)
     mesh = read_mesh(mesh)
     found = lines_of(mesh)
     if not ignore_loose:
         check_loose(mesh, len(found.points))
     group: IntArray = np.zeros(len(found.number), dtype=np.intp)
     if isinstance(section, Mapping):
-        group = line_groups(mesh, found, list(sections), by)
+        group = line_groups(mesh, found, [*sections], by)
     kept = np.array([own is not None for own in sections.values()])[group]
     found, group = found.only(kept), group[kept]
     lines = merged(found, merge)
     chosen = {key: own for key, own in sections.items() if own is not None}
-    order = check_order(order, interpolation, LABEL)
-    options = _Options(
-        chosen, _y_axes(y_axis, chosen), interpolation, order, elements, _releases(release, chosen), name
+    options = Options(
+        chosen,
+        y_axes_of_sets(y_axis, chosen),
+        interpolation,
+        check_order(order, interpolation, LABEL),
+        elements,
+        releases_of_sets(release, chosen),
+        trusses_of_sets(trusses, chosen),
+        name,
     )
-    bars = _trusses(trusses, chosen)
-    is_bar = np.array([key in bars for key in sections])[group]
-    chains = _chains(lines.only(~is_bar), group[~is_bar])
-    keys = [*sections]
-    beam_keys = [keys[group[~is_bar][first]] for first in chains]
-    bar_keys = [keys[number] for number in group[is_bar]]
-    one = {key: instance(chosen[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in bars}
-    places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
-
-    def lay(new: Callable[[Array, str], Node]) -> _Laid:
-        """Everything, on nodes that a function makes."""
-        nodes = {point: new(place, f"{name}[{point}]") for point, place in places.items()}
-        members = enumerate(zip(beam_keys, chains.values(), strict=True))
-        beams = [_beam(k, key, [nodes[point] for point in chain], options, new) for k, (key, chain) in members]
-        pairs = zip(bar_keys, lines.lines[is_bar].tolist(), strict=True)
-        return _Laid(nodes, beams, [Truss(nodes[a], nodes[b], one[key]) for key, (a, b) in pairs])
-
-    # bad arguments are refused on a trial, before the model gets nodes
-    def trial(place: Array, label: str) -> Node:
-        model.check_name(label)
-        return make_node(label, model.group, place)
-
-    for label, _ in _named(lay(trial), name):
-        model.check_name(label)
-    laid = lay(lambda place, label: model.add_node(place, name=label))
-    for label, part in _named(laid, name):
-        model.add(part, label)
-    beams = [beam for beam, _ in laid.beams]
-    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
-    members: list[Beam | Truss] = [*beams, *laid.trusses]
-    for key, member in zip((*beam_keys, *bar_keys), members, strict=True):
-        groups[key].append(member)
+    plan = _plan(lines, group, [*sections], options)
+    laid = _added(model, plan, options)
     stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
     for point, first in stands_for.items():
         if first != point:
             LOG.info("%s: point %d became part of %s", LABEL, point, laid.nodes[first])
     nodes = {point: laid.nodes[first] for point, first in stands_for.items()}
-    at = _rows(beams, list(chains.values())) | {
-        (a, b): (bar, 0, 0) for bar, (a, b) in zip(laid.trusses, _pairs(lines.lines[is_bar]), strict=True)
-    }
-    cells = zip(found.block.tolist(), found.row.tolist(), _pairs(lines.lines), strict=True)
-    parts = [MemberLine(block, row, *at[pair]) for block, row, pair in cells]
+    beams = [beam for beam, _ in laid.beams]
+    members: list[Beam | Truss] = [*beams, *laid.trusses]
+    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
+    for (key, _), member in zip((*plan.beams, *plan.trusses), members, strict=True):
+        groups[key].append(member)
+    at = _members_between(plan, laid)
+    cells = zip(found.block.tolist(), found.row.tolist(), lines.lines.tolist(), strict=True)
+    parts = [MemberLine(block, row, *at[a, b]) for block, row, (a, b) in cells]
     return BeamMesh(beams, nodes, dict(groups), laid.trusses, mesh, parts)
 
 
-def _pairs(lines: IntArray) -> list[tuple[int, int]]:
-    """The points of each line."""
-    return [(a, b) for a, b in lines.tolist()]
+def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Options) -> Plan:
+    """Which members there are, of lines and the places of their sets in ``keys``."""
+    is_bar = np.array([key in options.trusses for key in keys])[group]
+    chains = chains_of(lines.only(~is_bar), group[~is_bar])
+    beams = [(keys[group[~is_bar][first]], points) for first, points in chains.items()]
+    pairs = zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)
+    places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
+    return Plan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
 
 
-def _rows(beams: list[Beam], chains: list[list[int]]) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
-    """The beam between two points of a mesh, with the rows of its section forces there, in either direction."""
+def _added(model: Model, plan: Plan, options: Options) -> Laid:
+    """The members and their nodes, added to a model; bad arguments are refused on a trial, before it gets nodes."""
+
+    def trial(place: Array, label: str) -> Node:
+        model.check_name(label)
+        return make_node(label, model.group, place)
+
+    for label, _ in named(lay(plan, options, trial), options.name):
+        model.check_name(label)
+    laid = lay(plan, options, lambda place, label: model.add_node(place, name=label))
+    for label, part in named(laid, options.name):
+        model.add(part, label)
+    return laid
+
+
+def _members_between(plan: Plan, laid: Laid) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
+    """The member between two points of a mesh, with the rows of its section forces there, in either direction."""
     result: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
-    for beam, points in zip(beams, chains, strict=True):
+    for (beam, _), (_, points) in zip(laid.beams, plan.beams, strict=True):
         rows = len(beam.length) // (len(points) - 1) * (1 if beam.order == 1 else beam.order + 1)
         for k, (a, b) in enumerate(pairwise(points)):
             first, last = k * rows, (k + 1) * rows - 1
             result[a, b], result[b, a] = (beam, first, last), (beam, last, first)
-    return result
-
-
-class _Options(NamedTuple):
-    """How beams are made."""
-
-    sections: dict[Any, Profile]
-    y_axes: Mapping[Any, YAxis]
-    interpolation: str
-    order: int
-    elements: int
-    releases: Mapping[Any, Release]
-    name: str
-
-
-class _Laid(NamedTuple):
-    """What is made of a mesh."""
-
-    nodes: dict[int, Node]
-    beams: list[tuple[Beam, dict[str, EndRelease]]]
-    trusses: list[Truss]
-
-
-def _named(laid: _Laid, name: str) -> Iterator[tuple[str, Beam | EndRelease | Truss]]:
-    """What is to be added, with its names."""
-    for k, (beam, joints) in enumerate(laid.beams):
-        yield f"{name} beam {k}", beam
-        for side, joint in joints.items():
-            yield f"{name} beam {k} {side}", joint
-    for k, bar in enumerate(laid.trusses):
-        yield f"{name} truss {k}", bar
-
-
-def _beam(
-    k: int, key: Hashable, ends: list[Node], options: _Options, new: Callable[[Array, str], Node]
-) -> tuple[Beam, dict[str, EndRelease]]:
-    """The beam number ``k`` along some nodes of the mesh, with the nodes inside, and what it is released by."""
-    section, releases = options.sections[key], dict(zip(("start", "end"), options.releases.get(key, ()), strict=False))
-    places, y_axis = _subdivided(ends, section, options.y_axes.get(key), options)
-    per_line = (len(places) - 1) // (len(ends) - 1)
-
-    def node(j: int) -> Node:
-        released = releases.get("start" if j == 0 else "end" if j == len(places) - 1 else "")
-        if j % per_line or released:
-            return new(places[j], f"{options.name} beam {k}[{j}]")
-        return ends[j // per_line]
-
-    beam = Beam(list(map(node, range(len(places)))), section, y_axis, options.interpolation, order=options.order)
-    outer = {"start": ends[0], "end": ends[-1]}
-    return beam, {side: EndRelease(outer[side], beam, side, free) for side, free in releases.items() if free}
-
-
-def _subdivided(
-    ends: list[Node], section: Profile, y_axis: YAxis | None, options: _Options
-) -> tuple[Array, YAxis | None]:
-    """Places of the nodes of a beam along lines, on the arcs of a beam of order 1, and its section axes."""
-    x = np.array([node.position for node in ends])
-    count, order = options.elements, options.order
-    if count * order == 1:
-        return x, y_axis
-    shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
-    points, frames = Beam(ends, section, y_axis).line_at(x, np.array([end.rotation for end in ends]), shares)
-    points[:, 0] = x[:-1]
-    places = np.append(points.reshape(-1, 3), x[-1:], axis=0)
-    given = real(y_axis) if y_axis is not None and not callable(y_axis) else None
-    if given is None or given.ndim != 2:
-        return places, y_axis
-    # one direction for each node of the mesh: those inside have what lies between
-    return places, np.append(frames[..., 1].reshape(-1, 3), given[-1:], axis=0)
-
-
-def _releases(release: object, sections: Mapping[Any, Profile]) -> Mapping[Any, Release]:
-    """Axes that are free at both ends, by group."""
-    if release is None:
-        return {}
-    by_group: Mapping[Any, Any] = release if isinstance(release, Mapping) else dict.fromkeys(sections, release)
-    _check_keys(by_group, sections, "release")
-    for key, ends in by_group.items():
-        label = f"{LABEL}: release" + (f"[{key!r}]" if isinstance(release, Mapping) else "")
-        if not isinstance(ends, tuple | list) or len(ends) != 2:
-            raise ModelError(f"{label} must be a pair for start and end, such as ('yz', None), received {shown(ends)}")
-        for free in ends:
-            if free is not None:
-                check_release(free, label)
-    return by_group
-
-
-def _y_axes(y_axis: Any, sections: Mapping[Any, Profile]) -> Mapping[Any, YAxis]:
-    """Section axes by group."""
-    if y_axis is None:
-        return {}
-    if not isinstance(y_axis, Mapping):
-        return dict.fromkeys(sections, y_axis)
-    _check_keys(y_axis, sections, "y_axis")
-    return {key: y_direction(own, f"{LABEL}: y_axis[{key!r}]") for key, own in y_axis.items()}
-
-
-def _check_keys(keys: Iterable[Any], sections: Mapping[Any, Profile], argument: str) -> None:
-    """Refuse groups that have no section."""
-    for key in keys:
-        if key not in sections:
-            raise ModelError(
-                f"{LABEL}: {argument}: no section for {key!r}; there is one for {listed(map(repr, sections))}"
-            )
-
-
-def _trusses(trusses: Collection[Any] | bool, sections: Mapping[Any, Profile]) -> set[Any]:
-    """Groups whose lines are trusses."""
-    if isinstance(trusses, bool):
-        return set(sections) if trusses else set()
-    try:
-        keys = None if isinstance(trusses, str | Mapping) else set(trusses)
-    except TypeError:  # what cannot be a key of a dict
-        keys = None
-    if keys is None:
-        raise ModelError(f"{LABEL}: trusses must be True, False or a collection of sets, received {shown(trusses)}")
-    _check_keys(keys, sections, "trusses")
-    return keys
-
-
-def _sections(section: object, by: str | None) -> dict[Any, Profile | None]:
-    """The sections of all groups of lines; one of all lines belongs to the group None."""
-    if isinstance(section, BeamSection | tuple) or callable(section):
-        if by is not None:
-            raise ModelError(
-                f"{LABEL}: by={by!r} tells groups apart, but one section was given for all lines; give a dict"
-            )
-        along(section, f"{LABEL}: section")
-        return {None: section}
-    if not isinstance(section, Mapping) or not any(own is not None for own in section.values()):
-        raise ModelError(f"{LABEL}: section must be a BeamSection, or a dict of them, received {shown(section)}")
-    for key, own in section.items():
-        if own is not None:
-            along(own, f"{LABEL}: section[{key!r}]")
-    return dict(section)
-
-
-def _chains(found: LineMesh, group: IntArray) -> dict[int, list[int]]:
-    """Points along each beam, by its first line."""
-    points, lines = found.points, found.lines.tolist()
-    at = defaultdict(list)
-    for line, ends in enumerate(lines):
-        for point in ends:
-            at[point].append(line)
-
-    def beyond(line: int, point: int) -> int:
-        return int(sum(lines[line]) - point)
-
-    def onward(line: int, point: int) -> int | None:
-        """The line that goes on from another one at its end ``point``, if it does and is not part of a beam yet."""
-        if len(at[point]) != 2:
-            return None
-        other = sum(at[point]) - line
-        here, there = points[point] - points[beyond(line, point)], points[beyond(other, point)] - points[point]
-        smooth = here @ there > np.cos(CORNER) * np.linalg.norm(here) * np.linalg.norm(there)
-        return other if smooth and group[line] == group[other] and other not in done else None
-
-    done: set[int] = set()
-
-    def way(line: int, point: int) -> list[int]:
-        """Points from ``point`` on, away from a line."""
-        result = [point]
-        done.add(line)
-        while (other := onward(line, result[-1])) is not None:
-            done.add(other)
-            line = other
-            result.append(beyond(line, result[-1]))
-        return result
-
-    chains = {}
-    for line, (start, end) in enumerate(lines):
-        if line not in done:
-            ahead = way(line, end)
-            chains[line] = way(line, start)[::-1] + ahead
-    return chains
+    return result | {ends: (bar, 0, 0) for bar, (_, ends) in zip(laid.trusses, plan.trusses, strict=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 
 
@@ -33,6 +34,52 @@ def command(argv, script, run, compare, figure, every=1):
     if options.paraview:
         solution.to_paraview(f"out/{name}", every=every)
     return numbers
+
+
+def reproduce(argv, script, compare, print_study, figures, write, expected="reference"):
+    """Print what ``compare()`` returns, and on demand a study, figures and files for ParaView, of a paper's script.
+
+    ``print_study()`` prints, ``figures(folder)`` draws ``reproduced_*.png``, ``write(path)`` writes for ParaView;
+    ``expected`` heads the numbers that ours stand beside, nan where there are none.
+    """
+    name = Path(script).stem
+    parser = argparse.ArgumentParser(description=compare.__globals__["__doc__"].splitlines()[0])
+    parser.add_argument("--study", action="store_true", help="print what follows from many runs: errors, orders")
+    parser.add_argument("--plot", action="store_true", help="write the figures, out/reproduced_*.png")
+    parser.add_argument("--paraview", action="store_true", help=f"write out/{name}.pvd")
+    options = parser.parse_args(argv)
+
+    numbers = compare()
+    width = max(map(len, numbers)) + 2
+    print(f"{'':{width}}{'computed':>12}{expected:>12}")
+    for what, (computed, reference) in numbers.items():
+        print(f"{what:{width}}{computed:12.5g}" + ("" if math.isnan(reference) else f"{reference:12.5g}"))
+    if options.study:
+        print_study()
+
+    Path("out").mkdir(exist_ok=True)
+    if options.plot:
+        figures("out")
+    if options.paraview:
+        write(f"out/{name}")
+    return numbers
+
+
+def draw_panels(file, draw, rows, columns, width, height=2.9):
+    """Draw a figure of panels of ``width`` by ``height`` inches; ``draw`` draws into a list of them."""
+    import matplotlib.pyplot as plt
+
+    fig, panels = plt.subplots(rows, columns, figsize=(width * columns, height * rows), layout="constrained")
+    draw(panels.ravel())
+    for panel in panels.flat:
+        panel.grid(alpha=0.3)
+        panel.title.set_fontsize(9)
+        panel.set_xlabel(panel.get_xlabel() or "t (s)")
+        panel.set_visible(panel.has_data())
+        if panel.get_legend_handles_labels()[0]:
+            plt.setp((panel.get_legend() or panel.legend()).get_texts(), fontsize=7)
+    fig.savefig(file, dpi=100)
+    plt.close(fig)
 
 
 def main_of(script, run, compare, figure, every=1):

@@ -19,13 +19,13 @@ steps, and `--plot` writes the figures into `out/`: some two minutes each, not m
 
 from __future__ import annotations
 
-import argparse
 import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from _run import draw_panels, reproduce
 
 import fem_mbs as mbs
 
@@ -243,41 +243,17 @@ DRAWINGS = {"top": (draw_top, (2, 3)), "cantilever": (draw_cantilever, (1, 3)), 
 
 
 def figures(folder):
-    import matplotlib.pyplot as plt
-
     for name, (draw, (rows, columns)) in DRAWINGS.items():
-        fig, panels = plt.subplots(rows, columns, figsize=(3.8 * columns, 3.0 * rows), layout="constrained")
-        draw(panels.ravel())
-        for panel in panels.flat:
-            panel.grid(alpha=0.3)
-            panel.title.set_fontsize(9)
-            panel.set_xlabel(panel.get_xlabel() or "t (s)")
-            if panel.get_legend_handles_labels()[0]:
-                panel.legend(fontsize=7)
-        fig.savefig(Path(folder) / f"reproduced_2012_{name}.png", dpi=100)
-        plt.close(fig)
+        draw_panels(Path(folder) / f"reproduced_2012_{name}.png", draw, rows, columns, width=3.8, height=3.0)
+
+
+def write(path):
+    """The top with UL-CRV."""
+    run("top", "UL-CRV")[0].to_paraview(path, every=2)
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", action="store_true", help="print errors and orders over the steps")
-    parser.add_argument("--plot", action="store_true", help="write out/reproduced_2012_*.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/reproduce_2012.pvd, the top with UL-CRV")
-    options = parser.parse_args(argv)
-
-    numbers = compare()
-    print(f"{'':52}{'computed':>12}{'reference':>12}")
-    for name, (computed, expected) in numbers.items():
-        print(f"{name:52}{computed:12.5g}" + ("" if np.isnan(expected) else f"{expected:12.5g}"))
-    if options.study:
-        print_study()
-
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figures("out")
-    if options.paraview:
-        run("top", "UL-CRV")[0].to_paraview("out/reproduce_2012", every=2)
-    return numbers
+    return reproduce(argv, __file__, compare, print_study, figures, write)
 
 
 if __name__ == "__main__":

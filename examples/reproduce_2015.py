@@ -15,13 +15,13 @@ steps, and `--plot` writes the figures into `out/`: some three minutes each, fou
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from _run import draw_panels, reproduce
 from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
@@ -460,41 +460,16 @@ DRAWINGS = {
 
 
 def figures(folder):
-    import matplotlib.pyplot as plt
-
     for name, (draw, (rows, columns)) in DRAWINGS.items():
-        fig, panels = plt.subplots(rows, columns, figsize=(3.4 * columns, 2.9 * rows), layout="constrained")
-        draw(panels.ravel())
-        for panel in panels.flat:
-            panel.grid(alpha=0.3)
-            panel.title.set_fontsize(9)
-            panel.set_visible(bool(panel.get_title()))
-        for legend in filter(None, (panel.get_legend() for panel in panels.flat)):
-            plt.setp(legend.get_texts(), fontsize=7)
-        fig.savefig(Path(folder) / f"reproduced_{name}.png", dpi=100)
-        plt.close(fig)
+        draw_panels(Path(folder) / f"reproduced_{name}.png", draw, rows, columns, width=3.4)
+
+
+def write(path):
+    mbs.simulate(top("R3xSO3"), 1.0, 1e-3).to_paraview(path, every=5)
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", action="store_true", help="print errors and orders over all steps")
-    parser.add_argument("--plot", action="store_true", help="write out/reproduced_*.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/reproduce_2015.pvd")
-    options = parser.parse_args(argv)
-
-    numbers = compare()
-    print(f"{'':46}{'computed':>12}{'paper':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:46}{computed:12.4g}" + ("" if np.isnan(reference) else f"{reference:12.4g}"))
-    if options.study:
-        print_study()
-
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figures("out")
-    if options.paraview:
-        mbs.simulate(top("R3xSO3"), 1.0, 1e-3).to_paraview("out/reproduce_2015", every=5)
-    return numbers
+    return reproduce(argv, __file__, compare, print_study, figures, write, expected="paper")
 
 
 if __name__ == "__main__":

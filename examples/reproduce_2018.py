@@ -21,11 +21,11 @@ constraints, and `--plot` writes the figures into `out/`: some two minutes each.
 
 from __future__ import annotations
 
-import argparse
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from _run import draw_panels, reproduce
 
 import fem_mbs as mbs
 from fem_mbs.analysis import fitted_order
@@ -302,44 +302,19 @@ DRAWINGS = {
 }
 
 
-def figures(folder, names=DRAWINGS):
-    import matplotlib.pyplot as plt
+def figures(folder):
+    for name, (draw, (rows, columns)) in DRAWINGS.items():
+        file = Path(folder) / f"reproduced_2018_{name}.png"
+        draw_panels(file, draw, rows, columns, width=5.0 if columns == 2 else 3.2)
 
-    for name in names:
-        draw, (rows, columns) = DRAWINGS[name]
-        width = 5.0 if columns == 2 else 3.2
-        fig, panels = plt.subplots(rows, columns, figsize=(width * columns, 2.9 * rows), layout="constrained")
-        draw(panels.ravel())
-        for panel in panels.flat:
-            panel.grid(alpha=0.3)
-            panel.title.set_fontsize(9)
-            panel.set_xlabel(panel.get_xlabel() or "t (s)")
-            if panel.get_legend_handles_labels()[0]:
-                panel.legend(fontsize=7)
-        fig.savefig(Path(folder) / f"reproduced_2018_{name}.png", dpi=100)
-        plt.close(fig)
+
+def write(path):
+    """The double pendulum."""
+    run("double", "DAE2-SELS", 1e-3, 1.0).to_paraview(path, every=10)
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", action="store_true", help="print energies, orders and constraints")
-    parser.add_argument("--plot", action="store_true", help="write out/reproduced_2018_*.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/reproduce_2018.pvd, the double pendulum")
-    options = parser.parse_args(argv)
-
-    numbers = compare()
-    print(f"{'':60}{'computed':>12}{'reference':>12}")
-    for name, (computed, expected) in numbers.items():
-        print(f"{name:60}{computed:12.4g}" + ("" if np.isnan(expected) else f"{expected:12.4g}"))
-    if options.study:
-        print_study()
-
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figures("out")
-    if options.paraview:
-        run("double", "DAE2-SELS", 1e-3, 1.0).to_paraview("out/reproduce_2018", every=10)
-    return numbers
+    return reproduce(argv, __file__, compare, print_study, figures, write)
 
 
 if __name__ == "__main__":

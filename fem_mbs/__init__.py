@@ -29,6 +29,7 @@ from fem_mbs.integrate import (
     UpdatedLagrangian,
     VariableStep,
     simulate,
+    simulate_many,
     start,
 )
 from fem_mbs.modal import LinearModel, Modes, linearize, modes
@@ -88,6 +89,7 @@ __all__ = [
     "project_velocities",
     "resume",
     "simulate",
+    "simulate_many",
     "start",
     "statics",
     "sweep",

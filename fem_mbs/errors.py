@@ -17,9 +17,12 @@ class FemMbsError(Exception):
     ----------
     solution : Solution or None
         Everything computed up to the last accepted step, when the error ends a run.
+    solutions : list of Solution
+        The same of each model, when it ends a run of many.
     """
 
     solution: Solution | None = None
+    solutions: Sequence[Solution] = ()
 
 
 class ModelError(FemMbsError, ValueError):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
-from fem_mbs.integrate import simulate
+from fem_mbs.integrate.simulate import simulate
 from fem_mbs.lie import so3
 from fem_mbs.model import Model, instance, number, real, shown
 from fem_mbs.result import Outcome, Solution

@@ -10,6 +10,7 @@ from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.radau import RadauIIA
 from fem_mbs.integrate.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.integrate.simulate import simulate, start
+from fem_mbs.integrate.simulate_many import simulate_many
 from fem_mbs.integrate.variable_step import VariableStep
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "VariableStep",
     "chung_hulbert",
     "simulate",
+    "simulate_many",
     "start",
 ]

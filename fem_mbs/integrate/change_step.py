@@ -49,7 +49,7 @@ class AlphaMemory(NamedTuple):
     T_inv: Array | None
     """The last factorised iteration matrix."""
     before: Array | None = None
-    """At a start, highest derivatives ``(N,)`` just before it, where they have jumped."""
+    """At a start, highest derivatives ``(N,)`` just before it."""
 
 
 def same(h: float, other: float) -> bool:

@@ -28,7 +28,7 @@ from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
-from fem_mbs.integrate.starting_values import resolved
+from fem_mbs.integrate.starting_values import before_the_start, resolved
 from fem_mbs.integrate.tolerances import tolerances
 from fem_mbs.integrate.unstable_norm import check_norm
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
@@ -60,7 +60,7 @@ class ClassicalMemory(NamedTuple):
     T_inv: Array | None
     """The last factorised iteration matrix."""
     before: Array | None = None
-    """At a start, highest derivatives on the groups just before it, where they have jumped."""
+    """At a start, highest derivatives on the groups just before it."""
 
 
 @checked
@@ -109,17 +109,14 @@ class ClassicalAlpha(Method):
 
     def init(self, system: System, state: State, h: float) -> ClassicalMemory:
         """Coordinates and rates of a state; what is at rest was so before, without loads."""
-        rests = not state.v.any() and not state.udot[system.order == 2].any()
-        return self._begin(system, state, h, np.zeros(system.N) if rests else None)
+        return self._begin(system, state, h, before_the_start(system, state))
 
     def after_jump(self, system: System, before: State, state: State, h: float) -> ClassicalMemory:
         """The same where accelerations have jumped."""
         return self._begin(system, state, h, lead(system, before))
 
-    def _begin(self, system: System, state: State, h: float, before: Array | None) -> ClassicalMemory:
-        here = lead(system, state)
-        if before is not None:
-            here = before + resolved(system, state, h, self.coefficients, here - before)
+    def _begin(self, system: System, state: State, h: float, before: Array) -> ClassicalMemory:
+        here = before + resolved(system, state, h, self.coefficients, lead(system, state) - before)
         c = rotations_of(system, self.kind, state.R)
         if self.kind is TaitBryan:
             check_start(system, c)
@@ -131,6 +128,7 @@ class ClassicalAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
+            assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
         problem = self.problem(system, state, h, memory)
         missed = None if memory.missed is None else Missed(*memory.missed)

@@ -13,15 +13,14 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import MotionError
 from fem_mbs.integrate.classical_chart import ClassicalChart, from_world, rotations_of, to_world
-from fem_mbs.integrate.local_error import rate
-from fem_mbs.integrate.method import Method, Step, unconstrained
+from fem_mbs.integrate.explicit import ExplicitRungeKutta, evaluated, fastest_so_far
+from fem_mbs.integrate.method import Step, unconstrained
 from fem_mbs.integrate.singular_angles import blamed, check_start, check_step
-from fem_mbs.integrate.tableaus import TABLEAUS, Tableau
+from fem_mbs.integrate.tableaus import TABLEAUS
 from fem_mbs.lie.rotation_coordinates import TaitBryan
 from fem_mbs.model import checked, choice
-from fem_mbs.solve import Accelerations, Place, Report, accelerations
+from fem_mbs.solve import Accelerations, Place, Report
 from fem_mbs.system import State, System
 
 PARAMETRIZATIONS = ("tait_bryan",)
@@ -39,7 +38,7 @@ class Angles(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class ClassicalRungeKutta(Method):
+class ClassicalRungeKutta(ExplicitRungeKutta):
     """An explicit Runge-Kutta method in Tait-Bryan angles, for comparison with :class:`RungeKuttaMuntheKaas`.
 
     For models without constraints. The rotation of a node is ``Rx(a) Ry(b) Rz(c)``; angles cannot pass ``b = +-90``
@@ -63,21 +62,6 @@ class ClassicalRungeKutta(Method):
     tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
     formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
 
-    @property
-    def coefficients(self) -> Tableau:
-        """The coefficients that are used."""
-        return TABLEAUS[self.tableau]
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        """That of the tableau."""
-        return self.coefficients.order
-
-    @property
-    def error_order(self) -> int | None:  # type: ignore[override]
-        """That of the tableau: its second result is one order worse, and local errors are one better."""
-        return None if self.coefficients.estimate is None else self.order
-
     def check(self, system: System) -> None:
         """Refuse joints and algebraic unknowns."""
         unconstrained(self, system)
@@ -94,12 +78,9 @@ class ClassicalRungeKutta(Method):
         with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
             run = _Stages(self, system, state, h, memory.c)
             new, c, change = run.end()
-            if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
-                raise MotionError(
-                    f"{type(self).__name__}: the step has no finite result; an explicit method needs shorter ones"
-                )
+            self._finite(new)
         check_step(system, new.t, h, memory.c, c, change)
-        speed = max(memory.speed, *(float(np.abs(system.weight * rate(s)).max()) for s in (state, new)))
+        speed = fastest_so_far(system, memory.speed, state, new)
         return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
 
 
@@ -154,9 +135,7 @@ class _Stages:
         v, _ = from_world(system, R, np.stack([v, v]))
         t = state.t + self.h * float(weights.sum())
         place = Place(t, x, R, v, state.u + system.own_of(D), system.own_of(w))
-        found = accelerations(system, place)
-        self.report.evaluations += 1
-        self.report.factorizations += 1
+        found = evaluated(system, place, self.report)
         if i is not None:
             lifted = to_world(system, R, v, found.vdot)
             self._note(i, lifted, self.chart.lower(lifted, nodes), found.udot, found.uddot)

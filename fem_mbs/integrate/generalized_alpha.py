@@ -25,7 +25,7 @@ from fem_mbs.integrate.newmark import newmark
 from fem_mbs.integrate.parameters import Parameters, chung_hulbert
 from fem_mbs.integrate.predictor import Missed, first_guess, what_was_missed
 from fem_mbs.integrate.stabilized import StabilizedProblem
-from fem_mbs.integrate.starting_values import perturbed, resolved, shifted
+from fem_mbs.integrate.starting_values import before_the_start, perturbed, resolved, shifted
 from fem_mbs.integrate.tolerances import tolerances
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.model import Share, checked, choice
@@ -101,16 +101,15 @@ class GeneralizedAlpha(Method):
 
     def init(self, system: System, state: State, h: float) -> AlphaMemory:
         """Starting values for a first step of ``h``; what is at rest was so before, without loads."""
-        rests = not state.v.any() and not state.udot[system.order == 2].any()
-        return self._begin(system, state, h, np.zeros(system.N) if rests else None)
+        return self._begin(system, state, h, before_the_start(system, state))
 
     def after_jump(self, system: System, before: State, state: State, h: float) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
         return self._begin(system, state, h, lead(system, before))
 
-    def _begin(self, system: System, state: State, h: float, before: Array | None) -> AlphaMemory:
+    def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
         here, kick = lead(system, state), None
-        if self.start is None and before is not None:
+        if self.start is None:
             here = before + resolved(system, state, h, self.coefficients, here - before)
         a = here
         if self.start == "perturbed":
@@ -123,6 +122,7 @@ class GeneralizedAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
+            assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
         if not memory.steps and self.start is None and self._kind(system) is StabilizedProblem:
             after = self._step(system, state, h, memory).memory.lead

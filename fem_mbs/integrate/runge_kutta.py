@@ -16,13 +16,13 @@ import numpy as np
 from scipy.special import bernoulli, factorial
 
 from fem_mbs.arrays import Array
-from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.errors import ModelError
+from fem_mbs.integrate.explicit import ExplicitRungeKutta, evaluated, fastest_so_far, moved
 from fem_mbs.integrate.local_error import rate
-from fem_mbs.integrate.method import Method, Step
-from fem_mbs.integrate.stability import SMALL, Limit, fastest, stable_step
-from fem_mbs.integrate.tableaus import TABLEAUS, Tableau
+from fem_mbs.integrate.method import Step
+from fem_mbs.integrate.tableaus import TABLEAUS
 from fem_mbs.model import checked, choice, whole_number
-from fem_mbs.solve import Accelerations, Place, Report, accelerations, place_of, projected
+from fem_mbs.solve import Accelerations, Place, Report, projected
 from fem_mbs.system import State, System
 
 
@@ -35,7 +35,7 @@ class Speed(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class RungeKuttaMuntheKaas(Method):
+class RungeKuttaMuntheKaas(ExplicitRungeKutta):
     """An explicit Runge-Kutta method on the group; the step has to resolve whatever is stiff.
 
     Joints are differentiated twice, and after each step positions and velocities are brought back to what they allow.
@@ -63,21 +63,6 @@ class RungeKuttaMuntheKaas(Method):
     commutators: Annotated[int, partial(whole_number, least=0)] | None = None
 
     @property
-    def coefficients(self) -> Tableau:
-        """The coefficients that are used."""
-        return TABLEAUS[self.tableau]
-
-    @property
-    def order(self) -> int:  # type: ignore[override]
-        """That of the tableau."""
-        return self.coefficients.order
-
-    @property
-    def error_order(self) -> int | None:  # type: ignore[override]
-        """That of the tableau: its second result is one order worse, and local errors are one better."""
-        return None if self.coefficients.estimate is None else self.order
-
-    @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
         """Accelerations obey the joints at every stage; the rest is projected."""
         return ("position", "velocity", "acceleration") if self.projection else ("acceleration",)
@@ -100,17 +85,15 @@ class RungeKuttaMuntheKaas(Method):
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(1, len(tableau.b) - tableau.first_same_as_last):
                 D, place = _ahead(system, state, h, tableau.A[i], K, L)
-                K[i], L[i] = self._rates(system, D, place, _evaluated(system, place, report))
+                K[i], L[i] = self._rates(system, D, place, evaluated(system, place, report))
             D, place = _ahead(system, state, h, tableau.b, K, L)
             if self.projection and system.m:
                 place = projected(system, place)
-            found = _evaluated(system, place, report)
+            found = evaluated(system, place, report)
             if tableau.first_same_as_last:
                 K[-1], L[-1] = self._rates(system, D, place, found)
-        new = State(place.t, place.x, place.R, place.v, *found)
-        if not all(np.isfinite(part).all() for part in (new.x, new.R, new.v, new.vdot, new.u)):
-            raise MotionError(f"{self}: the step has no finite result; an explicit method needs shorter ones")
-        speed = max(memory.largest, *(float(np.abs(system.weight * rate(s)).max()) for s in (state, new)))
+        new = self._finite(State(place.t, place.x, place.R, place.v, *found))
+        speed = fastest_so_far(system, memory.largest, state, new)
         error = None
         if tableau.estimate is not None:
             of_place, of_velocity = (np.abs(h * system.weight * (tableau.estimate @ rates)).max() for rates in (K, L))
@@ -122,24 +105,6 @@ class RungeKuttaMuntheKaas(Method):
         if not 0.0 < share < 1.0:
             return second if share else first
         return self.step(system, first, share * (second.t - first.t), Speed(0.0)).state
-
-    def limit(self, system: System, state: State, h: float) -> Limit:
-        """From the equations of a step, linearised at its start."""
-        units = np.concatenate([1.0 / system.weight, 1.0 / (h * system.weight)])
-        units[~np.tile(np.append(system.free.ravel(), system.order > 0), 2)] = 0.0
-        here = np.append(rate(state), np.append(state.vdot, state.uddot))
-        scale = np.append(h * system.weight, h * h * system.weight)
-
-        def change(d: Array) -> Array:
-            D, dv = np.split(SMALL * units * d, 2)
-            place = _moved(system, state, 0.0, D, dv)
-            there = np.append(*self._rates(system, D, place, accelerations(system, place)))
-            return np.where(units > 0.0, scale * (there - here) / SMALL, 0.0)
-
-        z = fastest(change, 2 * system.N)
-        speeds, accelerated = (np.abs(system.weight * half).max() for half in np.split(here, 2))
-        moving = float(max(speeds, accelerated**0.5))
-        return Limit(stable_step(self.coefficients, z, h), abs(z) / h, moving)
 
     def _rates(self, system: System, D: Array, place: Place, found: Accelerations) -> tuple[Array, Array]:
         """Rates (N,) of the increment ``D`` (N,) that has led to a place, and of the velocities."""
@@ -168,17 +133,4 @@ class RungeKuttaMuntheKaas(Method):
 def _ahead(system: System, state: State, h: float, weights: Array, K: Array, L: Array) -> tuple[Array, Place]:
     """The increment (N,) that stages make with their weights, and the place there."""
     D = h * (weights @ K)
-    return D, _moved(system, state, h * float(weights.sum()), D, h * (weights @ L))
-
-
-def _moved(system: System, state: State, h: float, D: Array, dv: Array) -> Place:
-    """The place an increment away from a state, a time later and with other velocities."""
-    t, x, R, v, u, udot = place_of(state)
-    x, R = system.kinematics.retract(x, R, system.nodes_of(D))
-    return Place(t + h, x, R, v + system.nodes_of(dv), u + system.own_of(D), udot + system.own_of(dv))
-
-
-def _evaluated(system: System, place: Place, report: Report) -> Accelerations:
-    report.evaluations += 1
-    report.factorizations += 1
-    return accelerations(system, place)
+    return D, moved(system, state, h * float(weights.sum()), D, h * (weights @ L))

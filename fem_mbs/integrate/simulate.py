@@ -20,8 +20,19 @@ from fem_mbs.integrate.method import Method
 from fem_mbs.integrate.step_control import StepControl
 from fem_mbs.integrate.variable_step import VariableStep
 from fem_mbs.model import Model, Path, Seconds, checked, number, shown
-from fem_mbs.result import Solution
-from fem_mbs.run import AtTimes, Callback, EventFunction, Events, Recorder, Store, drive, output_times, progress_bar
+from fem_mbs.result import Outcome, Solution, Stats, Turns
+from fem_mbs.run import (
+    AtTimes,
+    Between,
+    Callback,
+    EventFunction,
+    Events,
+    Recorder,
+    Store,
+    drive,
+    output_times,
+    progress_bar,
+)
 from fem_mbs.solve import consistent_start
 from fem_mbs.system import State, System, given_out, taken_in
 
@@ -103,23 +114,30 @@ def simulate(
 
     wanted = None if output is None else AtTimes(output, between)
     if store is None:
-        recorder = Recorder(
-            "simulate",
-            "t = {:.6g} s",
-            begun,
-            system,
-            march.state,
-            lambda states, _, outcome, stats, hits, turns: Solution(
-                system, states, outcome, stats, hits, march.checkpoint(), turns, between if output is None else None
-            ),
-            wanted,
-        )
+        recorder = in_memory("simulate", march, between, begun, wanted)
         return drive(march, recorder, Events(events, march.state, between, recorder.given_out), callback, show)
     from fem_mbs.store.recorder import begin_stored
 
     watch = Events(events, march.state, between, partial(given_out, system))
     to = store if isinstance(store, Store) else Store(store)
     return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)
+
+
+def in_memory(label: str, march: March, between: Between, begun: float, wanted: AtTimes | None = None) -> Recorder:
+    """What keeps the states of a run that is not stored."""
+
+    def make(
+        states: list[State],
+        marks: object,
+        outcome: Outcome,
+        stats: Stats,
+        hits: Sequence[list[State]],
+        turns: Turns | None,
+    ) -> Solution:
+        way = between if wanted is None else None
+        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, way)
+
+    return Recorder(label, "t = {:.6g} s", begun, march.system, march.state, make, wanted)
 
 
 @checked

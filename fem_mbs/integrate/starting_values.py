@@ -54,6 +54,14 @@ def shifted(system: System, state: State, h: float, chart: Chart, parameters: Pa
     return lead(system, state) + shift * h * third
 
 
+def before_the_start(system: System, state: State) -> Array:
+    """The highest time derivatives (N,) before a start: those of what moves, none of what was at rest without loads."""
+    moves = np.append(state.v.ravel() != 0.0, (state.udot != 0.0) & (system.order == 2))
+    if moves.any():
+        moves = np.isin(system.islands, system.islands[moves])
+    return np.where(moves, lead(system, state), 0.0)
+
+
 def resolved(system: System, state: State, h: float, parameters: Parameters, jump: Array) -> Array:
     """What steps of ``h`` can resolve of a ``jump`` (N,) of the highest time derivatives.
 

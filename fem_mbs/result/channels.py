@@ -17,7 +17,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model import Constraint, Element, Node, shown
 
 if TYPE_CHECKING:
-    from fem_mbs.result.solution import Solution
+    from fem_mbs.result.queries import Queries
     from fem_mbs.system import System
 
 Part: TypeAlias = Node | Element | Constraint | None
@@ -39,7 +39,7 @@ class Quantity(NamedTuple):
     """What can be asked of a part: its columns, empty where the part has no such thing, and their values."""
 
     columns: Callable[[Any], Columns]
-    values: Callable[[Solution, Any], Any]
+    values: Callable[[Queries, Any], Any]
     """``(nt,)`` or ``(nt, ...)`` with as many numbers as columns."""
 
 
@@ -63,7 +63,7 @@ class Channel(NamedTuple):
     quantity: Quantity
     chosen: tuple[int, ...]
 
-    def values(self, solution: Solution) -> Array:
+    def values(self, solution: Queries) -> Array:
         """The columns over time, ``(nt, c)``."""
         values = np.asarray(self.quantity.values(solution, self.part), dtype=float)
         return values.reshape(len(solution.t), -1)[:, self.chosen]
@@ -115,7 +115,7 @@ def _signal(element: Any) -> Columns:
     return {"": ""} if count == 1 else {f"{k}": "" for k in range(count)}
 
 
-def _query(name: str) -> Callable[[Solution, Any], Any]:
+def _query(name: str) -> Callable[[Queries, Any], Any]:
     """A query of a solution about a part."""
     return lambda solution, part: getattr(solution, name)(part)
 
@@ -123,14 +123,14 @@ def _query(name: str) -> Callable[[Solution, Any], Any]:
 def _kinds(name: str, columns: Columns) -> Quantity:
     """Several histories in one object, as ``solution.energy.total``."""
 
-    def values(solution: Solution, part: None) -> Array:
+    def values(solution: Queries, part: None) -> Array:
         history = getattr(solution, name)
         return np.stack([getattr(history, own) for own in columns], axis=-1)
 
     return Quantity(lambda part: columns, values)
 
 
-def _both(solution: Solution, joint: Constraint) -> Array:
+def _both(solution: Queries, joint: Constraint) -> Array:
     return np.concatenate(solution.reaction(joint), axis=-1)
 
 

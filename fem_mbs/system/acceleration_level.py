@@ -21,7 +21,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.lie import se3, so3
 from fem_mbs.model import Follow
 from fem_mbs.system.constraints import body_velocity, gradients_after, rate_gradient_of, velocity_gradients
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.evaluation import Evaluation
+from fem_mbs.system.system import System
 
 BACK = 1e-4
 """Share of a step over which derivatives along the motion are taken."""

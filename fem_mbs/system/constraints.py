@@ -13,9 +13,10 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.errors import MotionError
 from fem_mbs.model import ConstraintBatch, Follow, Motion, StepEnd
+from fem_mbs.system.evaluation import Evaluation
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 
 
 def body_velocity(motion: Motion) -> Array:

@@ -13,7 +13,8 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model import ConstraintBatch, ElementBatch, Motion, Rates
 
 if TYPE_CHECKING:
-    from fem_mbs.system.system import Evaluation, Prescribed, System
+    from fem_mbs.system.evaluation import Evaluation, Prescribed
+    from fem_mbs.system.system import System
 
 
 def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -> None:

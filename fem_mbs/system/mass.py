@@ -8,9 +8,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.model import ElementBatch
+from fem_mbs.system.evaluation import Evaluation
 from fem_mbs.system.linear import Factors
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 from fem_mbs.system.tangent import assemble, mass_entries
 
 

@@ -14,7 +14,8 @@ from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
 
 if TYPE_CHECKING:
-    from fem_mbs.system.system import Evaluation, System
+    from fem_mbs.system.evaluation import Evaluation
+    from fem_mbs.system.system import System
 
 GAP = 1e-8
 """Largest gap of a joint against the extent of the model."""

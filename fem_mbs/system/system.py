@@ -1,87 +1,40 @@
-"""The frozen model as arrays: its numbers, its batches, and the equations at a motion."""
+"""The equations of a frozen model at a motion."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.errors import ModelError
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.model import (
-    Constraint,
     ConstraintBatch,
-    Element,
     ElementBatch,
     Energy,
     Model,
     Motion,
-    Node,
-    Numbering,
-    Part,
     checked,
-    consecutive,
-    idle_rotations,
-    look_up,
-    of_kind,
 )
 from fem_mbs.system import sizes
-from fem_mbs.system.contract import check_batch, wrong_shapes
-from fem_mbs.system.kinematics import Kinematics, make_kinematics
-from fem_mbs.system.least_norm import LeastNormSolver, Redundant
-from fem_mbs.system.levels import LEVELS, LevelsMatrix
-from fem_mbs.system.linear import LinearSolver, make_solver, sums
-from fem_mbs.system.origin import origin_and_length
+from fem_mbs.system.contract import wrong_shapes
+from fem_mbs.system.evaluation import Evaluation, Prescribed
+from fem_mbs.system.layout import Layout
+from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import (
-    ConstraintRows,
-    components,
     flat,
-    free_components,
-    number_constraints,
-    triplets,
 )
 from fem_mbs.system.redundancy import least_norm, refuse_gap
-from fem_mbs.system.stabilized import StabilizedMatrix
-from fem_mbs.system.state import Source, State
+from fem_mbs.system.state import State
 
 _NONE = np.empty(0)
 
 
-class Evaluation(NamedTuple):
-    """The equations at one motion: what Newton tests and what matrices are built from."""
-
-    motion: Motion
-    multipliers: Array
-    force: Array
-    """Residual ``M vdot + g + B^T lambda`` in body components, then of own unknowns, ``(N,)``."""
-    constraint: Array
-    """``Phi`` (m,); zero for equations of velocities."""
-    scale: tuple[float, float]
-    """Largest single force and largest single moment that went into ``force``."""
-    own_scale: Array
-    """Largest term of the equation of each own unknown, ``(k,)``."""
-    relative: float
-    """Largest residual of the free components against these."""
-    contexts: list[Any]
-    gradients: list[Array]
-    constraint_contexts: list[Any]
-    phi: list[Array]
-    """What constraint batches returned: ``Phi``, or ``-b`` of equations of velocities."""
-
-
-class Prescribed(NamedTuple):
-    """What depends on time alone, evaluated once a step."""
-
-    elements: list[Any]
-    constraints: list[Any]
-
-
 @checked
-class System:
+class System(Layout):
     """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
 
     Parameters
@@ -135,85 +88,9 @@ class System:
     made = None
 
     def __init__(self, model: Model, end: float = math.inf) -> None:
-        self.nodes: list[Node] = list(model.nodes)
-        self.elements: list[Element] = list(model.elements)
-        self.gravity = model.gravity.copy()
-        self.end = end
-        self.origin, self.length = origin_and_length(self.nodes, model.constraints)
-        self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
-        self.n, self.unknowns = len(self.nodes), self.number.unknowns
-        self.k = len(self.unknowns)
-        self.N = 6 * self.n + self.k
-        self.kinematics = make_kinematics([node.group for node in self.nodes])
-        self._stacked: dict[int, Kinematics] = {}
-        self._initial_values()
-        self._number_components(model)
-        self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
-        ]
-        numbers = number_constraints(self.constraint_batches)
-        self.m, self.constraint_owner = numbers.m, numbers.owner
-        self.number.equations = {joint: np.arange(own.rows.start, own.rows.stop) for joint, own in numbers.rows.items()}
-        self._make_batches(model)
-        self.source = Source(
-            tuple(f"{node} on {node.group}" for node in self.nodes),
-            tuple(f"'{unknown.name}' of {owner}" for owner, unknown in self.unknowns),
-            tuple(f"{equation} of {owner}" for owner, equation in self.constraint_owner),
-        )
-        self.size = self.n_free + self.m
-        self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
-        self.velocity_level, self.of_length = numbers.velocity, numbers.length
-        self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
-        cells = [*self.components, *self.bending_components]
-        reading = [(self.components[k], rows) for k in self.readers if (rows := self.batches[k].reads) is not None]
-        self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
-        self._blocks = self._number_blocks()
-        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
-        self.redundant: Redundant | None = None
-
-    def _initial_values(self) -> None:
-        self.x0 = np.array([node.position for node in self.nodes]) - self.origin
-        self.R0 = np.array([node.rotation for node in self.nodes])
-        self.velocities = np.array([[*node.velocity, *node.angular_velocity] for node in self.nodes])
-        own = [unknown for _, unknown in self.unknowns]
-        self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
-        self.order = np.array([u.order for u in own], np.intp)
-
-    def _number_components(self, model: Model) -> None:
-        self.free = free_components(self.nodes, idle_rotations(model))
-        free = np.append(self.free.ravel(), self.order >= 0)
-        self.free_rows = np.flatnonzero(free)
-        self._free = consecutive(self.free_rows)
-        self.n_free = len(self.free_rows)
-        self.equation = np.where(free, np.cumsum(free) - 1, -1)
-        sizes = [unknown.size for _, unknown in self.unknowns]
-        self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
-
-    def _make_batches(self, model: Model) -> None:
-        self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
-        self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
-        self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
-        self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
-        for batch in self.all_batches:
-            check_batch(batch, self.n, self.k, self.m)
-        self.components = [components(batch, self.n) for batch in self.batches]
-        self.constraint_components = [components(batch, self.n) for batch in self.constraint_batches]
-        pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
-        self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
-        pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
-        self.gradient_components = [own[batch.cell] for own, batch in pairs]
-        terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
-        slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
-        self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
+        super().__init__(model, end)
         self._sizes = sizes.Sizes(self)
-
-    def _number_blocks(self) -> IntArray:
-        """Numbers of the node, the element or the joint that each equation belongs to."""
-        owners = [owner for owner, _ in self.unknowns], [owner for owner, _ in self.constraint_owner]
-        numbers = {owner: self.n + k for k, owner in enumerate(dict.fromkeys([*owners[0], *owners[1]]))}
-        own = [numbers[owner] for owner in owners[0]]
-        blocks = np.append(np.repeat(np.arange(self.n), 6), own).astype(np.intp)[self.free_rows]
-        return np.append(blocks, [numbers[owner] for owner in owners[1]]).astype(np.intp)
+        self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
 
     @cached_property
     def diagonal_mass(self) -> Array:
@@ -229,65 +106,6 @@ class System:
         """The model as built, at rest."""
         V, none = np.zeros((self.n, 6)), np.zeros(self.k)
         return Motion(0.0, self.x0, self.R0, V, V, self.gravity, self.u0, none, none, np.zeros(self.m))
-
-    @cached_property
-    def stabilized(self) -> StabilizedMatrix:
-        """Pattern and solver of the stabilised index-2 equations."""
-        make = _regular if self.redundant is None else self._make_least_norm
-        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
-
-    @cached_property
-    def levels(self) -> LevelsMatrix:
-        """Pattern and solver of equations with constraints on three levels."""
-        make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
-        return LevelsMatrix(self.pattern, self.n_free, self.m, self._blocks, make)
-
-    @cached_property
-    def has_velocity_level(self) -> bool:
-        """Whether any constraint equation is one of velocities."""
-        return bool(self.velocity_level.any())
-
-    @cached_property
-    def algebraic(self) -> IntArray:
-        """Components that are algebraic unknowns."""
-        return 6 * self.n + np.flatnonzero(self.order == 0)
-
-    @cached_property
-    def has_history(self) -> bool:
-        """Whether any own unknown is of kind "history"."""
-        return bool((self.order < 0).any())
-
-    def regularize(self, redundant: Redundant) -> None:
-        """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
-        self.redundant = redundant
-        for made in ("stabilized", "levels"):
-            vars(self).pop(made, None)
-
-    def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
-        """A solver for ``copies`` of the components and any number of multipliers."""
-        units = np.tile(1.0 / self.weight[self.free_rows], copies)
-        return LeastNormSolver(rows, columns, copies * self.n_free, units, blocks)
-
-    def stacked(self, count: int) -> Kinematics:
-        """The kinematics of the nodes at several instants: all of the first, then all of the next."""
-        if count not in self._stacked:
-            self._stacked[count] = make_kinematics(count * [node.group for node in self.nodes])
-        return self._stacked[count]
-
-    def row(self, node: Node | str) -> int:
-        """Row of a node, given by itself or its name, in the arrays of a state."""
-        return self.number(of_kind(self.find(node, "System.row: node"), Node, "System.row: node"))
-
-    def find(self, part: Any, label: str) -> Any:
-        """The node, element or joint of a name; what is not a name is returned as it is."""
-        return look_up(self.parts, part, label) if isinstance(part, str) else part
-
-    @cached_property
-    def parts(self) -> dict[str, Part]:
-        """Nodes, elements and joints by their names."""
-        named: list[Any] = [*self.nodes, *self.number.parts]
-        return {part.name: part for part in named}
 
     def motion(self, state: State) -> Motion:
         """What elements see of a state."""
@@ -357,29 +175,6 @@ class System:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
         return np.concatenate([force_factor * evaluation.force[self._free], evaluation.constraint])
 
-    def spread(self, values: Array) -> Array:
-        """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
-        result = np.zeros(self.N)
-        result[self._free] = values
-        return result
-
-    def at_free(self, values: Array) -> Array:
-        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
-        return values[self._free]
-
-    def nodes_of(self, values: Array) -> Array:
-        """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
-        return values[: 6 * self.n].reshape(self.n, 6)
-
-    def with_own(self, nodes: Array, values: Array) -> Array:
-        """Components ``(N,)`` of nodes ``(n, 6)``, and those of own unknowns as in ``values`` (N,)."""
-        flat_nodes = nodes.reshape(-1)
-        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
-
-    def own_of(self, values: Array) -> Array:
-        """The part ``(k,)`` of components ``(N,)`` that belongs to own unknowns."""
-        return values[6 * self.n :]
-
     def accept(self, state: State) -> State:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
         if self.redundant is not None:
@@ -436,31 +231,6 @@ class System:
         energies = [batch.energy(motion).summed() for batch in self.batches]
         return Energy(*map(sum, zip(*energies, strict=True))) if energies else Energy()
 
-    def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
-        """Where the equations of a constraint stand."""
-        try:
-            return self._constraint_rows[constraint]
-        except KeyError:
-            raise ModelError(f"{constraint} is not part of this model") from None
-
 
 def _jump(batch: ElementBatch | ConstraintBatch, context: Any) -> Array | None:
     return batch.jump(context) if isinstance(batch, ElementBatch) else None
-
-
-def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolver:
-    return make_solver(rows, columns, len(blocks), blocks)
-
-
-def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
-    """Components of the blocks of the geometric stiffness, of all ``rows`` (n, b) if the batch does not say which."""
-    if batch.bends is None:
-        return rows
-    return np.take_along_axis(rows[batch.bends.cells], batch.bends.columns, axis=1)
-
-
-def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
-    groups: dict[Hashable, list[Any]] = {}
-    for part in parts:
-        groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)
-    return list(groups.values())

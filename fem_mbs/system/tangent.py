@@ -13,9 +13,10 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.model import Follow
+from fem_mbs.system.evaluation import Evaluation
 from fem_mbs.system.linear import sums
 from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.system import System
 
 
 def entries(
@@ -36,10 +37,8 @@ def entries(
     rows : list of (m, b), optional
         What stands in the rows of the constraints, if not ``B``.
     """
-    blocks = [
-        batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)
-    ]
-    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor, rows)
+    blocks = [*_tangents(system, evaluation, dV, dA), *_joint_stiffness(system, evaluation)]
+    return _with_constraints(system, evaluation, blocks, force_factor, rows)
 
 
 def applied_entries(
@@ -52,9 +51,7 @@ def applied_entries(
     rows: list[Array] | None = None,
 ) -> Array:
     """As :func:`entries`, without the geometric stiffness of joints and ``turned`` (n, 6, 6) of the nodes."""
-    blocks = [
-        batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)
-    ]
+    blocks = _tangents(system, evaluation, dV, dA)
     left = np.ones(system.n, np.bool_)
     for k, batch in enumerate(system.batches):
         # each from the first cell that has the node
@@ -118,6 +115,10 @@ def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
 def unit(n: int, k: int) -> Follow:
     """Rates that follow increments one to one."""
     return Follow(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
+
+
+def _tangents(system: System, evaluation: Evaluation, dV: Follow, dA: Follow) -> list[Array]:
+    return [batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
 
 
 def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:

@@ -30,6 +30,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.integrate.explicit import ExplicitRungeKutta
 from fem_mbs.integrate.stability import RADII, growth
 from fem_mbs.integrate.tableaus import TABLEAUS
 
@@ -251,6 +252,9 @@ def test_limits_of_stability(tableau: str) -> None:
     assert RADII[-1] > 4.0
 
 
+both = pytest.mark.parametrize("method", [RKMK, mbs.ClassicalRungeKutta])
+
+
 def oscillator(damping: float) -> mbs.Model:
     """Slow swinging with a stiff spring at 2000 rad/s across, or with a damper that stops within 1/4000 s."""
     model = mbs.Model()
@@ -260,12 +264,13 @@ def oscillator(damping: float) -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize(("damping", "rate"), [(0.0, 2000.0), (4.25e3, 2000.0 * (1.0625 + 0.3590))])
-def test_limit_is_found(damping: float, rate: float) -> None:
+@both
+@pytest.mark.parametrize("damping", [0.0, 4.25e3])
+def test_limit_is_found(damping: float, method: type[ExplicitRungeKutta]) -> None:
     """``s^2 + c s + k = 0``."""
     rate = np.abs(np.roots([1.0, damping, 4e6])).max()
     system = mbs.System(oscillator(damping))
-    limit = RKMK().limit(system, mbs.start(system), 1e-4)
+    limit = method().limit(system, mbs.start(system), 1e-4)
     assert limit.rate == pytest.approx(rate, rel=1e-3)
     assert limit.step == pytest.approx((2.83 if damping == 0.0 else 2.79) / rate, rel=0.01)
     assert limit.moving == pytest.approx(0.2, rel=0.01)
@@ -284,16 +289,20 @@ def test_variable_steps_held_down_by_stability_say_so(caplog: pytest.LogCaptureF
         mbs.simulate(oscillator(0.0), 1e4, mbs.VariableStep(1e-3), RKMK("DOPRI5"))
 
 
-def test_fixed_steps_beyond_stability_say_so(caplog: pytest.LogCaptureFixture) -> None:
+@both
+def test_fixed_steps_beyond_stability_say_so(
+    caplog: pytest.LogCaptureFixture, method: type[ExplicitRungeKutta]
+) -> None:
     """At once; halved, they may do."""
     with caplog.at_level(logging.WARNING):
-        mbs.simulate(oscillator(4.25e3), 0.01, 2e-3, RKMK())
+        mbs.simulate(oscillator(4.25e3), 0.01, 2e-3, method())
     assert "steps of 0.002 s are beyond the limit of stability, about 0.00098 s" in caplog.records[0].message
 
 
-def test_failure_of_steps_beyond_stability_says_so() -> None:
-    with pytest.raises(mbs.MotionError, match="beyond the limit of stability, about 0.00098 s"):
-        mbs.simulate(oscillator(4.25e3), 1e3, 1.0, RKMK())
+@both
+def test_failure_of_steps_beyond_stability_says_so(method: type[ExplicitRungeKutta]) -> None:
+    with pytest.raises(mbs.FemMbsError, match="beyond the limit of stability, about 0.00098 s"):
+        mbs.simulate(oscillator(4.25e3), 1e3, 1.0, method())
 
 
 @tableaus

@@ -1,0 +1,157 @@
+"""Models that are integrated together: each as it is alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from mechanisms import mechanism
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointFriction,
+    JointSpring,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
+
+DOWN = (0, 0, -9.81)
+
+
+def top(k: int = 0, group: str = "R3xSO3") -> mbs.Model:
+    model = mbs.Model(group, gravity=DOWN)
+    spin = (0, 150.0 + 10 * k, -4.61)
+    body = model.add_node((0, 1, 0), velocity=(4.61, 0, 0), angular_velocity=spin, name="body")
+    model.add(RigidBody(body, 15.0, (0.234375, 0.46875, 0.234375)))
+    model.add(SphericalJoint(model.ground, body, point=(0, 0, 0)), name="joint")
+    return model
+
+
+def door(k: int = 0) -> mbs.Model:
+    """Two hinges in line, and friction with a state of its own, far from the origin."""
+    model, far = mbs.Model(gravity=DOWN), np.array([0.0, 0.0, 0.0])
+    body = model.add_node(far + (0.5, 0, 0), name="body")
+    model.add(RigidBody(body, 2.0 + k, (0.1, 0.2, 0.3)))
+    low, high = (RevoluteJoint(model.ground, body, axis=(0, 1, 0), point=far + (0, y, 0)) for y in (-0.5, 0.5))
+    model.add(low, name="joint")
+    model.add(high, name="other")
+    model.add(JointFriction(low, 0.2, preload=50.0, radius=0.02, reactions=False, bristle=1e-3), name="friction")
+    return model
+
+
+def beam(k: int = 0) -> mbs.Model:
+    model = mbs.Model("SE3", gravity=DOWN)
+    section = BeamSection.rectangle(0.02, 0.02, E=1e9, nu=0.3, rho=1000.0)
+    line = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=4)
+    joint = model.add(RevoluteJoint(model.ground, line.nodes[0], axis=(0, 1, 0)), name="joint")
+    model.add(JointSpring(joint, 5.0 + k))
+    model.add(RigidBody(line.nodes[-1], 0.1, (1e-4, 1e-4, 1e-4)))
+    return model
+
+
+BUILD: list[Callable[[int], mbs.Model]] = [top, lambda k: top(k, "SE3"), door, beam]
+
+
+def mixed() -> list[mbs.Model]:
+    return [build(k) for k in range(2) for build in BUILD]
+
+
+def largest(values: object) -> float:
+    return float(np.abs(np.asarray(values)).max())
+
+
+CLOSE = mbs.Newton(force_tolerance=1e-10)
+METHODS = [mbs.GeneralizedAlpha(0.9, form, newton=CLOSE) for form in ("index2", "index3")] + [
+    mbs.LieEuler(newton=CLOSE)
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_is_as_it_is_alone(method: mbs.Method) -> None:
+    """Same steps, same equations: what differs is when Newton's method stops."""
+    models = mixed()
+    for model, together in zip(models, mbs.simulate_many(models, 0.06, 2e-3, method), strict=True):
+        alone = mbs.simulate(model, 0.06, 2e-3, method)
+        assert np.array_equal(together.t, alone.t) and together.success
+        assert largest(together.R - alone.R) < 1e-8
+        assert largest(together.x - alone.x) < 1e-8
+        assert largest(together.v - alone.v) < 1e-6 * largest(alone.v)
+        assert largest(together.u - alone.u) < 1e-8 if alone.u.size else together.u.shape == alone.u.shape
+        force, other = (np.concatenate(run.reaction("joint")) for run in (together, alone))
+        assert largest(force - other) < 1e-5 * largest(other)
+        assert largest(together.energy.total - alone.energy.total) < 1e-6 * np.ptp(alone.energy.kinetic)
+        assert [joint.name for joint in together.redundant] == [joint.name for joint in alone.redundant]
+        assert largest(together(0.0317).x - alone(0.0317).x) < 1e-8
+        assert together.system.elements == model.elements
+
+
+@pytest.mark.slow
+def test_random_mechanisms_do_not_notice_each_other() -> None:
+    """Whatever else moves in the run: what differs is a small share of the step's own error."""
+    method = mbs.GeneralizedAlpha(newton=CLOSE)
+    for seed in range(0, 60, 2):
+        made = [mechanism(seed + k) for k in range(2)]
+        models = [own.model for own in made]
+        for model in models:
+            model.gravity = DOWN
+        h = 0.02 / max(1.0, *(own.rate for own in made))
+        together = mbs.simulate_many(models, 15 * h, h, method)
+        for k, (model, found) in enumerate(zip(models, together, strict=True)):
+            alone, finer = (mbs.simulate(model, 15 * h, step, method) for step in (h, h / 2))
+            for values in ("x", "R"):
+                one, other, fine = (getattr(run, values)[-1] for run in (found, alone, finer))
+                assert largest(one - other) < 0.2 * largest(other - fine) + 1e-9, (seed + k, values)
+
+
+def test_steps_of_variable_length_suffice_for_all() -> None:
+    models = [top(k) for k in range(3)]
+    together = mbs.simulate_many(models, 0.2, mbs.VariableStep(1e-3))
+    alone = [mbs.simulate(model, 0.2, mbs.VariableStep(1e-3)) for model in models]
+    assert len({len(solution.t) for solution in together}) == 1
+    assert len(together[0].t) >= max(len(solution.t) for solution in alone)
+    exact = mbs.simulate(models[2], 0.2, 1e-4)
+    assert largest(together[2].position("body")[-1] - exact.position("body")[-1]) < 3e-3
+
+
+def test_models_are_left_as_they_were() -> None:
+    models = [top(0), top(1)]
+    mbs.simulate_many(models, 0.01, 1e-3)
+    assert [node.name for node in models[1].nodes] == ["ground", "body"]
+    assert mbs.simulate(models[1], 0.01, 1e-3).success
+
+
+def test_one_that_cannot_begin_is_named() -> None:
+    models = [top(k) for k in range(3)]
+    bad = models[1]
+    bad.add(SphericalJoint(bad.ground, bad["body"], point=(0, 0.5, 0)), name="second")
+    with pytest.raises(mbs.FemMbsError, match=r"simulate_many: models\[1\]: "):
+        mbs.simulate_many(models, 0.1, 1e-3)
+
+
+def test_one_that_fails_on_the_way_is_named_and_all_keep_their_steps() -> None:
+    models = [top(k) for k in range(3)]
+    models[2].add(Force(models[2]["body"], lambda t: (0, 0, 0) if t < 0.05 else (np.nan, 0, 0)), name="gust")
+    with pytest.raises(mbs.LawError, match=r"simulate_many: models\[2\]: .*'gust'") as caught:
+        mbs.simulate_many(models, 0.1, 1e-3)
+    assert [solution.t[-1] for solution in caught.value.solutions] == pytest.approx([0.049] * 3)
+    alone = mbs.simulate(models[0], 0.049, 1e-3)
+    assert largest(caught.value.solutions[0].position("body") - alone.position("body")) < 1e-9
+
+
+def test_what_cannot_run_together() -> None:
+    one = top()
+    with pytest.raises(mbs.ModelError, match=r"models\[2\] is models\[0\] once more; build each"):
+        mbs.simulate_many([one, top(), one], 0.1, 1e-3)
+    other = top()
+    other.gravity = (0, 0, 0)
+    with pytest.raises(mbs.ModelError, match=r"models\[1\] has the gravity .*one by one"):
+        mbs.simulate_many([one, other], 0.1, 1e-3)
+    with pytest.raises(mbs.ModelError, match="received none"):
+        mbs.simulate_many([], 0.1, 1e-3)
+    with pytest.raises(mbs.ModelError, match="models"):
+        mbs.simulate_many([one, "top"], 0.1, 1e-3)  # type: ignore[list-item]
