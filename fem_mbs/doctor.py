@@ -17,8 +17,8 @@ from fem_mbs.check.examine import examine
 from fem_mbs.check.report import Check
 from fem_mbs.model import Model
 
-RUNS = ("simulate", "statics", "modes", "buckling", "linearize")
-"""What takes a model and runs it."""
+RUNS = ("simulate", "simulate_many", "statics", "modes", "buckling", "linearize")
+"""What takes a model, or several, and runs it."""
 
 
 class _SeenEnough(BaseException):
@@ -88,11 +88,12 @@ def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
     def watching(run: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(run)
         def call(*given: Any, **named: Any) -> Any:
-            model = given[0] if given else named.get("model")
-            if isinstance(model, Model):
+            first = given[0] if given else named.get("model", named.get("models"))
+            models = [own for own in (first if isinstance(first, list | tuple) else [first]) if isinstance(own, Model)]
+            for model in models if go_on else models[:1]:
                 look_at(model)
-                if not go_on:
-                    raise _SeenEnough
+            if models and not go_on:
+                raise _SeenEnough
             return run(*given, **named)
 
         return call

@@ -82,7 +82,7 @@ class Method(Public):
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
-    _internal = (
+    _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit"),
         *("error_order", "error_share", "deadband", "invariant", "levels"),
     )
