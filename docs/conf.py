@@ -130,7 +130,7 @@ def name_shapes(app, what, name, obj, options, lines) -> None:
 def skip_member(app, what, name, obj, skip, options) -> bool | None:
     """Leave out modules, what other libraries add, and fields of a named tuple that say no more than their number."""
     numbered = str(getattr(obj, "__doc__", "")).startswith("Alias for field number")
-    foreign = inspect.isroutine(obj) and not (obj.__module__ or "fem_mbs").startswith("fem_mbs")
+    foreign = inspect.isfunction(obj) and not (obj.__module__ or "fem_mbs").startswith("fem_mbs")
     return True if numbered or foreign or inspect.ismodule(obj) else None
 
 
