@@ -52,15 +52,8 @@ def run(step=0.05):
 def frequencies(speed):
     """In Hz, the first out of the plane, in it, and again out of it; seen from the hub."""
     model, hub, blade = build(blades=1, gravity=0)
-    model.fix(hub)
-    system = mbs.System(model)
-    x, R, still = system.x0, system.R0, np.zeros((system.n, 6))
-    omega = np.where(system.free[:, :3], (speed, 0, 0), 0)
-    for _ in range(4):  # Newton's method for the steady rotation, in which a straight blade stretches
-        v = np.concatenate([np.vecmat(np.cross(omega, x), R), np.vecmat(omega, R)], axis=1)
-        linear = mbs.linearize(model, mbs.State(0.0, x, R, v, still, np.zeros(system.m)))
-        x = x - linear.node_motions(np.linalg.solve(linear.K.toarray(), linear.force))[:, :3]
-    return mbs.modes(model, 3, linear.state).angular / (2 * np.pi)
+    model.add(RevoluteJoint(model.ground, hub, axis=(1, 0, 0), drive=lambda t: speed * t))
+    return mbs.modes(model, 3, mbs.steady_rotation(model, (speed, 0, 0)).state(-1)).angular / (2 * np.pi)
 
 
 def ritz(speed):

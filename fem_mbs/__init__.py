@@ -37,7 +37,7 @@ from fem_mbs.model import Model, Node, public
 from fem_mbs.result import Outcome, Solution, join
 from fem_mbs.run import Store
 from fem_mbs.solve import Assembly, Newton, Report, project_velocities
-from fem_mbs.static import Buckling, StaticSolution, buckling, statics
+from fem_mbs.static import Buckling, StaticSolution, buckling, statics, steady_rotation
 from fem_mbs.store import load, resume
 from fem_mbs.system import State, System
 
@@ -92,6 +92,7 @@ __all__ = [
     "simulate_many",
     "start",
     "statics",
+    "steady_rotation",
     "sweep",
 ]
 

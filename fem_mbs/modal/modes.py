@@ -64,6 +64,13 @@ def modes(model: Model, count: Count | None = None, state: State | None = None, 
     linear = linearize(model, state)
     if state is not None:
         _check(linear)
+    result = solve_modes(linear, count, damped)
+    _warn(result)
+    return result
+
+
+def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = False) -> Modes:
+    """The modes of a linear model, without a look at whether its state makes sense."""
     count = _number_of_modes(linear, count)
     system = linear.system
     # lengths in units of the extent of the model
@@ -82,9 +89,12 @@ def modes(model: Model, count: Count | None = None, state: State | None = None, 
     # the largest component is real and positive
     largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
     d = (units @ (x * (np.abs(largest) / largest))).T
-    result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
-    _warn(result)
-    return result
+    return Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
+
+
+def growing(modes: Modes) -> int:
+    """How many modes grow."""
+    return int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
 
 
 def _second_order(system: System) -> BoolArray:
@@ -136,6 +146,5 @@ def _warn(modes: Modes) -> None:
             state.t,
             drift,
         )
-    growing = int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
-    if growing:
-        LOG.warning("modes: %d of %d modes grow: the state is not stable", growing, len(modes.eigenvalues))
+    if count := growing(modes):
+        LOG.warning("modes: %d of %d modes grow: the state is not stable", count, len(modes.eigenvalues))

@@ -180,7 +180,7 @@ def rule_of(hint: Any) -> Rule | None:
     if origin in (Union, UnionType):
         return _either(inner)
     if origin in LISTS:
-        return partial(_each, rule_of(inner[0]), f"a list of {getattr(inner[0], '__name__', 'such')}s")
+        return partial(_each, rule_of(inner[0]), f"a list of {_several(inner[0])}")
     kind = origin or hint
     if kind in PLAIN:
         return PLAIN[kind]
@@ -219,6 +219,16 @@ def _either(hints: tuple[Any, ...]) -> Rule | None:
 def _called(kind: type) -> str:
     """How a message calls an object of a class."""
     return str(getattr(kind, "called", f"a {'dict' if kind is Mapping else kind.__name__}"))
+
+
+def _several(hint: Any) -> str:
+    """How a message calls several of what an annotation allows."""
+    inner = get_args(hint)
+    if get_origin(hint) is Annotated:
+        return _several(inner[0])
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_several, inner))
+    return f"{getattr(hint, '__name__', 'such')}s"
 
 
 def _each(rule: Rule | None, what: str, value: Any, label: Any) -> Any:

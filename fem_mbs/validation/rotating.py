@@ -8,13 +8,12 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
 from scipy.linalg import eigh, eigvals
-from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody
-from fem_mbs.modal import linearize, modes
+from fem_mbs.modal import modes
 from fem_mbs.model import Model
-from fem_mbs.system import State, System
+from fem_mbs.static import steady_rotation
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 
 HODGES = {  # speed: frequencies out of the plane
@@ -77,27 +76,12 @@ def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
     model = Model("SE3")
     section = BeamSection(EA=1e7, GA=1e7, GJ=1e3, EI=(1.0, lag), mass=1.0, inertia=(2e-7, 1e-7, 1e-7))
     beam = Beam.line(model, (hub, 0, 0), (hub + 1, 0, 0), section, elements, y_axis=(0, 1, 0))
-    model.fix(beam.nodes[0])
-    found = modes(model, 6, _steady(model, np.array([0.0, 0.0, speed])))
+    axis = (0, 0, 1)
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], axis, point=(0, 0, 0), drive=lambda t: speed * t))
+    found = modes(model, 6, steady_rotation(model, (0, 0, speed)).state(-1))
     tip = np.abs(found.displacement(beam.nodes[-1]))
     out, within = tip[:, 2] > 10 * tip[:, 1], tip[:, 1] > 10 * tip[:, 2]
     return np.concatenate([found.angular[out][:2], found.angular[within][:2]])
-
-
-def _steady(model: Model, omega: Array) -> State:
-    """Steady rotation, by Newton's method: where ``d' = d'' = 0`` in the turning frame, forces change by ``K d``."""
-    system = System(model)
-    x, R, still = system.x0, system.R0, np.zeros((system.n, 6))
-    turning = np.where(system.free[:, :3], omega, 0.0)
-    for _ in range(20):
-        v = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
-        state = State(0.0, x, R, v, still, np.zeros(system.m))
-        linear = linearize(model, state)
-        d = linear.node_motions(np.linalg.solve(linear.K.toarray(), -linear.force))
-        if np.abs(d).max() < 1e-12:
-            return state
-        x, R = x + d[:, :3], Rotation.from_rotvec(d[:, 3:]).as_matrix() @ R
-    raise RuntimeError("no steady rotation was found")
 
 
 @case("overhung rotor", "modes")
@@ -134,10 +118,6 @@ def _overhung(
     shaft = Beam.line(model, (0, 0, 0), (L, 0, 0), section, elements)
     model.add(RigidBody(shaft.nodes[-1], m, J))
     model.add(RevoluteJoint(model.ground, shaft.nodes[0], axis=(1, 0, 0), drive=lambda t: spin * t))
-    system = System(model)
-    v = np.zeros((system.n, 6))
-    v[:, 3] = np.where(system.free[:, :3].any(axis=1), spin, 0.0)
-    state = State(0.0, system.x0, system.R0, v, np.zeros((system.n, 6)), np.zeros(system.m))
-    seen = modes(model, 8, state).angular
+    seen = modes(model, 8, steady_rotation(model, (spin, 0, 0)).state(-1)).angular
     found = np.concatenate([spin + seen, spin - seen])
     return np.array([found[np.abs(found - value).argmin()] for value in exact])

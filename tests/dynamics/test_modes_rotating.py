@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from motions import fitted_order
 from scipy.integrate import solve_ivp
 from scipy.linalg import eigvals
 from scipy.optimize import brentq
-from scipy.sparse import block_array
-from scipy.sparse.linalg import spsolve
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -71,34 +67,6 @@ def test_overhung_rotor(spin: float, damping: float) -> None:
     assert (found.damping.min() < -1e-5) == (damping > 0.0 and spin == 300.0)
 
 
-def steady(model: mbs.Model, omega: Array) -> mbs.LinearModel:
-    """The model linearised where all of it turns about the origin as one body: Newton's method on its own matrices.
-
-    A deviation that stays as it is in the rotating frame changes the residual by ``K d``.
-    """
-    system = mbs.System(model)
-    x, R, multipliers = system.x0, system.R0, np.zeros(system.m)
-    sizes: list[float] = []
-    for _ in range(12):
-        turning = np.any(system.free, axis=1)[:, None] * omega
-        V = np.concatenate([np.vecmat(np.cross(turning, x), R), np.vecmat(turning, R)], axis=1)
-        A = np.concatenate([np.vecmat(np.cross(turning, np.cross(turning, x)), R), 0 * x], axis=1)
-        v, vdot = system.kinematics.from_body(R, V), system.kinematics.vdot(R, V, A)
-        linear = mbs.linearize(model, mbs.State(0.0, x, R, v, vdot, multipliers))
-        matrix = block_array([[linear.K, linear.B.T], [linear.B, None]], format="csc")
-        solution = -spsolve(matrix, np.concatenate([linear.force, linear.gap]))
-        d = linear.node_motions(solution[: system.n_free])
-        sizes.append(float(np.abs(d).max()))
-        if sizes[-1] < 1e-13:
-            break
-        x, R, multipliers = x + d[:, :3], so3.exp(d[:, 3:]) @ R, multipliers + solution[system.n_free :]
-    else:
-        raise AssertionError(sizes)
-    # quadratic once it is near: the stiffness is exact
-    assert all(b < 1e3 * a**2 + 1e-12 for a, b in pairwise(sizes) if a < 1e-2), sizes
-    return linear
-
-
 LENGTH, EA, GA, GJ, EI, MU, J = 1.0, 1e6, 4e5, 50.0, (80.0, 120.0), 1.5, (4e-4, 1.5e-4, 2.5e-4)
 
 
@@ -107,7 +75,7 @@ def blade(spin: float, elements: int, section: BeamSection, group: str = "R3xSO3
     model = mbs.Model(group)
     beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements, y_axis=(0, 1, 0))
     model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 0, 1), drive=lambda t: spin * t))
-    return model, steady(model, np.array([0.0, 0.0, spin])).state
+    return model, mbs.steady_rotation(model, (0, 0, spin)).state(-1)
 
 
 def flap(spin: float, guess: tuple[float, float]) -> float:
@@ -199,7 +167,7 @@ def test_a_run_follows_its_modes() -> None:
     beam = Beam.line(model, (0.2, 0, 0), (0.2 + LENGTH, 0, 0), section, 4, y_axis=(0, 1, 1))
     model.add(RigidBody(beam.nodes[-1], 0.5, (0.02, 0.03, 0.04), (0.05, 0.1, 0.02)))
     model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1), (0, 0, 0), drive=lambda t: spin * t))
-    linear = steady(model, np.array([0.0, 0.0, spin]))
+    linear = mbs.linearize(model, mbs.steady_rotation(model, (0, 0, spin)).state(-1))
     modes = mbs.modes(model, 4, linear.state, damped=True)
     system, base = linear.system, linear.state
     assert (modes.damping > 0.004).all()

@@ -9,11 +9,11 @@ from test_beam_strain import STRAINS, strained
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment
+from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
 from fem_mbs.elements.lagrange import LOBATTO
 from fem_mbs.lie import so3
 from fem_mbs.validation.modal import _timoshenko
-from fem_mbs.validation.rotating import HODGES, _steady
+from fem_mbs.validation.rotating import HODGES
 
 orders = pytest.mark.parametrize("order", [2, 3])
 
@@ -161,8 +161,8 @@ def test_turning_blade(order: int, elements: int, speed: int) -> None:
     model = mbs.Model("SE3")
     section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
     beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0), order=order)
-    model.fix(beam.nodes[0])
-    found = mbs.modes(model, 4, _steady(model, np.array([0.0, 0.0, speed])))
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 0, 1), drive=lambda t: speed * t))
+    found = mbs.modes(model, 4, mbs.steady_rotation(model, (0, 0, speed)).state(-1))
     up = np.abs(found.displacement(beam.nodes[-1]))
     across = found.angular[up[:, 2] > 10 * up[:, 1]][:2]
     np.testing.assert_allclose(across, HODGES[speed], rtol=5e-4)

@@ -1,0 +1,132 @@
+"""Steady rotation: the deformed shape in which a model turns as one body.
+
+docs/theory.md, "Steady rotation".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.errors import ModelError
+from fem_mbs.model import Model, NodeOrName, Vector3, checked
+from fem_mbs.result import Outcome, Solution
+from fem_mbs.solve import Newton, check_system, handle_repeated
+from fem_mbs.static.equations import Point
+from fem_mbs.static.shape import shape, solution_of
+from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
+from fem_mbs.static.turning import TurningEquations
+from fem_mbs.system import State, System, taken_in, tangent
+
+ITERATIONS = 25
+LOOSE = 1e-8
+"""Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
+
+
+@checked
+def steady_rotation(
+    model: Model,
+    angular_velocity: Vector3,
+    point: Vector3 = (0.0, 0.0, 0.0),
+    turning: Iterable[NodeOrName] | None = None,
+    initial: State | None = None,
+    newton: Newton | None = None,
+) -> Solution:
+    """Find the deformed shape in which a model turns as one body about an axis that stands still.
+
+    In the frame that turns with it the model is at rest under centrifugal forces, its own stresses, reactions, gravity
+    along the axis and loads that turn with it.
+
+    Parameters
+    ----------
+    model : Model
+        What turns. Its own initial velocities play no part. A joint with the axis of rotation leaves the rotation free
+        or drives it at this speed; a node that ``model.fix`` holds rests in the world.
+    angular_velocity : (3,)
+        In rad/s, world frame; zeros for rest.
+    point : (3,)
+        A point of the axis, world frame.
+    turning : list, optional
+        The nodes that turn, or their names; the others rest, as those of a stator. By default all that the model does
+        not hold.
+    initial : State, optional
+        Where to begin the search, such as the result at another speed, and the time of loads and drives; by default
+        the model as built at t = 0. Of several solutions the one near it is found.
+    newton : Newton, optional
+        Tolerances and options of Newton's method.
+
+    Returns
+    -------
+    Solution
+        Of the one state, ``solution.state(-1)``, with its velocities, accelerations and multipliers: reactions, section
+        forces and energies are those of the rotation. :func:`simulate` goes on from it, :func:`modes` and
+        :func:`linearize` are about it.
+
+    Raises
+    ------
+    ModelError
+        If an argument is not valid, or the model cannot turn steadily: names the joint, the load or the element that
+        does not act alike all round.
+    SingularSystemError
+        If the shape is not unique: names the motions without resistance.
+    ConvergenceError
+        If no solution is found; ``error.solution`` is the one at the highest speed that was reached on the way.
+
+    Notes
+    -----
+    Newton's method on SE(3) at the full speed from the position as built, and, if that fails or what it finds is
+    unstable, a path of equilibria from rest to the speed. A shape that is unstable all the same is returned with a
+    warning. Motions along the axis and about it that nothing resists end where they began.
+    """
+    begun = time.perf_counter()
+    omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
+    system = System(model)
+    check_system(system, "steady_rotation")
+    given = None if initial is None else taken_in(system, initial, "steady_rotation: initial")
+    rows = _turning(system, turning)
+    equations = TurningEquations(
+        system, omega, np.asarray(point, float) - system.origin, rows, 0.0 if given is None else given.t
+    )
+    refuse_unsteady_start(equations)
+    first = equations.as_built()._replace(load=1.0)
+    if given is not None:
+        first = Point(given.x, given.R, given.u, given.multipliers, 1.0)
+    evaluation = equations.evaluate(first)
+    values = tangent.assemble(system, equations.entries(evaluation, equations.force_factor))
+    handle_repeated(system, evaluation, values, "at the start")
+    free = equations.hold_free_motions(first)
+    _refuse_torque(equations, first, free)
+    found, report = shape(model, equations, first, newton, begun)
+    _refuse_torque(equations, found, free)
+    refuse_unsteady(equations, found)
+    return solution_of(equations, found, Outcome.FINISHED, report, begun)
+
+
+def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
+    """True for the nodes that turn, ``(n,)``."""
+    rows: BoolArray = np.zeros(system.n, np.bool_)
+    rows[np.flatnonzero(system.free.any(axis=1)) if turning is None else [system.row(node) for node in turning]] = True
+    if not rows.any():
+        raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
+    return rows
+
+
+def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) -> None:
+    """Refuse a torque about the axis, or a force along it, that nothing resists."""
+    if not len(motions):
+        return
+    evaluation, system = equations.evaluate(point), equations.system
+    work = -motions @ evaluation.force
+    parts = np.abs(motions[:, : 6 * system.n]).reshape(-1, system.n, 2, 3).max(axis=(1, 3))
+    loose = np.abs(work) > LOOSE * parts @ equations.scale(evaluation)
+    if loose.any():
+        which = int(np.argmax(loose))
+        kind, unit = ("torque about", "N m") if parts[which, 1] > 0.0 else ("force along", "N")
+        raise ModelError(
+            f"steady_rotation: a {kind} the axis of {work[which]:.4g} {unit} acts, and nothing resists it: the "
+            "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
+            "take the load away"
+        )
