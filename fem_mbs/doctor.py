@@ -17,7 +17,7 @@ from fem_mbs.check.examine import examine
 from fem_mbs.check.report import Check
 from fem_mbs.model import Model
 
-RUNS = ("simulate", "simulate_many", "statics", "modes", "buckling", "linearize")
+RUNS = ("simulate", "simulate_many", "statics", "steady_rotation", "modes", "buckling", "linearize")
 """What takes a model, or several, and runs it."""
 
 
