@@ -128,9 +128,10 @@ def name_shapes(app, what, name, obj, options, lines) -> None:
 
 
 def skip_member(app, what, name, obj, skip, options) -> bool | None:
-    """Leave out modules, and the fields of a named tuple that say no more than their number."""
+    """Leave out modules, what other libraries add, and fields of a named tuple that say no more than their number."""
     numbered = str(getattr(obj, "__doc__", "")).startswith("Alias for field number")
-    return True if numbered or inspect.ismodule(obj) else None
+    foreign = inspect.isfunction(obj) and not (obj.__module__ or "fem_mbs").startswith("fem_mbs")
+    return True if numbered or foreign or inspect.ismodule(obj) else None
 
 
 def resolve_public_name(app, env, node, content):

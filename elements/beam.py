@@ -89,6 +89,8 @@ class Beam(Element):
     translation and lumped in rotation.
     """
 
+    _internal = ("arc", "at", "cells", "curve", "d0", "frames", "gauss", "line_at", "offsets", "places", "shared")
+
     def __init__(
         self,
         nodes: Sequence[Node],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.shapes import inertia_ellipsoid
+from fem_mbs.elements.shapes import Ball, Ellipsoid, inertia_ellipsoid
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model import (
@@ -36,6 +36,8 @@ from fem_mbs.model import (
 
 FEWEST, MOST = 1e-5, 10.0
 """Radius of gyration against the extent of the model, beyond which it looks wrong."""
+SEEN = 0.4
+"""Radius of the ball that stands for a point, against the size of symbols."""
 
 
 def inertia_matrix(value: ArrayLike, label: object) -> Array:
@@ -109,8 +111,10 @@ class RigidBody(Element):
             )
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        """Its shape, or the ellipsoid of its inertia."""
+        """Its shape, or the ellipsoid of its inertia; a ball in place of one that is too small to be seen."""
         shape = self.shape or inertia_ellipsoid(self.mass, self.inertia, self.center_of_mass)
+        if isinstance(shape, Ellipsoid) and shape.half.max() < SEEN * size:
+            shape = Ball(SEEN * size, self.center_of_mass)
         return (Placed(self.nodes[0], shape),)
 
     @classmethod
@@ -144,6 +148,10 @@ class PointMass(Element):
     def turned(self) -> tuple[Node, ...]:
         """None: it acts on the place of its node alone."""
         return ()
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """A small ball."""
+        return (Placed(self.nodes[0], Ball(SEEN * size)),)
 
     @classmethod
     def batch(cls, elements: Sequence[PointMass], number: Numbering) -> ElementBatch:

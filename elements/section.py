@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import checked, is_symmetric, number, real, shown
+from fem_mbs.model import Public, checked, is_symmetric, number, real, shown
 
 CIRCLE_POINTS = 24
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class BeamSection:
+class BeamSection(Public):
     """A cross-section in its own frame: x along the beam, y and z across.
 
     Strains and stiffnesses come in the order axial, shear y, shear z, torsion, bending about y, bending about z.

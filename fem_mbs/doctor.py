@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -14,11 +15,10 @@ from typing import Any
 import fem_mbs
 from fem_mbs.check.examine import examine
 from fem_mbs.check.report import Check
-from fem_mbs.errors import FemMbsError
 from fem_mbs.model import Model
 
-RUNS = ("simulate", "statics", "modes", "buckling", "linearize", "simulate_many", "steady_rotation")
-"""What takes a model and runs it."""
+RUNS = ("simulate", "simulate_many", "statics", "steady_rotation", "modes", "buckling", "linearize")
+"""What takes a model, or several, and runs it."""
 
 
 class _SeenEnough(BaseException):
@@ -40,6 +40,7 @@ def doctor(script: str, arguments: list[str], go_on: bool) -> int:
     """Check and print; the exit status is 0 if nothing looks wrong, 1 if something does, 2 without a model."""
     checks: list[Check] = []
     seen: list[Model] = []
+    made: list[Model] = []
 
     def look_at(model: Model) -> None:
         if not any(model is other for other in seen):
@@ -47,22 +48,37 @@ def doctor(script: str, arguments: list[str], go_on: bool) -> int:
             checks.append(examine(model))
             print(checks[-1], flush=True)
 
+    if not Path(script).is_file():
+        print(f"{script}: there is no such file")
+        return 2
     failed = False
-    with _watched(look_at, go_on), _arguments([script, *arguments]):
+    with _watched(look_at, go_on), _noted(made), _arguments([script, *arguments]):
         try:
             names = runpy.run_path(script, run_name="__main__")
-            for value in names.values():
-                if isinstance(value, Model):
-                    look_at(value)
+            made += [value for value in names.values() if isinstance(value, Model)]
         except _SeenEnough:
             pass
-        except FemMbsError as error:
+        except SystemExit as error:
+            if isinstance(error.code, str):
+                print(error.code)
+        except Exception as error:
             failed = True
-            print(f"{type(error).__name__}: {error}")
+            print(f"{_place(error, script)}{type(error).__name__}: {error}")
+    if not failed and (go_on or not seen):
+        for model in made:
+            look_at(model)
     if not seen:
-        print(f"{script}: made no model that it runs, and has none by a name")
+        print(f"{script}: " + ("fails before it runs a model" if failed else "makes no model; call what builds it"))
         return 2
     return 1 if failed or not all(check.ok for check in checks) else 0
+
+
+def _place(error: Exception, script: str) -> str:
+    """Where a script fails: the last of its own lines that was at work."""
+    if isinstance(error, SyntaxError):
+        return ""  # its message has the place
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script]
+    return f"{script}, line {lines[-1].lineno}: {lines[-1].line}\n" if lines else f"{script}: "
 
 
 @contextmanager
@@ -72,16 +88,17 @@ def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
     def watching(run: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(run)
         def call(*given: Any, **named: Any) -> Any:
-            model = given[0] if given else named.get("model")
-            if isinstance(model, Model):
+            first = given[0] if given else named.get("model", named.get("models"))
+            models = [own for own in (first if isinstance(first, list | tuple) else [first]) if isinstance(own, Model)]
+            for model in models if go_on else models[:1]:
                 look_at(model)
-                if not go_on:
-                    raise _SeenEnough
+            if models and not go_on:
+                raise _SeenEnough
             return run(*given, **named)
 
         return call
 
-    kept = {name: getattr(fem_mbs, name) for name in RUNS if hasattr(fem_mbs, name)}
+    kept = {name: getattr(fem_mbs, name) for name in RUNS}
     try:
         for name, run in kept.items():
             setattr(fem_mbs, name, watching(run))
@@ -89,6 +106,23 @@ def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
     finally:
         for name, run in kept.items():
             setattr(fem_mbs, name, run)
+
+
+@contextmanager
+def _noted(made: list[Model]) -> Iterator[None]:
+    """Notes the models that a script makes, should it run none in a way that is watched."""
+    make = Model.__init__
+
+    @wraps(make, updated=())
+    def noting(model: Model, *given: Any, **named: Any) -> None:
+        make(model, *given, **named)
+        made.append(model)
+
+    try:
+        Model.__init__ = noting  # type: ignore[method-assign, assignment]
+        yield
+    finally:
+        Model.__init__ = make  # type: ignore[method-assign]
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def _base(slides: list[int], axes: Array, point: Array, size: float) -> list[Sha
     if len(slides) == 1:
         return [Cylinder(0.2 * size, 4.0 * size, axes[:, slides[0]], point)]
     if len(slides) == 2:
-        return [Box(size * np.where(np.isin(range(3), slides), 4.0, 0.1), point, axes)]
+        return [Box(size * np.where(np.isin(range(3), slides), 1.8, 0.1), point, axes)]
     return []
 
 

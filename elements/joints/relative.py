@@ -93,6 +93,18 @@ class RelativeJoint(Constraint):
     closes: tuple[str, ...] = ()
     limit: Limit | None = None
 
+    _internal = (
+        "across",
+        "closes",
+        "cosines",
+        "frame",
+        "free_axis",
+        "limit",
+        "positions",
+        "rotation_weights",
+        "upright",
+    )
+
     def __init__(
         self,
         a: Node,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.check.nodes import look_at_nodes
+from fem_mbs.check.nodes import look_at_masses, look_at_nodes
 from fem_mbs.check.report import Check, Finding
+from fem_mbs.check.twins import look_at_twins
 from fem_mbs.errors import FemMbsError
 from fem_mbs.model import Around, Element
 from fem_mbs.solve import check_system
@@ -23,18 +24,24 @@ if TYPE_CHECKING:
 
 LARGE = 300.0
 """Extent in m from which on lengths look like millimetres."""
+SHORT = 10.0
+"""Extent up to which lengths do not look like millimetres."""
 SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
+REACH = 100.0
+"""Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
 
 
 def examine(model: Model) -> Check:
     """What :meth:`fem_mbs.Model.check` returns."""
-    check = Check(str(model).splitlines()[0])
+    check = Check(str(model).splitlines()[0] + ("" if model.gravity.any() else ", without gravity"))
     try:
         system = System(model)
     except FemMbsError as error:
         check.findings.append(Finding(str(error), refused=True))
         return check
     check.findings += look_at_nodes(system)
+    check.findings += look_at_twins(system)
+    check.findings += look_at_joints(system)
     check.findings += look_at_gravity(system)
     try:
         _look_at_equations(system, check)
@@ -51,11 +58,27 @@ def look_at_gravity(system: System) -> Iterator[Finding]:
             f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in m/s^2; if lengths are in mm, "
             "gravity is 9810"
         )
-    if LARGE_G[0] < g < LARGE_G[1] and system.length < 1.0:
+    if LARGE_G[0] < g < LARGE_G[1] and system.length < SHORT:
         yield Finding(
             f"the model extends over {system.length:.4g}, and gravity is {g:.4g}, as in mm/s^2; if lengths are in m, "
             "gravity is 9.81"
         )
+
+
+def look_at_joints(system: System) -> Iterator[Finding]:
+    """Joints whose points are far away from nodes that are near each other: points in millimetres."""
+    if system.n < 3:  # whose extent is that from one body to the origin of the world
+        return
+    for joint in system.number.equations:
+        points = zip(joint.nodes, getattr(joint, "offsets", ()), strict=False)
+        reach = {str(node): float(np.linalg.norm(offset)) for node, offset in points if node is not system.nodes[0]}
+        node = max(reach, key=reach.__getitem__, default="")
+        if node and reach[node] > REACH * system.length:
+            yield Finding(
+                f"its point is {reach[node]:.3g} away from {node}, and the nodes of the model extend over "
+                f"{system.length:.3g}; look at the units of its point",
+                (str(joint),),
+            )
 
 
 def _look_at_equations(system: System, check: Check) -> None:
@@ -64,6 +87,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
     check.masses, check.center_of_mass = _masses(system, evaluation)
+    check.findings += look_at_masses(system, _carried(system, evaluation))
     check.gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
     check.findings += _open(system, evaluation)
     check.findings += _doubts(system, evaluation)
@@ -105,6 +129,19 @@ def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], A
     return masses, 0.5 * center / sum(masses.values()) + system.origin
 
 
+def _carried(system: System, evaluation: Evaluation) -> set[int]:
+    """Rows of nodes that elements give a mass or a stiffness."""
+    rows: set[int] = set()
+    for batch, context in zip(system.batches, evaluation.contexts, strict=True):
+        p = batch.nodes.shape[1]
+        for matrix in (batch.mass(context), batch.stiffness(context)):
+            if matrix is not None and p:
+                own = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
+                sizes = own.reshape(len(own), p, 6).max(axis=-1)
+                rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
+    return rows
+
+
 def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
     """Joints whose frames do not meet."""
     sizes = np.abs(evaluation.constraint * system.constraint_weight)
@@ -119,8 +156,9 @@ def _open(system: System, evaluation: Evaluation) -> Iterator[Finding]:
 
 def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
     """What elements find wrong of themselves, those of one opinion together."""
-    force = -np.matvec(evaluation.motion.R, system.nodes_of(evaluation.force)[:, :3])
-    around = Around(system.number, system.gravity, system.length, force)
+    R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
+    force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
+    around = Around(system.number, system.gravity, system.length, force, moment)
     said: dict[str, list[str]] = {}
     for element in system.elements:
         if type(element).doubts is not Element.doubts:

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import IntArray
 from fem_mbs.check.report import Finding
+from fem_mbs.model import Constraint
 from fem_mbs.system import System
 
 NEAR = 1e-6
@@ -28,6 +29,21 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
             "at the same place, but nothing connects them; use one node for both, or add a joint",
             (str(system.nodes[first]), str(system.nodes[second])),
         )
+
+
+def look_at_masses(system: System, carried: set[int]) -> Iterator[Finding]:
+    """Nodes that joints move and no element gives a mass or a stiffness; not frames that a joint holds altogether."""
+    jointed: dict[int, int] = {}
+    joints: list[Constraint] = [joint for batch in system.constraint_batches for joint in batch.owners]
+    for joint in joints:
+        for node in joint.nodes:
+            row = system.number(node)
+            jointed[row] = max(jointed.get(row, 0), len(joint.equations) - len(joint.driven))
+    free = set(np.flatnonzero(system.free.reshape(system.n, 6).any(axis=1)).tolist())
+    light = [row for row, closed in jointed.items() if row in free and closed < 6 and row not in carried]
+    if light:
+        names = tuple(str(system.nodes[row]) for row in sorted(light))
+        yield Finding("joints move it and it has no mass; if it is to be a body, give it a RigidBody", names)
 
 
 def _unconnected(system: System, connected: list[list[int]]) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fem_mbs.errors import ModelError
 from fem_mbs.integrate.stability import Limit
-from fem_mbs.model import LARGEST, instance, number, shown
+from fem_mbs.model import LARGEST, Public, instance, number, shown
 from fem_mbs.result.interpolate import interpolate
 from fem_mbs.solve import Report
 from fem_mbs.system import State, System, given_out, taken_in
@@ -51,7 +51,7 @@ class Nothing(NamedTuple):
     """The memory of a one-step method."""
 
 
-class Method:
+class Method(Public):
     """A method of time integration.
 
     To write one:
@@ -81,6 +81,11 @@ class Method:
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit"),
+        *("error_order", "error_share", "deadband", "invariant", "levels"),
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

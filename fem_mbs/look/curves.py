@@ -25,8 +25,11 @@ def curves(solution: Solution, names: Sequence[str], label: str, file: Path | No
         for column, unit, values in zip(channel.columns, channel.units, channel.values(solution).T, strict=True):
             by_unit.setdefault(unit, []).append((column, values))
     size = WIDTH, HEIGHT * len(by_unit) + 0.4
-    figure, every = need("matplotlib.pyplot", "solution.plot").subplots(
-        len(by_unit), 1, sharex=True, squeeze=False, figsize=size, layout="constrained"
+    pyplot = need("matplotlib.pyplot", "solution.plot")
+    from fem_mbs.look.figure import Curves
+
+    figure, every = pyplot.subplots(
+        len(by_unit), 1, sharex=True, squeeze=False, figsize=size, layout="constrained", FigureClass=Curves
     )
     for axes, (unit, columns) in zip(every[:, 0], by_unit.items(), strict=True):
         for column, values in columns:

@@ -11,6 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import FemMbsError
 from fem_mbs.io.scene import Scene
+from fem_mbs.look.skeleton import skeleton
 from fem_mbs.model import Kind, Motion, Node
 from fem_mbs.system import System
 
@@ -25,7 +26,7 @@ COLORS = {
     Kind.BODY: "#202020",
 }
 """Joints are shown by their shapes, and not as points beside."""
-FORCE, MOMENT, SHADOW = "#c2185b", "#9467bd", "#9a9a9a"
+FORCE, MOMENT, SHADOW, LINK = "#c2185b", "#9467bd", "#9a9a9a", "#7a838b"
 AXES = ("#d62728", "#2ca02c", "#1f77b4")
 MOST_AXES, MOST_NAMES = 60, 15
 LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
@@ -71,11 +72,18 @@ class Drawing:
         self.layers = [layer for kind in COLORS if (layer := self._layer(kind)) is not None]
         built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
+        self._skeleton = skeleton(system, built)
+        first = len(built)
+        for own in self._skeleton:
+            rows, polygons = first + np.arange(len(own.rows)), [own.quads] if len(own.quads) else []
+            color = LINK if len(own.lines) else COLORS[own.kind]
+            self.layers.append(Layer(own.kind, color, rows, polygons, own.lines, own.lines[:0, :1]))
+            first += len(rows)
         self._shadow = np.empty((0, 3))
         lines = self._layer(Kind.LINE)
         if shadow is not None and lines is not None:
             self._shadow = self._scene.frame(shadow, np.zeros(system.m))[0][lines.points]
-            rows = len(built) + np.arange(len(lines.points))
+            rows = first + np.arange(len(lines.points))
             self.layers.append(lines._replace(color=SHADOW, points=rows, dots=lines.dots[:0]))
 
     def frame(self, motion: Motion, multipliers: Array) -> Frame:
@@ -83,8 +91,13 @@ class Drawing:
         points, _ = self._scene.frame(motion, multipliers)
         arrows = [*self._axes(motion), *self._acting(motion)]
         rows, offsets, names = self._named
-        places = motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin
-        return Frame(np.concatenate([points, self._shadow]), arrows, names, places)
+        skeleton = [self._world(motion, own.rows, own.offsets) for own in self._skeleton]
+        points = np.concatenate([points, *skeleton, self._shadow])
+        return Frame(points, arrows, names, self._world(motion, rows, offsets))
+
+    def _world(self, motion: Motion, rows: IntArray, offsets: Array) -> Array:
+        """Places ``(n, 3)`` in the world of points in the frames of nodes."""
+        return motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin  # type: ignore[no-any-return]
 
     def _layer(self, kind: Kind) -> Layer | None:
         """The cells of one kind."""
@@ -188,3 +201,11 @@ def bounds(frames: Sequence[Frame], reach: float) -> Array:
     arrows = [own.starts + own.vectors for frame in frames for own in frame.arrows if len(own.starts)]
     points = np.concatenate([points, *arrows])
     return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
+
+
+def plane(toward: Array) -> tuple[Array, Array]:
+    """Directions to the right and up in a picture that is looked at from ``toward``; z is up, or y from above."""
+    up = np.array((0.0, 1.0, 0.0) if abs(toward[2]) > 0.99 * np.linalg.norm(toward) else (0.0, 0.0, 1.0))
+    right = np.cross(up, toward)
+    above = np.cross(toward, right)
+    return right / np.linalg.norm(right), above / np.linalg.norm(above)

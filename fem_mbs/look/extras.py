@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,7 +19,9 @@ def need(module: str, what: str) -> Any:
     """A module of an optional package, or an error that says how to install it, for ``what`` is asked for."""
     package = module.split(".")[0]
     try:
-        return import_module(module)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")  # of tqdm, which PyVista imports in a notebook
+            return import_module(module)
     except ImportError as error:
         raise MissingPackageError(
             f"{what} needs the package {package}, which is not installed: pip install 'fem_mbs[{EXTRAS[package]}]'"

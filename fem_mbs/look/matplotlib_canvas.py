@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.look.drawing import Drawing, Frame
+from fem_mbs.look.drawing import AXES, Drawing, Frame, plane
 from fem_mbs.look.extras import need
 
 DPI = 100
+MARGIN = 1.15
+"""The picture against what has to be seen."""
 
 
 class MatplotlibCanvas:
@@ -25,7 +27,9 @@ class MatplotlibCanvas:
         """A matplotlib figure of a frame."""
         art = need("mpl_toolkits.mplot3d.art3d", "a picture")
         figure = need("matplotlib.figure", "a picture").Figure(figsize=self._size, dpi=DPI)
-        axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), projection="3d", proj_type="ortho")
+        # a square that holds the picture, as these axes hide what leaves them
+        wide, high = max(1.0, self._size[1] / self._size[0]), max(1.0, self._size[0] / self._size[1])
+        axes = figure.add_axes((0.5 - wide / 2, 0.5 - high / 2, wide, high), projection="3d", proj_type="ortho")
         # all in one collection, within which what is behind is hidden
         faces = [
             (corners, layer.color)
@@ -48,27 +52,56 @@ class MatplotlibCanvas:
                 axes.scatter(*points[layer.dots[:, 0]].T, color=layer.color, s=2.0 * self._size[1], depthshade=False)
         for arrows in frame.arrows:
             axes.quiver(*arrows.starts.T, *arrows.vectors.T, color=arrows.color, linewidth=1.5)
-        for name, place in zip(frame.names, frame.places, strict=True):
-            axes.text(*place, name, fontsize=5 + self._size[1] / 2, zorder=100)
         self._aim(axes)
+        self._write(axes, frame)
+        self._corner(figure)
         axes.set_axis_off()
         if title:
             figure.text(0.02, 0.96, title, va="top", fontsize=6 + self._size[1] / 2)
         return figure
 
     def _aim(self, axes: Any) -> None:
-        """Equal scales, and the view."""
-        middle, half = self._box.mean(axis=0), 0.5 * np.ptp(self._box, axis=0).max()
-        for name, center in zip("xyz", middle, strict=True):
-            getattr(axes, f"set_{name}lim")(center - half, center + half)
-        axes.set_box_aspect((1, 1, 1), zoom=1.35)
+        """Equal scales, the view, and as near as the box allows."""
         x, y, z = self._view
         axes.view_init(elev=np.degrees(np.arcsin(z)), azim=np.degrees(np.arctan2(y, x)) if abs(z) < 0.99 else -90.0)
+        for name, ends in zip("xyz", self._box.T, strict=True):
+            getattr(axes, f"set_{name}lim")(*ends)
+        extent = np.ptp(self._box, axis=0)
+        axes.set_box_aspect(extent)
+        axes.apply_aspect()
+        pixels = np.ptp(_pixels(axes, np.array(np.meshgrid(*self._box.T)).reshape(3, -1)), axis=0)
+        axes.set_box_aspect(extent, zoom=float((DPI * np.array(self._size) / pixels).min()) / MARGIN)
+
+    def _write(self, axes: Any, frame: Frame) -> None:
+        """Names, but for those that would be written on others."""
+        size = 5 + self._size[1] / 2
+        taken: list[Array] = []
+        for name, place in zip(frame.names, frame.places, strict=True):
+            corner = _pixels(axes, place[:, None])[0]
+            box = np.stack([corner, corner + np.array((0.6 * len(name), 1.2)) * size * DPI / 72])
+            if not any((box[0] < other[1]).all() and (other[0] < box[1]).all() for other in taken):
+                taken.append(box)
+                axes.text(*place, name, fontsize=size, zorder=100)
+
+    def _corner(self, figure: Any) -> None:
+        """The axes of the world, in a corner."""
+        across, above = plane(self._view)
+        start, length = np.full(2, 0.1 * self._size[1]), 0.06 * self._size[1]
+        for name, color, *ends in zip("xyz", AXES, across, above, strict=True):
+            end = start + length * np.array(ends)
+            if np.linalg.norm(ends) < 0.1:  # towards the eye
+                continue
+            style = {"arrowstyle": "->", "color": color, "shrinkA": 0, "shrinkB": 0}
+            places = [own / self._size for own in (start, end, start + 1.4 * (end - start))]
+            figure.text(*places[2], name, color=color, fontsize=4 + 0.6 * self._size[1], ha="center", va="center")
+            axes = figure.axes[0]
+            axes.annotate("", places[1], places[0], "figure fraction", "figure fraction", style, annotation_clip=False)
 
     def draw(self, frame: Frame, title: str = "") -> Any:
         """The pixels ``(height, width, 3)`` of a frame."""
-        canvas = need("matplotlib.backends.backend_agg", "a picture").FigureCanvasAgg(self.figure(frame, title))
-        canvas.draw()
+        with np.errstate(over="ignore"):  # which NumPy may report where there is none, once VTK has drawn
+            canvas = need("matplotlib.backends.backend_agg", "a picture").FigureCanvasAgg(self.figure(frame, title))
+            canvas.draw()
         self._frame, self._title = frame, title
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
@@ -83,3 +116,9 @@ class MatplotlibCanvas:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+def _pixels(axes: Any, points: Array) -> Array:
+    """Where points ``(3, n)`` are in the picture, ``(n, 2)``."""
+    seen = need("mpl_toolkits.mplot3d.proj3d", "a picture").proj_transform(*points, axes.get_proj())[:2]
+    return np.asarray(axes.transData.transform(np.transpose(seen)))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.look.drawing import Arrows, Drawing, Frame, Layer
+from fem_mbs.look.drawing import Arrows, Drawing, Frame, Layer, plane
 from fem_mbs.look.extras import need
+from fem_mbs.look.screen import quiet_window
 
 MARGIN = 1.15
 """What the camera sees against what it has to."""
@@ -35,7 +36,8 @@ class PyvistaCanvas:
         self, drawing: Drawing, frame: Frame, box: Array, toward: Array, size: tuple[int, int], off_screen: bool = True
     ) -> None:
         self._pv = pv = need("pyvista", "a picture of this kind")
-        self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
+        with quiet_window():
+            self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
         self.plotter.set_background("white")
         self._font = max(8, round(size[1] / 40))
         self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
@@ -51,11 +53,10 @@ class PyvistaCanvas:
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
-        up = (0.0, 1.0, 0.0) if abs(toward[2]) > 0.99 * np.linalg.norm(toward) else (0.0, 0.0, 1.0)
-        middle = box.mean(axis=0)
-        self.plotter.camera_position = [middle + toward, middle, up]
+        middle, (right, above) = box.mean(axis=0), plane(toward)
+        self.plotter.camera_position = [middle + toward, middle, above]
         self.plotter.reset_camera(bounds=box.T.ravel().tolist())
-        self.plotter.camera.parallel_scale = MARGIN * _half_height(box, toward, np.array(up), size[0] / size[1])
+        self.plotter.camera.parallel_scale = MARGIN * _half_height(box, right, above, size[0] / size[1])
 
     def _mesh(self, layer: Layer, frame: Frame) -> Any:
         faces = [np.insert(own, 0, own.shape[1], axis=1).ravel() for own in layer.polygons]
@@ -117,12 +118,10 @@ class PyvistaCanvas:
         return mesh.glyph(orient="vectors", scale="size", factor=1.0)
 
 
-def _half_height(box: Array, toward: Array, up: Array, aspect: float) -> float:
+def _half_height(box: Array, right: Array, above: Array, aspect: float) -> float:
     """Half of the height that a picture must have to show a box."""
-    right = np.cross(up, toward)
-    above = np.cross(toward, right)
     corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T - box.mean(axis=0)
-    wide, high = (np.abs(corners @ axis).max() / np.linalg.norm(axis) for axis in (right, above))
+    wide, high = (np.abs(corners @ axis).max() for axis in (right, above))
     return float(max(high, wide / aspect))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeAlias
@@ -14,8 +15,10 @@ from fem_mbs.look.drawing import Drawing, Frame, bounds
 from fem_mbs.look.extras import need, there_is, written
 from fem_mbs.look.matplotlib_canvas import MatplotlibCanvas
 from fem_mbs.look.pyvista_canvas import PyvistaCanvas
+from fem_mbs.look.screen import there_is_a_screen
 from fem_mbs.model import Path, Public, checked, choice
 
+LOG = logging.getLogger("fem_mbs")
 SIZE = (960, 640)
 Size: TypeAlias = tuple[int, int]
 RENDERERS = ("pyvista", "matplotlib")
@@ -54,7 +57,10 @@ class View(Public):
         return written(path, lambda file: image.imsave(file, pixels))
 
     def show(self) -> None:
-        """Open a window."""
+        """Open a window; where there is no screen, a warning says so."""
+        if not there_is_a_screen():
+            LOG.warning("there is no screen to show a picture on; view.save('model.png') writes it to a file")
+            return
         canvas = self._canvas(off_screen=False) if self._renderer == "pyvista" else self._canvas()
         if isinstance(canvas, PyvistaCanvas):
             canvas.update(self._frame, self._title)

@@ -20,3 +20,5 @@ class Around(NamedTuple):
     """Of the model, in its unit of length."""
     force: Array
     """Force ``(n, 3)`` of loads and weight on each node, world frame."""
+    moment: Array
+    """Moment ``(n, 3)`` of these on each node about it, world frame."""

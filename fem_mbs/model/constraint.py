@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,10 @@ class Constraint(Public):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
-    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "coordinate_key", "coordinate_batch")
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("coordinate_key", "coordinate_batch"),
+    )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()

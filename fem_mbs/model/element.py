@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -51,7 +51,10 @@ class Element(Public):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal = ("batch_key", "batch", "picture", "shapes", "turned", "pinned", "external", "active", "doubts")
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("external", "active", "doubts"),
+    )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()

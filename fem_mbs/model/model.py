@@ -20,6 +20,7 @@ from fem_mbs.model.named import look_up
 from fem_mbs.model.node import Group, Node, check_node, make_node
 from fem_mbs.model.public import Public
 from fem_mbs.model.unknown import Unknown
+from fem_mbs.model.uses import users
 from fem_mbs.model.validate import shown, text, vector
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fem_mbs.look import View
     from fem_mbs.solve import Assembly
 
+SHOWN = 8
 Part = TypeVar("Part", bound=Element | Constraint)
 
 
@@ -58,7 +60,7 @@ class Model(Public):
     """
 
     made = None
-    _internal = ("check_name", "made")
+    _internal = ("check_name",)
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
@@ -113,10 +115,11 @@ class Model(Public):
         ModelError
             If a value is not finite, ``rotation`` is not a rotation or the name is taken.
         """
-        name = self._free_name(name, f"node {len(self.nodes)}")
+        name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
         node = make_node(name, group, position, rotation, velocity, angular_velocity)
         self._parts[name] = node
+        self._added[Node] += 1
         self.nodes.append(node)
         self._members.add(node)
         return node
@@ -170,6 +173,38 @@ class Model(Public):
         else:
             self.constraints.append(element)
         return element
+
+    def remove(self, *parts: Named | str) -> None:
+        """Take elements, loads, joints and nodes out of the model; their names are free again.
+
+        Systems and solutions that were made before keep them. What was removed cannot be added again: make a new one.
+        A beam leaves its nodes; ``model.remove("arm", *model["arm"].nodes)`` takes it away with them.
+
+        Parameters
+        ----------
+        *parts : Node, element or joint, or str
+            What to remove, or its name. What is left must not be built on any of it.
+
+        Raises
+        ------
+        ModelError
+            If something is not in the model, is its ground, or is used by what would be left, which is named. Nothing
+            is removed then.
+        """
+        gone = dict.fromkeys(self._part(part) for part in parts)
+        every: list[Named] = [*self.nodes, *self.elements, *self.constraints]
+        left = [own for own in every if own not in gone]
+        for part, using in users(self, left, gone).items():
+            names = ", ".join(map(str, using[:SHOWN])) + (f" and {len(using) - SHOWN} more" * (len(using) > SHOWN))
+            raise ModelError(
+                f"Model.remove: {part} is used by {names}; remove {'these' if len(using) > 1 else 'that'} with it"
+            )
+        for part in gone:
+            del self._parts[str(part.name)]
+        self._members.difference_update(gone)
+        lists: tuple[list[Any], ...] = self.nodes, self.elements, self.constraints
+        for kind in lists:
+            kind[:] = [part for part in kind if part not in gone]
 
     @checked
     def assemble(self, hold: Node | Iterable[Node] = ()) -> Assembly:
@@ -299,6 +334,15 @@ class Model(Public):
 
         hold = GeneralJoint(self.ground, node, translation, rotation)
         self.add(hold, name=self._free_name(None, f"hold of {node.name}"))
+
+    def _part(self, part: Named | str) -> Named:
+        """What is to be removed, which is in the model."""
+        found = self[part] if isinstance(part, str) else part
+        if found not in self:
+            raise ModelError(f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint")
+        if found is self.ground:
+            raise ModelError("Model.remove: the ground stays; a model has one")
+        return found
 
     def _own(self, node: Node, what: str) -> None:
         if check_node(node, f"{what}: node") not in self._members:

@@ -40,7 +40,7 @@ class Node(Public):
     model is frozen.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("called", "place")
+    _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
     called: ClassVar[str] = "a node made by model.add_node"
     made: ClassVar[None] = None
     before: ClassVar[tuple[Placed, ...]] = ()

@@ -9,7 +9,7 @@ class Public:
     """Base of what users hold in their hands: ``dir`` leaves out what begins with "_" and what is ``_internal``."""
 
     __slots__ = ()
-    _internal: ClassVar[tuple[str, ...]] = ()
+    _internal: ClassVar[tuple[str, ...]] = ("made",)
     """Names that whoever writes a class of this kind needs, and no one who uses it."""
 
     def __dir__(self) -> list[str]:

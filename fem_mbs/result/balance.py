@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.model import ElementBatch, Motion
+from fem_mbs.model import ElementBatch, Motion, Public
 from fem_mbs.result.history import History
 from fem_mbs.result.over_time import over_time
 from fem_mbs.system import constraints, read_only
 
 
 @dataclass(frozen=True)
-class EnergyHistory:
+class EnergyHistory(Public):
     """Energies in J over time, each ``(nt,)``; work of applied loads is not part of them."""
 
     kinetic: Array
@@ -29,7 +29,7 @@ class EnergyHistory:
 
 
 @dataclass(frozen=True)
-class ConstraintResidual:
+class ConstraintResidual(Public):
     """Largest absolute constraint violations over time, each ``(nt,)``: ``Phi`` and ``B V + Phi_t``."""
 
     position: Array

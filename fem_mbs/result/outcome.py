@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.model import Public
 from fem_mbs.result.accuracy import Accuracy
 
 
@@ -21,7 +22,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Stats:
+class Stats(Public):
     """Counts of a run.
 
     Attributes

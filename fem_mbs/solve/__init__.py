@@ -4,7 +4,7 @@ from fem_mbs.solve.accelerations import Accelerations, accelerations
 from fem_mbs.solve.assembly import Assembly, assemble
 from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
-from fem_mbs.solve.failure import explain_failure, shown_residuals
+from fem_mbs.solve.failure import explain_failure, moved_most, shown_residuals, worst_equations
 from fem_mbs.solve.held import held_velocity, stopped
 from fem_mbs.solve.newton import FAILURES, Astray, Found, Newton, NotConvergedError, Report
 from fem_mbs.solve.newton import solve as newton_solve
@@ -34,6 +34,7 @@ __all__ = [
     "Report",
     "accelerations",
     "assemble",
+    "check_system",
     "consistent_start",
     "constraint_correction",
     "describe_mechanism",
@@ -44,14 +45,15 @@ __all__ = [
     "handle_repeated",
     "held_velocity",
     "independent",
+    "moved_most",
     "newton_solve",
     "place_of",
     "project_velocities",
     "projected",
-    "check_system",
     "shown_residuals",
     "stopped",
     "to_body",
     "velocity_defect",
     "with_joint_rate",
+    "worst_equations",
 ]

@@ -30,7 +30,7 @@ def explain_failure(system: System, last: State, failure: FemMbsError, advice: s
         lines.append(f"relative residuals {shown_residuals(failure)}")
         if text := not_finite(system, evaluation):
             return "\n  ".join([*lines, text])
-        lines.append(f"worst equations: {'; '.join(_worst_equations(system, evaluation))}")
+        lines.append(f"worst equations: {worst_equations(system, evaluation)}")
         lines.append(what_changed(system, last, evaluation))
         lines.append(advice)
     if isinstance(failure, NotConvergedError | SingularSystemError):
@@ -39,16 +39,22 @@ def explain_failure(system: System, last: State, failure: FemMbsError, advice: s
     return "\n  ".join(filter(None, lines))
 
 
-def what_changed(system: System, last: State, reached: Evaluation) -> str:
-    """What moved most from the last state to where an iteration ended, and whose forces grew most, in words."""
-    before, after = system.motion(last), reached.motion
+def moved_most(system: System, before: Motion, after: Motion) -> str:
+    """The node that moved most from one motion to another, in words."""
     moved = np.linalg.norm(after.x - before.x, axis=1) / system.length
     turned = np.linalg.norm(so3.log(before.R.mT @ after.R), axis=1)
-    row = int(np.argmax(np.maximum(moved, turned)))
-    words = (
+    size = np.nan_to_num(np.maximum(moved, turned), nan=np.inf)
+    row = int(np.argmax(size))
+    return (
         f"{system.nodes[row]} (moved by {moved[row] * system.length:.2g}, turned by {turned[row]:.2g} rad in the last "
         "attempt)"
     )
+
+
+def what_changed(system: System, last: State, reached: Evaluation) -> str:
+    """What moved most from the last state to where an iteration ended, and whose forces grew most, in words."""
+    before, after = system.motion(last), reached.motion
+    words = moved_most(system, before, after)
     here = _forces(system, before, before.t)
     # what changes by itself, and then what follows from the motion
     for there, whose in (
@@ -82,14 +88,15 @@ def shown_residuals(failure: NotConvergedError) -> str:
     return ", ".join(residuals)
 
 
-def _worst_equations(system: System, evaluation: Evaluation) -> list[str]:
+def worst_equations(system: System, evaluation: Evaluation) -> str:
+    """The equations with the largest residuals, by the names of their owners."""
     with np.errstate(all="ignore"):
         sizes = np.append(np.tile(np.repeat(evaluation.scale, 3), system.n), evaluation.own_scale)
         force = np.abs(system.spread((evaluation.force / sizes)[system.free_rows]))
     constraint = np.abs(evaluation.constraint * system.constraint_weight)
     relative = np.nan_to_num(np.concatenate([force, constraint]), nan=np.inf)
     worst = np.argsort(-relative, kind="stable")[:WORST]
-    return [f"{_equation(system, int(index))} ({relative[index]:.1e})" for index in worst]
+    return "; ".join(f"{_equation(system, int(index))} ({relative[index]:.1e})" for index in worst)
 
 
 def _equation(system: System, index: int) -> str:

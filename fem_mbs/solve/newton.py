@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, NamedTuple, NoReturn, Protocol, Type
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
-from fem_mbs.model import Count, Positive, checked, choice
+from fem_mbs.model import Count, Positive, Public, checked, choice
 from fem_mbs.solve.experience import Experience, experienced
 
 Unknown = TypeVar("Unknown")
@@ -31,7 +31,7 @@ SHORTEST = 2.0**-10
 
 @checked
 @dataclass(frozen=True)
-class Newton:
+class Newton(Public):
     """Options of Newton's method.
 
     Parameters

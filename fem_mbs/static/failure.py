@@ -6,9 +6,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
-from fem_mbs.solve import NotConvergedError, shown_residuals
+from fem_mbs.solve import NotConvergedError, moved_most, shown_residuals, worst_equations
 from fem_mbs.static.equations import proportional
-from fem_mbs.static.path import Path
+from fem_mbs.static.path import Path, Step
 
 SOFT = 10.0
 """A model that moves so many times further under the same load than at first gives way."""
@@ -26,6 +26,8 @@ def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
         text += (
             f"\n  relative residuals {shown_residuals(failure)}; the step was cut to a length of {path.shortest:.1e}"
         )
+        if failure.value is not None:
+            text += f"\n  {_attempt(path, failure)}"
     loading = path.equations.loading
     if load == loading.start and loading.instant is proportional:
         text += (
@@ -54,6 +56,15 @@ def explain_length(path: Path, steps: int, loads: Array) -> FemMbsError:
         "ends the run where you want it; the error has the path so far as its solution",
         end,
     )
+
+
+def _attempt(path: Path, failure: NotConvergedError) -> str:
+    """The worst equations of an attempt, if it was not solved, and what it moved most."""
+    system, evaluation = path.equations.system, failure.value.evaluation
+    changed = f"changed most: {moved_most(system, path.here.evaluation.motion, evaluation.motion)}"
+    if isinstance(failure.value, Step):
+        return changed
+    return f"worst equations: {worst_equations(system, evaluation)}\n  {changed}"
 
 
 def _largest(path: Path) -> str:

@@ -136,14 +136,14 @@ class Path:
         missed = step.increment._replace(D=step.increment.D - ahead.D)
         far, made = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
         if (self.arc_length or self.step is None) and far > DEVIATION * made + NOTHING:
-            raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report)
+            raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
         end = step.point
         constraints.check_step(self.equations.system, self.here.point.load, end.load, end.R, end.u, end.multipliers)
         place = self._place(step.point, step.evaluation, step.increment)
         if self.step is None and length > CAREFUL and self._branches(place):
-            raise NotConvergedError("the path may branch on the way", step.report)
+            raise NotConvergedError("the path may branch on the way", step.report, step)
         return step, place, iterations
 
     def _branches(self, place: Place) -> bool:

@@ -15,7 +15,9 @@ from fem_mbs.solve import (
     describe_mechanism,
     describe_singular,
     handle_repeated,
+    moved_most,
     newton_solve,
+    worst_equations,
 )
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.stability import unstable_motions
@@ -91,6 +93,11 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
     if reached is not None:
         return reached
     text = f"no equilibrium was found at load factor {point.load:g}: {failure}"
+    if isinstance(failure, NotConvergedError) and failure.value is not None:
+        there = failure.value.evaluation
+        text += f"\n  worst equations: {worst_equations(equations.system, there)}"
+        before = equations.evaluate(point).motion
+        text += f"\n  changed most: {moved_most(equations.system, before, there.motion)}"
     if mechanism := _mechanism(equations, point):
         text += f"\n  {mechanism}"
     raise ConvergenceError(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import imageio.v3 as iio
+import nbclient
+import nbformat
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -183,6 +188,64 @@ def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch)
     assert "mode" in mbs.modes(crane(), count=1)._repr_html_()
     monkeypatch.setattr("fem_mbs.look.view.View._repr_png_", lambda self: 1 / 0)
     assert "<table>" in crane()._repr_html_()
+
+
+CELLS = (
+    """
+import fem_mbs as mbs
+from fem_mbs.elements import RigidBody
+model = mbs.Model(gravity=(0, 0, -10))
+model.add(RigidBody(model.add_node((0, 0, 0), name="ball"), 1.0, (0.1, 0.1, 0.1)))
+solution = mbs.simulate(model, 0.1, 0.05)""",
+    'solution.plot("ball.position")',
+    'solution.plot("ball.position")\nfigure = solution.plot("ball.velocity")',
+    "figure",
+    "solution",
+)
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_each_figure_once() -> None:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    nbclient.NotebookClient(book, kernel_name="python3", timeout=120).execute()
+    shown = [[kind for output in cell.outputs for kind in output.get("data", {})] for cell in book.cells]
+    assert [kinds.count("image/png") for kinds in shown] == [0, 1, 2, 1, 0], shown
+    assert 'src="data:image/png' in book.cells[-1].outputs[0].data["text/html"]
+    assert not [output for cell in book.cells for output in cell.outputs if output.output_type == "stream"]
+
+
+@pytest.mark.slow
+def test_nothing_is_printed_without_a_screen(tmp_path: Path) -> None:
+    script = tmp_path / "picture.py"
+    script.write_text(CELLS[0] + "\nmodel.plot('ball.png', renderer='pyvista').show()", encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "MPLBACKEND")}
+    run = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert (tmp_path / "ball.png").stat().st_size > 1000 and not run.stdout
+    if sys.platform.startswith("linux"):
+        assert run.stderr.splitlines() == [
+            "there is no screen to show a picture on; view.save('model.png') writes it to a file"
+        ]
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+def test_a_picture_is_filled_and_has_supports_and_links(renderer: str) -> None:
+    """A light bob on a long arm, and a column, side by side: the ball, the arm between, and a cube at the foot."""
+    model = mbs.Model()
+    bob = model.add_node((3, 0, 0), name="bob")
+    model.add(RigidBody(bob, 1.0, (1e-6, 1e-6, 1e-6)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    section = BeamSection.rectangle(width=0.02, height=0.02, **STEEL)
+    model.fix(Beam.line(model, (3, 0, -1.5), (3, 0, -0.5), section, elements=4).nodes[0])
+    pixels = model.plot(size=SIZE, renderer=renderer).pixels
+    ink = np.argwhere(pixels.min(axis=2) < 200)
+    ink = ink[(ink[:, 0] < 115) | (ink[:, 1] > 45)]  # not the axes in the corner
+    assert np.ptp(ink[:, 1]) > 0.75 * SIZE[0]
+    joints, bodies = (np.argwhere(colored(pixels, what)) for what in ("joint", "body"))
+    left, right = joints[joints[:, 1] < 120], joints[joints[:, 1] > 120]
+    assert len(left) >= 8 and len(right) >= 8 and right[:, 0].mean() > left[:, 0].mean() + 40
+    assert np.abs(bodies[:, 1, None] - np.arange(60, 200)).min(axis=0).max() <= 2, "no line from the hinge to the bob"
 
 
 def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

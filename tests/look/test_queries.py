@@ -176,8 +176,18 @@ def test_completion_shows_what_a_user_may_use() -> None:
     assert model._ipython_key_completions_()[:2] == ["ground", "bar 0"]
     shown = [dir(own) for own in (model, solution, solution.state(0), model["bar 0"], model["hinge 0"], mbs.elements)]
     assert not any(name.startswith("_") for names in shown for name in names)
-    assert "batch" not in dir(model["hinge 0"]) and "place" not in dir(model["bar 0"])
-    assert {"plot", "add_node"} <= set(dir(model)) and {"reaction", "animate"} <= set(dir(solution))
+    assert "unknowns" not in dir(model["hinge 0"]) and "place" not in dir(model["bar 0"])
+    results = (
+        solution.energy,
+        solution.stats,
+        mbs.GeneralizedAlpha(),
+        mbs.Newton(),
+        BeamSection.circle(0.1, 1e9, 0.3, 1e3),
+    )
+    internal = {"made", "batch", "before", "cosines", "advice", "check_name"}
+    assert not any(set(dir(own)) & internal or any(name.startswith("_") for name in dir(own)) for own in results)
+    assert not any(set(names) & internal for names in shown)
+    assert {"plot", "add_node", "remove"} <= set(dir(model)) and {"reaction", "animate"} <= set(dir(solution))
     assert set(mbs.__all__) <= set(dir(mbs)) and "arrays" not in dir(mbs)
 
 
