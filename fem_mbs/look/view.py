@@ -26,6 +26,8 @@ Renderer = Annotated[str, choice(RENDERERS)]
 OBLIQUE = np.array([0.75, -1.0, 0.6])
 FLAT = 0.15
 """Extent across a model that is seen from the side, against its diagonal."""
+ALIKE = 2.0
+"""Ratio of two extents across a model that is slender, not flat."""
 
 
 class View(Public):
@@ -91,16 +93,16 @@ def make_canvas(
 ) -> PyvistaCanvas | MatplotlibCanvas:
     """A canvas that sees a box."""
     kind: Any = PyvistaCanvas if renderer == "pyvista" else MatplotlibCanvas
-    made: PyvistaCanvas | MatplotlibCanvas = kind(drawing, frame, box, _toward(box), size, **options)
+    made: PyvistaCanvas | MatplotlibCanvas = kind(drawing, frame, box, toward(box), size, **options)
     return made
 
 
-def _toward(box: Array) -> Array:
-    """Where a model is seen from: from the side if it is flat, else obliquely."""
+def toward(box: Array) -> Array:
+    """Where a model is seen from: from the side if it is flat, else obliquely; what is slender too, with z up."""
     extent = np.ptp(box, axis=0)
-    reach = float(np.linalg.norm(extent)) or 1.0
-    thin = int(np.argmin(extent))
-    if extent[thin] > FLAT * reach:
+    reach, least = float(np.linalg.norm(extent)) or 1.0, float(extent.min())
+    if least > FLAT * reach:
         return OBLIQUE * reach
+    thin = next(axis for axis in (1, 0, 2) if extent[axis] <= ALIKE * least)
     side: Array = np.diag([1.0, -1.0, 1.0])[thin]
     return reach * side

@@ -32,6 +32,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.look import extras
+from fem_mbs.look.view import toward
 
 SIZE = (240, 160)
 RENDERERS = ("pyvista", "matplotlib")
@@ -102,6 +103,15 @@ def test_a_model_before_it_runs(renderer: str, tmp_path: Path) -> None:
     written = np.asarray(Image.open(tmp_path / "new" / "crane.png"))[..., :3]
     np.testing.assert_array_equal(written, pixels)
     assert Image.open(io.BytesIO(view._repr_png_())).size == SIZE
+
+
+@pytest.mark.parametrize(("extent", "axis"), [
+    ((1, 0.03, 0.01), 1), ((0.02, 1, 0.01), 0), ((0.02, 0.03, 1), 1), ((1, 1, 0.01), 2), ((1, 0.1, 0), 2)
+])  # fmt: skip
+def test_what_is_slender_is_seen_with_z_up(extent: tuple[float, float, float], axis: int) -> None:
+    """What is flat is seen from its side; symbols around it are a fiftieth of its length."""
+    box = np.array([[0, 0, 0], extent]) + np.array([[-0.02], [0.02]])
+    assert np.flatnonzero(toward(box)).tolist() == [axis]
 
 
 @pytest.mark.parametrize("renderer", RENDERERS)
