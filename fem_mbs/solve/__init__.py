@@ -6,9 +6,10 @@ from fem_mbs.solve.consistent_start import consistent_start
 from fem_mbs.solve.experience import Experience
 from fem_mbs.solve.failure import explain_failure, moved_most, shown_residuals, worst_equations
 from fem_mbs.solve.held import held_velocity, stopped
-from fem_mbs.solve.newton import FAILURES, Astray, Found, Newton, NotConvergedError, Report
+from fem_mbs.solve.newton import Newton
 from fem_mbs.solve.newton import solve as newton_solve
 from fem_mbs.solve.place import Place, check_system, place_of
+from fem_mbs.solve.problem import FAILURES, Astray, Found, NotConvergedError, Report
 from fem_mbs.solve.projection import (
     constraint_correction,
     from_body,

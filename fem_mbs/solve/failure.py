@@ -7,7 +7,7 @@ import numpy as np
 from fem_mbs.errors import FemMbsError, SingularSystemError
 from fem_mbs.lie import so3
 from fem_mbs.model import Motion
-from fem_mbs.solve.newton import NotConvergedError
+from fem_mbs.solve.problem import NotConvergedError
 from fem_mbs.solve.singular import describe_singular
 from fem_mbs.system import Evaluation, State, System, not_finite
 
