@@ -20,13 +20,14 @@ from fem_mbs.model.checked import checked
 from fem_mbs.model.constraint import Bends, Constraint, ConstraintBatch, Rates, StepEnd
 from fem_mbs.model.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.model.element import Element, ElementBatch, Energy
-from fem_mbs.model.model import Model, extent, idle_rotations
+from fem_mbs.model.model import Model
 from fem_mbs.model.motion import Follow, Motion
 from fem_mbs.model.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
 from fem_mbs.model.node import Node, check_node, make_node
 from fem_mbs.model.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.model.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
 from fem_mbs.model.public import Public, public
+from fem_mbs.model.summary import extent, idle_rotations
 from fem_mbs.model.unknown import Unknown
 from fem_mbs.model.validate import (
     LARGEST,

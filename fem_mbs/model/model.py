@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
@@ -19,7 +18,8 @@ from fem_mbs.model.named import Part as Named
 from fem_mbs.model.named import look_up
 from fem_mbs.model.node import Group, Node, check_node, make_node
 from fem_mbs.model.public import Public
-from fem_mbs.model.unknown import Unknown
+from fem_mbs.model.summary import counted, summary
+from fem_mbs.model.unknown import check_unknowns
 from fem_mbs.model.uses import users
 from fem_mbs.model.validate import shown, text, vector
 
@@ -163,7 +163,7 @@ class Model(Public):
             )
         for node in element.nodes:
             self._own(node, str(element))
-        _check_unknowns(element)
+        check_unknowns(element)
         kind = type(element)
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
@@ -292,33 +292,11 @@ class Model(Public):
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
-        groups = " and ".join(dict.fromkeys(node.group for node in self.nodes[1:])) or self.group
-        fixed = sum(node.fixed_translation and node.fixed_rotation for node in self.nodes)
-        idle = idle_rotations(self)
-        free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in self.nodes)
-        equations = sum(len(constraint.equations) for constraint in self.constraints)
-        gravity = ", ".join(f"{g:g}" for g in self.gravity)
-        lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if self.gravity.any() else "")]
-        lines.append(
-            f"  {_count(len(self.nodes), 'node')}, {fixed} of them fixed: "
-            f"{_count(free, 'degree')} of freedom before constraints"
-        )
-        parts: list[Element | Constraint] = [*self.elements, *self.constraints]
-        kinds = Counter(type(part).__name__ for part in parts)
-        lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
-        own = Counter(unknown.kind for part in parts for unknown in part.unknowns)
-        if own:
-            lines.append(f"  own unknowns: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
-            free += own["coordinate"]
-        left = f"{_count(free - equations, 'degree')} of freedom left"
-        if equations > free:
-            left = f"{equations - free} more than degrees of freedom"
-        lines.append(f"  {_count(equations, 'constraint equation')}: {left}")
-        return "\n".join(lines)
+        return summary(self)
 
     def __repr__(self) -> str:
-        parts = _count(len(self.elements), "element"), _count(len(self.constraints), "joint")
-        return f"Model on {self.group} with {_count(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
+        parts = counted(len(self.elements), "element"), counted(len(self.constraints), "joint")
+        return f"Model on {self.group} with {counted(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
 
     def _repr_html_(self) -> str:
         from fem_mbs.look import pictures
@@ -356,33 +334,3 @@ class Model(Public):
         else:
             self.check_name(text(name, "Model.add_node: name"))
         return name
-
-
-def idle_rotations(model: Model) -> set[Node]:
-    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
-    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
-    pinned = {node for part in parts for node in part.pinned}
-    if not pinned:
-        return pinned
-    turned = {node for part in parts for node in part.turned}
-    return {node for node in pinned - turned if not node.angular_velocity.any()}
-
-
-def _check_unknowns(part: Element | Constraint) -> None:
-    """Refuse own unknowns that are not what the contract says."""
-    if not isinstance(part.unknowns, tuple | list) or not all(isinstance(u, Unknown) for u in part.unknowns):
-        raise ModelError(f"{part}: unknowns must be a tuple of Unknown, received {shown(part.unknowns)}")
-    names = Counter(unknown.name for unknown in part.unknowns)
-    for name, count in names.items():
-        if count > 1:
-            raise ModelError(f"{part}: {count} of its unknowns are called '{name}'; names tell them apart")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def extent(nodes: list[Node]) -> float:
-    """Largest extent of the initial node positions, a length to compare small lengths with; 0 for one node."""
-    positions = np.array([node.position for node in nodes])
-    return float(np.ptp(positions, axis=0).max())

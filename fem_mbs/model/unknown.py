@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fem_mbs.errors import ModelError
 from fem_mbs.model.arguments import Name, Positive, choice
 from fem_mbs.model.checked import checked
+from fem_mbs.model.validate import shown
 
 KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
 """Kinds of unknowns and the order of the time derivative that their equation has; history has no equation."""
@@ -53,3 +55,13 @@ class Unknown:
     def order(self) -> int:
         """Order of the highest time derivative in its equation; -1 for history."""
         return KINDS[self.kind]
+
+
+def check_unknowns(part: Any) -> None:
+    """Refuse own unknowns of an element or a joint that are not what the contract says."""
+    if not isinstance(part.unknowns, tuple | list) or not all(isinstance(u, Unknown) for u in part.unknowns):
+        raise ModelError(f"{part}: unknowns must be a tuple of Unknown, received {shown(part.unknowns)}")
+    names = Counter(unknown.name for unknown in part.unknowns)
+    for name, count in names.items():
+        if count > 1:
+            raise ModelError(f"{part}: {count} of its unknowns are called '{name}'; names tell them apart")
