@@ -5,6 +5,8 @@ The user gives the velocities; :func:`fem_mbs.project_velocities` makes them agr
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from fem_mbs.errors import ModelError
@@ -24,6 +26,9 @@ from fem_mbs.solve.singular import explain_singular
 from fem_mbs.system import Evaluation, State, System, constraints
 from fem_mbs.system.mass import leading_matrix
 
+LOG = logging.getLogger("fem_mbs")
+BLOW = 0.05
+"""Change of velocities against the largest, above what any run violates joints by."""
 SPEED = 1e-7
 """Largest rate of a gap against the largest speed: velocities that are typed with eight digits pass."""
 REST = 1e-10
@@ -56,12 +61,31 @@ def consistent_start(system: System, given: State | None = None) -> State:
     if given is not None:
         place = stopped(system, place)
         defect = velocity_defect(system, place)
+        before, speed = evaluation, float(np.abs(system.weight * defect).max())
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)
+        _say_blow(system, before, speed, evaluation)
     _check_velocities(system, evaluation)
     refuse_accelerations(system, evaluation, "at the start")
     vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
     return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
+
+
+def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
+    """Say that joints change velocities at once, by far more than a run leaves their violation."""
+    speeds = [
+        float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max())
+        for evaluation in (before, after)
+    ]
+    if change <= BLOW * max(speeds):
+        return
+    if worst := worst_joint(system, constraints.velocity_residual(system, before), 0.0):
+        LOG.warning(
+            "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
+            "meant, give it a drive that begins at this time with the velocity that the state has",
+            before.motion.t,
+            *worst,
+        )
 
 
 def _check_velocities(system: System, evaluation: Evaluation) -> None:

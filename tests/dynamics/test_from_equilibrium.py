@@ -54,3 +54,27 @@ def test_it_swings_with_the_frequency_of_the_stressed_modes(group: str) -> None:
     t = solution.t[crossings + 1] - z[crossings + 1] * np.diff(solution.t)[0] / (z[crossings + 2] - z[crossings + 1])
     assert len(t) >= 2
     np.testing.assert_allclose(0.5 / np.diff(t), modes.frequencies[0], rtol=2e-3)
+
+
+@pytest.mark.parametrize(("rate", "told"), [(2.0, True), (0.0, False)])
+def test_a_drive_that_jolts_what_was_at_rest_says_so(rate: float, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """The load factor of a path is the time of its states: a drive is there where it is at that time."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(0.03, 0.02, 210e9, 0.3, 7850)
+    ruler = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 2)
+    model.add(RevoluteJoint(model.ground, ruler.nodes[0], (0, 1, 0), drive=lambda t: rate * t), name="hinge")
+    mbs.simulate(model, 1.01, 0.01, initial=mbs.statics(model).state(-1))
+    said = "RevoluteJoint 'hinge' changes the velocities of the initial state at once, as by a blow"
+    assert (said in caplog.text) is told
+
+
+def test_a_run_that_goes_on_from_a_state_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(0.03, 0.002, 210e9, 0.3, 7850)
+    ruler = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4)
+    model.add(RevoluteJoint(model.ground, ruler.nodes[0], (0, 1, 0)))
+    method = mbs.GeneralizedAlpha(formulation="index3")
+    state = mbs.simulate(model, 0.5, 0.05, method).state(-1)
+    caplog.clear()
+    mbs.simulate(model, 0.6, 0.05, method, initial=state)
+    assert "blow" not in caplog.text
