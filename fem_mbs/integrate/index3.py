@@ -59,6 +59,8 @@ class Index3Problem:
 
     closes_velocities: ClassVar[bool] = False
     """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+    rough = False
+    """See :class:`fem_mbs.solve.problem.Problem`."""
 
     def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
         self.system, self.state, self.h = system, state, h

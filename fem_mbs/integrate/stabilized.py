@@ -73,7 +73,8 @@ class StabilizedProblem(Index3Problem):
         """``(delta q, delta lambda, delta Z)``.
 
         That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This
-        goes round once; of what is left, inertia is taken to act along the constraints by the share that it has had.
+        goes round once, unless inertia is so small a share that the correction is ``rough``; of what is left, inertia
+        is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h * self.h, linearization.factors
         d, multipliers = solve_with_constraints(system, factors, squared * trial.evaluation.force, trial.closing)
@@ -84,7 +85,8 @@ class StabilizedProblem(Index3Problem):
         solve = partial(solve_with_constraints, system, along.factors, np.zeros(system.N))
         z, push = solve(missed)
         z = self._increment(along, z)
-        if self._resistance(z) > INERT * -(missed @ push):
+        self.rough = not self._resistance(z) > INERT * -(missed @ push)
+        if not self.rough:
             inertia = squared * self._inertia(unknown, trial, z)
             d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more

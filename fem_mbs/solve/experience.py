@@ -30,12 +30,14 @@ class Experience(NamedTuple):
     length: float
     residual: float
     """Correction and first residual when this was seen last."""
+    rough: int
+    """1 if the problem called that correction so, 0 if not: one kind tells nothing of the other."""
     unseen: int
     """Corrections since then of which it was taken for granted."""
 
-    def suffices(self, length: float, residual: float, tolerances: Sequence[float]) -> bool:
+    def suffices(self, length: float, residual: float, rough: int, tolerances: Sequence[float]) -> bool:
         """Whether a first correction will leave less than the tolerances, so surely that it need not be seen."""
-        if self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
+        if rough != self.rough or self.unseen >= UNSEEN or length > 2.0 * self.length or residual > 2.0 * self.residual:
             return False
         limit = MARGIN * length
         return (
@@ -44,10 +46,12 @@ class Experience(NamedTuple):
         )
 
 
-def experienced(length: float, residual: float, left: Sequence[float], before: Experience | None) -> Experience:
+def experienced(
+    length: float, residual: float, rough: int, left: Sequence[float], before: Experience | None
+) -> Experience:
     """From a first correction and what it has left; what was seen earlier fades slowly."""
     force = left[0] / max(length * max(length, residual), _TINY)
     constraint = left[1] / max(length * length, _TINY)
-    if before is not None:
+    if before is not None and before.rough == rough:
         force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
-    return Experience(force, constraint, length, residual, 0)
+    return Experience(force, constraint, length, residual, rough, 0)

@@ -88,7 +88,7 @@ def solve(
     """
     tolerances = tolerances or _demanded(options)
     plain = not options.modified and not options.line_search
-    before = first = 0.0, 0.0
+    before, first = (0.0, 0.0), (0.0, 0.0, 0)
     length = 0.0
     report = Report(evaluations=1)
     at = Found(unknown, problem.evaluate(unknown), kept if options.modified else None, report, experience=experience)
@@ -118,7 +118,7 @@ def solve(
         corrected = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
         length = problem.length(correction)
         if not report.iterations:
-            first = length, max(size)
+            first = length, max(size), int(problem.rough)
             if plain and experience is not None and experience.suffices(*first, tolerances):
                 last, at.experience = True, experience._replace(unseen=experience.unseen + 1)
         report.iterations += 1

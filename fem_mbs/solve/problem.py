@@ -17,6 +17,9 @@ Linearization = TypeVar("Linearization")
 class Problem(Protocol[Unknown, Value, Linearization]):
     """What Newton's method asks of a problem."""
 
+    rough: bool
+    """Whether the last correction has left something out, and takes away less than Newton's."""
+
     def evaluate(self, unknown: Unknown) -> Value:
         """The equations at ``unknown``."""
         ...

@@ -87,6 +87,8 @@ class StepProblem:
     the line search needs it.
     """
 
+    rough = False
+
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 

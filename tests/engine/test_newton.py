@@ -25,6 +25,7 @@ class Root:
     noise: float = 0.0
     evaluated: list[float] = field(default_factory=list)
     linearized: list[float] = field(default_factory=list)
+    rough: bool = False
 
     def evaluate(self, x: float) -> float:
         self.evaluated.append(x)
@@ -129,6 +130,7 @@ class Scalar:
 
     equation: Callable[[float], float]
     slope: Callable[[float], float]
+    rough: bool = False
 
     def evaluate(self, x: float) -> float:
         return self.equation(x)
