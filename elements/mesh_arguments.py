@@ -79,7 +79,7 @@ def trusses_of_sets(trusses: Collection[Any] | bool, sections: Mapping[Any, Prof
             keys = set(trusses)
     except TypeError:  # what cannot be a key of a dict
         pass
-    if keys is None:
+    if keys is None or (None in keys and not isinstance(trusses, bool)):
         raise ModelError(f"{LABEL}: trusses must be True, False or a collection of sets, received {shown(trusses)}")
     _check_keys(keys, sections, "trusses")
     return {key: instance(sections[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in keys}

@@ -8,7 +8,7 @@ from fem_mbs.elements.control.linear import LinearBlock, Matrices
 from fem_mbs.elements.control.matrices import Limits
 from fem_mbs.elements.control.signal import Input
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Positive, Unknown, checked
+from fem_mbs.model import SMALLEST, Positive, Unknown, checked
 
 
 @checked
@@ -78,7 +78,7 @@ class PID(LinearBlock):
             )
         else:
             inputs = (error,)
-            states.append(Unknown("filter", "state", size=size / (abs(P) + abs(D) / T)))
+            states.append(Unknown("filter", "state", size=size / max(abs(P) + abs(D) / T, SMALLEST)))
             matrices = Matrices(
                 np.diag([0.0, -1.0 / T]),
                 np.array([[I], [1.0 / T]]),
@@ -93,7 +93,7 @@ def _tracking(P: float, I: float, anti_windup: float | None) -> float:  # noqa: 
     """Inverse of the time in which the integral follows the limits."""
     if anti_windup is not None:
         return 1.0 / anti_windup
-    if P / I > 0.0:
+    if P / I > SMALLEST:
         return I / P
     raise ModelError(
         f"PID: with limits, P = {P:g} and I = {I:g} leave no time P/I in which the integral could follow them; give "

@@ -12,7 +12,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, NodeOrName, Vector3, checked
+from fem_mbs.model import Model, Node, NodeOrName, Vector3, checked, of_kind
 from fem_mbs.result import Outcome, Solution
 from fem_mbs.solve import Newton, check_system, handle_repeated
 from fem_mbs.static.equations import Point
@@ -108,7 +108,11 @@ def steady_rotation(
 def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
     """True for the nodes that turn, ``(n,)``."""
     rows: BoolArray = np.zeros(system.n, np.bool_)
-    rows[np.flatnonzero(system.free.any(axis=1)) if turning is None else [system.row(node) for node in turning]] = True
+    label = "steady_rotation: turning"
+    if turning is None:
+        rows[system.free.any(axis=1)] = True
+    else:
+        rows[[system.number(of_kind(system.find(node, label), Node, label)) for node in turning]] = True
     if not rows.any():
         raise ModelError("steady_rotation: turning names no nodes; by default all turn that the model does not hold")
     return rows

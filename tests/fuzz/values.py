@@ -364,6 +364,7 @@ SPECIAL: dict[str, Any] = {
     "resume.path": lambda w: stored(w),
     "path": lambda w: w.folder / "made",
     "channels": lambda w: None,
+    "turning": lambda w: None,
     "store": lambda w: None,
     "callback": lambda w: None,
     "Table.from_file.time": lambda w: pick([0, "time"], w),
@@ -469,6 +470,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices = [value for value in choices if not isinstance(value, dict)]
     if any(get_origin(base) in LIST_TYPES for base in bases):
         choices = [value for value in choices if not is_empty(value)]
+    if any(get_origin(base) in LIST_TYPES and get_args(base) == (str,) for base in bases):
+        choices = [value for value in choices if not are_texts(value)]  # names of nobody knows what
     if any(is_vector(kind) for kind in kinds(hint)):
         choices += [(1, 2), np.full(3, np.nan), (np.inf, 0, 0), 3.0, np.zeros((3, 3)), ("1", "2", "3")]
     if numeric:
@@ -481,6 +484,12 @@ LIST_TYPES = (list, tuple, collections.abc.Sequence, collections.abc.Iterable, c
 
 def is_empty(value: Any) -> bool:
     return isinstance(value, list | range | dict | np.ndarray | set) and not len(value)
+
+
+def are_texts(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(isinstance(own, str) for own in value)
+    )
 
 
 def tampered(w: SimpleNamespace) -> Any:
