@@ -42,9 +42,12 @@ def test_campaign() -> None:
 
 @pytest.mark.slow
 def test_estimates_are_of_the_right_size() -> None:
-    """Nine of ten small errors within a factor of 4, half of them within 2; large ones are hardly ever missed."""
+    """Nine of ten small errors within a factor of 4, half of them within 2.
+
+    Large ones are hardly ever missed, and small ones hardly ever doubted: one of a hundred, of a step of 1 rad.
+    """
     found = [pair for seed in range(200) if (pair := compared(case(seed))) is not None]
     small = np.array([estimated / true for true, estimated, _ in found if 1e-6 < true < 0.1])
     assert np.quantile(small, 0.05) > 0.25 and np.quantile(small, 0.95) < 4.0 and 0.5 < np.median(small) < 2.0
     assert np.mean([warned for true, _, warned in found if true > 0.5]) > 0.9
-    assert not any(warned for true, _, warned in found if true < 0.03)
+    assert np.mean([warned for true, _, warned in found if true < 0.03]) < 0.02
