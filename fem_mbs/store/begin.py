@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fem_mbs.errors import ModelError
 from fem_mbs.result import parse
 from fem_mbs.run import AtTimes, EveryFew, Store, Wanted
 from fem_mbs.store.answers import write_answers
-from fem_mbs.store.create import create
+from fem_mbs.store.create import create, new_file
 from fem_mbs.store.description import Description, describe
 from fem_mbs.store.recorder import StoredRun, is_sparse
 from fem_mbs.store.rows import RowWriter, asked_in_time, row_type, turning_joints
@@ -27,7 +28,7 @@ ROOM, STATES, MATRICES = 65536, 40, 2
 
 
 def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Events, begun: float) -> StoredRun:
-    """Make the file of a run that begins.
+    """Make the file of a run that begins, with its first state: at once, in place of a file that is there.
 
     Raises
     ------
@@ -49,12 +50,16 @@ def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Event
     description = describe(system)
     dtype = _type(description, march, store, wanted, channels)
     options = _options(march, store, wanted, events)
-    _create(store, dtype, description, options, march)
-    table = StepTable(store.file, dtype.itemsize)
-    run = StoredRun(
-        march, store, table, RowWriter(dtype, description.functions, channels, 1), channels, wanted, watch, begun
-    )
-    run.begin()
+    with new_file(store.file) as new:
+        _create(new, dtype, description, options, march)
+        table = StepTable(new, dtype.itemsize)
+        table.path = store.file
+        run = StoredRun(
+            march, store, table, RowWriter(dtype, description.functions, channels, 1), channels, wanted, watch, begun
+        )
+        run.begin()
+        table.close()
+    table.open(store.file)
     return run
 
 
@@ -84,8 +89,8 @@ def _options(march: March, store: Store, wanted: Any, events: int) -> Data:
     return writer.data(text)
 
 
-def _create(store: Store, dtype: Any, description: Description, options: Data, march: March) -> None:
+def _create(path: Path, dtype: Any, description: Description, options: Data, march: March) -> None:
     state = sum(getattr(march.state, name).nbytes for name in ARRAYS)
     parts = {"model": description.model, "run": options, "functions": write_answers(description.functions)}
     capacity = ROOM + STATES * state + MATRICES * 8 * march.system.solver.storage
-    create(store.file, dtype, capacity, parts, march.system.origin)
+    create(path, dtype, capacity, parts, march.system.origin)

@@ -28,19 +28,12 @@ TABLE, SLOTS, FIELDS = "steps", ("checkpoints/0", "checkpoints/1"), "fields/text
 def create(path: Path, dtype: np.dtype[Any], capacity: int, data: Mapping[str, Data], origin: Array) -> None:
     """Make a file with an empty table of rows of a type; positions in its rows count from ``origin`` (3,).
 
-    It comes into being at once, complete, in place of a file that is there.
-
     Parameters
     ----------
     capacity : int
         Bytes of a checkpoint for which there is room.
     data : dict
         What is in the file beside them, by name.
-
-    Raises
-    ------
-    StoreError
-        If it cannot be written.
     """
     import fem_mbs
 
@@ -57,7 +50,7 @@ def create(path: Path, dtype: np.dtype[Any], capacity: int, data: Mapping[str, D
     table = made.tables[TABLE]
     struct.pack_into("<Q", made.content, table.rows + 8, UNLIMITED)
     made.content[: heads.SIZE] = heads.head_bytes(_head(parts, made.offsets, table, capacity), fem_mbs.__version__)
-    with new_file(path) as new, open(new, "wb") as file:
+    with open(path, "wb") as file:
         file.write(made.content.ljust(made.size, b"\0"))
 
 

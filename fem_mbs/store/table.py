@@ -46,9 +46,13 @@ class StepTable:
     def __init__(self, path: Path, itemsize: int, rows: int = 0, number: int = 0) -> None:
         self.path, self.rows, self._itemsize, self._number = path, rows, itemsize, number
         self._head = read_head(path)
+        self._known = 0  # rows that HDF5 was told of
+        self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Go on with the file of a path, alone: with the same one after it was closed and has got another name."""
         self._file = open(path, "r+b", buffering=0)  # noqa: SIM115
         lock(self._file, path)
-        self._known = 0  # rows that HDF5 was told of
         self._at = 0
 
     def add(self, row: Any) -> None:
@@ -66,10 +70,11 @@ class StepTable:
             with contextlib.suppress(OSError):
                 if place < os.fstat(self._file.fileno()).st_size < place + len(view):
                     self._file.truncate(place)  # a part of a row
-            raise StoreError(
-                f"store: cannot write '{self.path}': {reason(error)}. Its {self.rows} rows so far are in it, and "
-                "mbs.load opens it; with more space, mbs.resume goes on"
-            ) from error
+            kept = (
+                f". Its {self.rows} rows so far are in it, and mbs.load opens it; with more space, mbs.resume goes on"
+            )
+            text = f"store: cannot write '{self.path}': {reason(error)}"
+            raise StoreError(text + kept * bool(self.rows)) from error
         self.rows += len(view) // self._itemsize
 
     def flush(self, checkpoint: bytes | None) -> bool:
