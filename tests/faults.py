@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import runpy
 import sys
 from collections.abc import Callable, Iterator
@@ -76,12 +77,23 @@ def first_model(
         for kind, change in (given or {}).items():
             stack.enter_context(_changed(kind, change, changed))
         try:
-            with redirect_stdout(StringIO()):
+            with redirect_stdout(StringIO()), _level_kept():
                 runpy.run_path(str(script), run_name="__main__")
             raise LookupError(f"{script} runs no model")
         except _Made as made:
             model = made.model
         yield model, changed
+
+
+@contextmanager
+def _level_kept() -> Iterator[None]:
+    """Scripts may quieten the log."""
+    logger = logging.getLogger("fem_mbs")
+    level = logger.level
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 @contextmanager

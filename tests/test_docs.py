@@ -33,7 +33,17 @@ PAGES = {
 }
 
 
-SLOW = {"cable.md", "curves.md", "look.md", "rotor.md", "statics.md", "variable_steps.md"}
+SLOW = {
+    "cable.md",
+    "crank.md",
+    "curves.md",
+    "frame.md",
+    "look.md",
+    "robot.md",
+    "rotor.md",
+    "statics.md",
+    "variable_steps.md",
+}
 """Pages of many seconds; the tutorials among them are run by the build of the pages as well."""
 
 

@@ -73,7 +73,7 @@ def test_iterations_are_those_of_the_other_formulations(group: str) -> None:
     assert mean("stabilized") <= min(mean("index3"), mean("index2")) + 0.5
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_errors_are_not_larger_than_those_of_index_2(group: str) -> None:
     """Of the heavy top at 2 ms, against a run with a tenth of the step."""
     exact = mbs.simulate(heavy_top(group)[0], 0.2, 2e-4, mbs.GeneralizedAlpha(0.9, "index2", "perturbed"))

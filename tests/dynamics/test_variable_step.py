@@ -105,7 +105,7 @@ def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, ad
 @pytest.mark.parametrize(
     "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
 )
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ["SE3", pytest.param("R3xSO3", marks=pytest.mark.slow)])
 def test_multipliers_do_not_grow_where_the_step_changes_all_the_time(formulation: str, group: str) -> None:
     """A machine with a beam, the step always changes: multipliers converge to those of equal steps, with order 2."""
     method, errors = mbs.GeneralizedAlpha(0.8, formulation), []
@@ -155,7 +155,9 @@ def difference(one: mbs.Solution, other: mbs.Solution) -> float:
     return max(float(np.abs(x - other(t).x).max()) for t, x in zip(one.t, one.x, strict=True))
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize(
+    "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
+)
 def test_a_sudden_load_needs_no_other_step(formulation: str) -> None:
     """A load that jumps: the steps shorten there by themselves, and the error stays a share of the tolerance."""
     method = mbs.GeneralizedAlpha(0.6, formulation)

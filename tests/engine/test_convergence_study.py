@@ -44,7 +44,7 @@ def top() -> mbs.Model:
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
+@pytest.mark.parametrize("formulation", ["stabilized", "index3", pytest.param("index2", marks=pytest.mark.slow)])
 def test_order_of_the_method(group: str, formulation: str) -> None:
     """Two, with starting values that fit; the error of the reference, a tenth of the smallest step, is 1 percent."""
     method = mbs.GeneralizedAlpha(0.8, formulation, "perturbed")

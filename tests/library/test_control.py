@@ -161,7 +161,7 @@ def test_loop_of_blocks_is_solved():
     np.testing.assert_allclose(run.signal(block), exact, atol=2e-5)
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_blocks_with_states_by_the_matrix_exponential(group):
     """A mass, a state space of two inputs, a Butterworth filter, and a block of scipy.signal, in one loop."""
     butter, other = scipy.signal.butter(2, 60.0, analog=True), scipy.signal.lti([1.0, 3.0], [1.0, 2.0, 50.0])

@@ -138,7 +138,9 @@ def test_section_forces_converge_with_the_order(order: int) -> None:
     assert slope > order - 0.1, (slope, errors)
 
 
-@pytest.mark.parametrize(("order", "counts"), [(1, (10, 20)), (2, (4, 8)), (3, (3, 6))])
+@pytest.mark.parametrize(("order", "counts"), [
+    (1, (10, 20)), (2, (4, 8)), pytest.param(3, (3, 6), marks=pytest.mark.slow)
+])  # fmt: skip
 def test_frequencies_converge_with_twice_the_order(order: int, counts: tuple[int, ...]) -> None:
     """A thick cantilever that shears and has rotary inertia."""
     EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0

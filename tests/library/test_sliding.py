@@ -159,7 +159,7 @@ def moving_mass(t: np.ndarray, mass: float, load: float, modes: int = 15) -> np.
 
 
 @pytest.mark.parametrize("group", ["SE3", pytest.param("R3xSO3", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("mass", [1e-6, 0.3 * MU * SPAN])
+@pytest.mark.parametrize("mass", [pytest.param(1e-6, marks=pytest.mark.slow), 0.3 * MU * SPAN])
 def test_load_that_crosses_a_bridge(group: str, mass: float) -> None:
     t, z = bridge(group, 3, 4, mass, 10.0, 100)
     exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
@@ -199,7 +199,8 @@ def drift(solution: mbs.Solution) -> float:
     return float(np.ptp(energy) / energy[0])
 
 
-@pytest.mark.parametrize("group", ["SE3", pytest.param("R3xSO3", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("group", GROUPS)
 def test_energy_is_kept_over_element_borders(group: str) -> None:
     drifts = []
     for h in (0.005, 0.0025):

@@ -137,6 +137,7 @@ def test_bend() -> None:
     np.testing.assert_allclose(extrapolated(values), BEND, rtol=0, atol=1e-4)  # of 100
 
 
+@pytest.mark.slow
 def test_helix_of_ten_turns() -> None:
     """Many equilibria have the same load; the path from zero keeps to its own, whose tip makes ten turns."""
     values = []
