@@ -34,17 +34,22 @@ PAGES = {
 
 
 SLOW = {
+    "add_an_element.md",
+    "beams.md",
     "cable.md",
+    "control.md",
     "crank.md",
     "curves.md",
+    "exchange.md",
     "frame.md",
     "look.md",
+    "modes.md",
     "robot.md",
     "rotor.md",
     "statics.md",
     "variable_steps.md",
 }
-"""Pages of many seconds; the tutorials among them are run by the build of the pages as well."""
+"""Pages of some seconds, which have a step of their own where all checks are run."""
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_flyball_governor():
     assert {file.name for file in Path("out").glob("*.p*")} == {"flyball_governor.png", "flyball_governor.pvd"}
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("governs", [True, False])
 def test_stiff_governor_has_order_two(governs, group):
     """At steps of 80 and 40 times as long as the couplers need to come to rest."""

@@ -51,7 +51,7 @@ def method(rho_inf: float = 0.9) -> mbs.GeneralizedAlpha:
 
 @groups
 @interpolations
-@pytest.mark.parametrize("section", [SOFT, COUPLED], ids=["centred", "eccentric"])
+@pytest.mark.parametrize("section", [pytest.param(SOFT, marks=pytest.mark.slow), COUPLED], ids=["centred", "eccentric"])
 def test_flying_beam(group: str, interpolation: str, section: BeamSection) -> None:
     drifts = []
     for h in STEPS:

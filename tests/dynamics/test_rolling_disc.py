@@ -97,7 +97,7 @@ def test_steady_motions_are_met(name: str, formulation: str, group: str) -> None
         assert half < 1e-8 or np.log2(one / half) > 1.9
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("group", GROUPS)
 def test_wobbling_disc_converges_and_keeps_its_energy(group: str) -> None:
     """Beside the steady motion the disc nods; contact forces do no work."""
     steady = STEADY["tilted by 30 degrees"]._replace(spin=1.2 * STEADY["tilted by 30 degrees"].spin)
