@@ -61,10 +61,10 @@ def consistent_start(system: System, given: State | None = None) -> State:
     if given is not None:
         place = stopped(system, place)
         defect = velocity_defect(system, place)
-        before, speed = evaluation, float(np.abs(system.weight * defect).max())
+        before, change = evaluation, float(np.abs(system.weight * defect).max())
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
         evaluation = closed(system, place)
-        _say_blow(system, before, speed, evaluation)
+        _say_blow(system, before, change, evaluation)
     _check_velocities(system, evaluation)
     refuse_accelerations(system, evaluation, "at the start")
     vdot, multipliers, u, udot, uddot = accelerations(system, place, matrix)
@@ -73,11 +73,7 @@ def consistent_start(system: System, given: State | None = None) -> State:
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than a run leaves their violation."""
-    speeds = [
-        float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max())
-        for evaluation in (before, after)
-    ]
-    if change <= BLOW * max(speeds):
+    if change <= BLOW * max(_speed(system, before.motion), _speed(system, after.motion)):
         return
     if worst := worst_joint(system, constraints.velocity_residual(system, before), 0.0):
         LOG.warning(
@@ -88,14 +84,18 @@ def _say_blow(system: System, before: Evaluation, change: float, after: Evaluati
         )
 
 
+def _speed(system: System, motion: Motion) -> float:
+    """The largest speed, in extents of the model, rad and sizes of own unknowns a second."""
+    return float(np.abs(constraints.body_velocity(motion) * system.weight).max())
+
+
 def _check_velocities(system: System, evaluation: Evaluation) -> None:
     motion = evaluation.motion
-    speed = float(np.abs(constraints.body_velocity(motion) * system.weight).max())
     still = np.zeros_like(motion.V)
     rest = Motion(motion.t, motion.x, motion.R, still, still, motion.gravity, motion.u, *2 * [np.zeros_like(motion.u)])
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
     acceleration = constraints.acceleration_residual(system, resting) * system.constraint_weight
-    limit = REST + SPEED * speed + DIFFERENCE_TIME * np.abs(acceleration).max(initial=0.0)
+    limit = REST + SPEED * _speed(system, motion) + DIFFERENCE_TIME * np.abs(acceleration).max(initial=0.0)
     if worst := worst_joint(system, constraints.velocity_residual(system, evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
