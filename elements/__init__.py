@@ -1,9 +1,15 @@
 """The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
 
-from fem_mbs.elements.actuator import Actuator
-from fem_mbs.elements.beam import Beam
-from fem_mbs.elements.beam_mesh import BeamMesh, beams_from_mesh
-from fem_mbs.elements.bushing import Bushing
+from fem_mbs.contracts import public
+from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.beams.distributed_load import DistributedLoad
+from fem_mbs.elements.beams.drag import CrossFlow, Drag
+from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
+from fem_mbs.elements.beams.section import BeamSection
+from fem_mbs.elements.beams.truss import Truss
+from fem_mbs.elements.bodies.gravity import Gravity
+from fem_mbs.elements.bodies.modal_body import ModalBody
+from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
 from fem_mbs.elements.control import (
     PID,
     Block,
@@ -26,13 +32,13 @@ from fem_mbs.elements.control import (
     StateSpace,
     TransferFunction,
 )
-from fem_mbs.elements.cross_flow import CrossFlow
-from fem_mbs.elements.distributed_load import DistributedLoad
-from fem_mbs.elements.drag import Drag
-from fem_mbs.elements.gravity import Gravity
-from fem_mbs.elements.joint_forces import JointForce, JointSpring
-from fem_mbs.elements.joint_friction import JointFriction
-from fem_mbs.elements.joint_stop import JointStop
+from fem_mbs.elements.forces.actuator import Actuator
+from fem_mbs.elements.forces.bushing import Bushing
+from fem_mbs.elements.forces.joint_forces import JointForce, JointSpring, JointStop
+from fem_mbs.elements.forces.joint_friction import JointFriction
+from fem_mbs.elements.forces.loads import Force, Moment
+from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
+from fem_mbs.elements.forces.springs import Maxwell, SlipSpring, SpringDamper
 from fem_mbs.elements.joints import (
     CamJoint,
     ConstantVelocityJoint,
@@ -56,6 +62,7 @@ from fem_mbs.elements.joints import (
     SphericalJoint,
     UniversalJoint,
 )
+from fem_mbs.elements.joints.sliding import SlidingJoint
 from fem_mbs.elements.laws import (
     Constant,
     ExternalInput,
@@ -69,19 +76,7 @@ from fem_mbs.elements.laws import (
     TimeLaw,
     Vector,
 )
-from fem_mbs.elements.loads import Force, Moment
-from fem_mbs.elements.maxwell import Maxwell
-from fem_mbs.elements.mesh_results import results_on_mesh
-from fem_mbs.elements.modal_body import ModalBody
-from fem_mbs.elements.motors import PositionMotor, SpeedMotor, TorqueMotor
-from fem_mbs.elements.rigid_body import PointMass, RigidBody
-from fem_mbs.elements.section import BeamSection
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
-from fem_mbs.elements.sliding_joint import SlidingJoint
-from fem_mbs.elements.slip_spring import SlipSpring
-from fem_mbs.elements.spring_damper import SpringDamper
-from fem_mbs.elements.truss import Truss
-from fem_mbs.model import public
 
 __all__ = [
     "Actuator",

@@ -32,7 +32,7 @@ import fem_mbs as mbs
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the other examples are
 from examples import four_bar, heavy_top, right_angle_cantilever
 from examples.reproduce_2015 import top_exact
-from fem_mbs.analysis import fitted_order
+from fem_mbs.studies.convergence import fitted_order
 
 BUILD = {"top": heavy_top.build, "cantilever": right_angle_cantilever.build, "four-bar": four_bar.build}
 STEP = {"top": 2e-3, "cantilever": 0.2, "four-bar": 0.02}

@@ -26,12 +26,13 @@ from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from fem_mbs.analysis import error_constants, fitted_order, power_norms
+from fem_mbs.alpha.newmark import chung_hulbert
+from fem_mbs.contracts import Constraint, ConstraintBatch, Rates, node_rows
 from fem_mbs.elements import PointMass, RigidBody, SphericalJoint
-from fem_mbs.integrate import chung_hulbert
+from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, ConstraintBatch, Rates, node_rows
-from fem_mbs.solve import constraint_correction
+from fem_mbs.studies.amplification import error_constants, power_norms
+from fem_mbs.studies.convergence import fitted_order
 
 GROUPS = ("R3xSO3", "SE3")
 STUDY = 4e-3 / 2.0 ** np.arange(6)

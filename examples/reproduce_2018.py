@@ -28,8 +28,8 @@ import numpy as np
 from _run import draw_panels, reproduce
 
 import fem_mbs as mbs
-from fem_mbs.analysis import fitted_order
 from fem_mbs.elements import RigidBody, SphericalJoint
+from fem_mbs.studies.convergence import fitted_order
 
 FORMS = {
     "DAE3-IEL": "index3",

@@ -4,7 +4,8 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
-from fem_mbs.analysis import ConvergenceStudy, convergence_study, sweep
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
+from fem_mbs.contracts import Method, Node, Report, State, Step, public
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
@@ -15,31 +16,36 @@ from fem_mbs.errors import (
     SingularSystemError,
     StoreError,
 )
-from fem_mbs.exchange import CoSimulation, export_fmu
-from fem_mbs.integrate import (
-    Checkpoint,
-    ClassicalAlpha,
-    ClassicalRungeKutta,
-    GeneralizedAlpha,
-    LieEuler,
-    Method,
-    RadauIIA,
-    RungeKuttaMuntheKaas,
-    Step,
-    UpdatedLagrangian,
-    VariableStep,
-    simulate,
-    simulate_many,
-    start,
-)
-from fem_mbs.modal import LinearModel, Modes, linearize, modes
-from fem_mbs.model import Model, Node, public
-from fem_mbs.result import Outcome, Solution, join
-from fem_mbs.run import Store
-from fem_mbs.solve import Assembly, Newton, Report, project_velocities
-from fem_mbs.static import Buckling, StaticSolution, buckling, statics, steady_rotation
-from fem_mbs.store import load, resume
-from fem_mbs.system import State, System
+from fem_mbs.files.co_simulation import CoSimulation
+from fem_mbs.files.fmu import export_fmu
+from fem_mbs.files.store.load import load, resume
+from fem_mbs.initial.assembly import Assembly
+from fem_mbs.initial.projection import project_velocities
+from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
+from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
+from fem_mbs.methods.comparison.lie_euler import LieEuler
+from fem_mbs.methods.radau import RadauIIA
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
+from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.modes import modes
+from fem_mbs.modal.result import Modes
+from fem_mbs.model.model import Model
+from fem_mbs.newton import Newton
+from fem_mbs.run.checkpoint import Checkpoint
+from fem_mbs.run.recorder import Store
+from fem_mbs.run.simulate import simulate, start
+from fem_mbs.run.simulate_many import simulate_many
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.join import join
+from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.solution import Solution
+from fem_mbs.static.buckling import Buckling, buckling
+from fem_mbs.static.result import StaticSolution
+from fem_mbs.static.statics import statics
+from fem_mbs.static.steady_rotation import steady_rotation
+from fem_mbs.studies.convergence import ConvergenceStudy, convergence_study
+from fem_mbs.studies.sweep import sweep
+from fem_mbs.system.system import System
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fem_mbs.result.solution import Solution
+    from fem_mbs.solution.solution import Solution
 
 
 class FemMbsError(Exception):

@@ -15,6 +15,7 @@ import numpy as np
 import fem_mbs as mbs
 from fem_mbs import Node
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
 from fem_mbs.elements import (
     PID,
     Actuator,
@@ -78,13 +79,12 @@ from fem_mbs.elements import (
     Truss,
     UniversalJoint,
 )
-from fem_mbs.elements.beam_track import BeamTracks
-from fem_mbs.elements.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
+from fem_mbs.elements.beams.taper import Profile
+from fem_mbs.elements.beams.track import BeamTracks
+from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
+from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.joints.relative import RelativeJoint
-from fem_mbs.elements.line import LineBatch, LineElement
-from fem_mbs.elements.taper import Profile
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
 from fem_mbs.testing.stage import AWAY, GROUPS, HOME, Pose, Stage, build
 
 __all__ = ["AWAY", "GROUPS", "HOME", "Pose", "build"]

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.check import Check
-from fem_mbs.doctor import RUNS
+from fem_mbs.checks.doctor import RUNS
+from fem_mbs.checks.report import Check
 from fem_mbs.elements import (
     Beam,
     BeamSection,

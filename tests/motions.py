@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs import GeneralizedAlpha, State, System
+from fem_mbs.alpha.index3 import Index3Problem
 from fem_mbs.arrays import Array
-from fem_mbs.integrate.index3 import Index3Problem
-from fem_mbs.model import Follow, Motion
-from fem_mbs.system import Evaluation, tangent
+from fem_mbs.contracts import Follow, Motion
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.system import Evaluation
 from fem_mbs.testing.differences import derivative
 from fem_mbs.testing.stage import at_rest, later, moved, neighbour, random_motion, weightless
 

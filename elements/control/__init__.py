@@ -1,18 +1,14 @@
 """Control: sensors, blocks with states, actuators, and controllers that take samples."""
 
+from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block
-from fem_mbs.elements.control.coordinate_actuators import JointActuator, LineActuator
+from fem_mbs.elements.control.controllers import PID, LeadLag, LowPass, StateSpace, TransferFunction
 from fem_mbs.elements.control.coordinate_sensors import JointSensor, LineSensor
-from fem_mbs.elements.control.function_sensor import FunctionSensor
 from fem_mbs.elements.control.junction import Junction, Saturation
-from fem_mbs.elements.control.multiplier_sensor import MultiplierSensor
-from fem_mbs.elements.control.node_actuators import ForceActuator, MomentActuator
 from fem_mbs.elements.control.node_sensor import NodeSensor
-from fem_mbs.elements.control.pid import PID
 from fem_mbs.elements.control.sampled import SampledController, SampledStateSpace
+from fem_mbs.elements.control.sensor import FunctionSensor, MultiplierSensor
 from fem_mbs.elements.control.signal import Signal
-from fem_mbs.elements.control.state_space import StateSpace
-from fem_mbs.elements.control.transfer_function import LeadLag, LowPass, TransferFunction
 
 __all__ = [
     "PID",

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.elements.control.linear import named_outputs, named_states
-from fem_mbs.elements.control.matrices import initial_values
+from fem_mbs.contracts import Count, ElementBatch, Motion, Numbering, Positive, checked, function, real, shown
+from fem_mbs.elements.control.linear import initial_values, named_outputs, named_states
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
-from fem_mbs.model import Count, ElementBatch, Motion, Numbering, Positive, checked, function, real, shown
 
 STEP = 6e-6
 """Differences over this share of an argument, and of one, are exact to about ten digits."""

@@ -8,10 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.control.sensor import VALUE, Sensor, SensorBatch
-from fem_mbs.elements.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
-from fem_mbs.elements.line import LineElement, lengths_of
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     CoordinateBatch,
     ElementBatch,
     Measured,
@@ -24,6 +21,9 @@ from fem_mbs.model import (
     choice,
     continued,
 )
+from fem_mbs.elements.control.sensor import VALUE, Sensor, SensorBatch
+from fem_mbs.elements.forces.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
+from fem_mbs.elements.forces.line import LineElement, lengths_of
 
 OF_JOINT = ("coordinate", "rate")
 OF_LINE = ("length", "speed")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.elements.control.linear import LinearBlock, Matrices
-from fem_mbs.elements.control.matrices import Limits
+from fem_mbs.contracts import checked
+from fem_mbs.elements.control.linear import Limits, LinearBlock, Matrices
 from fem_mbs.elements.control.signal import Input
 from fem_mbs.errors import ModelError
-from fem_mbs.model import checked
 
 _NO_STATES = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0))
 

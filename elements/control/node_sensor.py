@@ -13,10 +13,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice
 from fem_mbs.elements.control.sensor import Sensor, SensorBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice
 
 Frame = Annotated[str, choice(("world", "body"))]
 

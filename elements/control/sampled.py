@@ -15,12 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.elements.control.block import asked
-from fem_mbs.elements.control.linear import named_outputs, named_states
-from fem_mbs.elements.control.matrices import check_matrices, initial_values, of_scipy
-from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
-from fem_mbs.errors import ModelError
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     Count,
     ElementBatch,
     Motion,
@@ -32,6 +27,10 @@ from fem_mbs.model import (
     checked,
     function,
 )
+from fem_mbs.elements.control.block import asked
+from fem_mbs.elements.control.linear import check_matrices, initial_values, named_outputs, named_states, of_scipy
+from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
+from fem_mbs.errors import ModelError
 
 NEAR = 1e-9
 """An instant that is nearer than this share of a period is now."""

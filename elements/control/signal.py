@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.jumps import next_jump
+from fem_mbs.contracts import Constraint, Element, Numbering, checked, real, shown
 from fem_mbs.elements.laws import evaluate
+from fem_mbs.elements.laws.functions import next_jump
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Constraint, Element, Numbering, checked, real, shown
 
 Part = Element | Constraint
 Law = Callable[[float], Any]

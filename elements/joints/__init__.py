@@ -34,23 +34,22 @@ RollingDisc            height, slip on a plane           1, and 2 of velocities
 """
 
 from fem_mbs.elements.joints.cam import CamJoint
-from fem_mbs.elements.joints.constant_velocity import ConstantVelocityJoint
 from fem_mbs.elements.joints.coupling import Coupling, JointDrive
 from fem_mbs.elements.joints.curve import CurveJoint
-from fem_mbs.elements.joints.cylindrical import CylindricalJoint
 from fem_mbs.elements.joints.distance import DistanceJoint
-from fem_mbs.elements.joints.fixed import FixedJoint
-from fem_mbs.elements.joints.general import GeneralJoint
-from fem_mbs.elements.joints.orientation import OrientationJoint, ParallelAxesJoint
-from fem_mbs.elements.joints.planar import PlanarJoint
-from fem_mbs.elements.joints.point_on import PointOnLineJoint, PointOnPlaneJoint
-from fem_mbs.elements.joints.prismatic import PrismaticJoint
-from fem_mbs.elements.joints.release import EndRelease
-from fem_mbs.elements.joints.revolute import RevoluteJoint
+from fem_mbs.elements.joints.general import EndRelease, GeneralJoint
+from fem_mbs.elements.joints.lower_pairs import (
+    CylindricalJoint,
+    FixedJoint,
+    PlanarJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    SphericalJoint,
+)
+from fem_mbs.elements.joints.primitive import OrientationJoint, ParallelAxesJoint, PointOnLineJoint, PointOnPlaneJoint
 from fem_mbs.elements.joints.rolling import RollingDisc
 from fem_mbs.elements.joints.screw import ScrewJoint
-from fem_mbs.elements.joints.spherical import SphericalJoint
-from fem_mbs.elements.joints.universal import UniversalJoint
+from fem_mbs.elements.joints.shafts import ConstantVelocityJoint, UniversalJoint
 
 __all__ = [
     "CamJoint",

@@ -2,6 +2,8 @@
 
 With the coordinates' gradients ``G`` and second derivatives ``H``, the gradient is ``sum f G`` and its derivative
 ``sum f H`` (docs/theory.md, "Couplings").
+
+Couplings that lock each other: together they leave a coordinate no motion at all.
 """
 
 from __future__ import annotations
@@ -11,13 +13,10 @@ from functools import cached_property, partial
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from scipy.linalg import null_space
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.elements.coordinate_law import is_angle
-from fem_mbs.elements.joints.locked import check_locked
-from fem_mbs.elements.laws import derivatives, evaluate
-from fem_mbs.errors import ModelError
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     CoordinateBatch,
@@ -30,6 +29,32 @@ from fem_mbs.model import (
     function,
     node_rows,
 )
+from fem_mbs.elements.forces.coordinate_law import is_angle
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.errors import ModelError
+
+LOCKED = 1e-9
+
+
+def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
+    """Refuse couplings that together leave a coordinate no motion at all."""
+    keys = list(dict.fromkeys((term.joint, term.coordinate) for own in couplings for term in own.terms))
+    A = np.zeros((len(couplings), len(keys)))
+    for row, own in zip(A, couplings, strict=True):
+        for term in own.terms:
+            row[keys.index(term[:2])] = term.factor
+    if not len(A):
+        return
+    motions = null_space(A / np.linalg.norm(A, axis=1, keepdims=True), rcond=LOCKED)
+    locked = np.flatnonzero(np.abs(motions).max(axis=1, initial=0.0) < LOCKED)
+    if len(locked):
+        joint, coordinate = keys[locked[0]]
+        involved = [own for own, row in zip(couplings, A, strict=True) if row[locked].any()]
+        raise ModelError(
+            f"the couplings {', '.join(map(str, involved))} contradict each other: together they leave '{coordinate}' "
+            f"of {joint} no motion but rest; leave one out, or give it the ratio that follows from the others"
+        )
+
 
 Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
 BEGIN = 1e-8

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fem_mbs.elements.coordinate_law import Joint, chosen
+from fem_mbs.contracts import Constraint, checked, shown
+from fem_mbs.elements.forces.coordinate_law import Joint, chosen
 from fem_mbs.elements.joints.coordinate_constraint import CoordinateConstraint, Drive, Term
 from fem_mbs.errors import ModelError
-from fem_mbs.model import (
-    Constraint,
-    checked,
-    shown,
-)
 
 
 def _listed(

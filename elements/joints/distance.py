@@ -1,4 +1,4 @@
-"""Distance joint: a rod without mass between two points, whose length is that of a line (``elements/line.py``)."""
+"""Distance joint: a rod without mass between two points, whose length is that of a line (``forces/line.py``)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
-from fem_mbs.elements.joints.relative import levers
-from fem_mbs.elements.laws import derivatives, evaluate
-from fem_mbs.elements.line import Line, LineLengths
-from fem_mbs.elements.line_picture import bar
-from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     Coordinate,
@@ -30,6 +24,11 @@ from fem_mbs.model import (
     checked,
     node_rows,
 )
+from fem_mbs.elements.forces.line import Line, LineLengths, bar
+from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
+from fem_mbs.elements.joints.relative import levers
+from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
 """Share of the length as built below which the points have met."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import function, shown
 from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError
-from fem_mbs.model import function, shown
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint

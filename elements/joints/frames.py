@@ -1,9 +1,25 @@
-"""Constraints on how one frame stands to another: everything that follows from their relative motion.
+"""Constraints on how one frame stands to another that have places along curves as unknowns of their own.
+
+An equation ``phi(h, s)`` of the relative placement ``h`` and places ``s`` has the gradient ``(b J, c)``, ``b`` against
+the relative motion and ``c = phi_s``; with ``frames.py`` its derivative is ``((H, (b_s J)^T), (b_s J, phi_ss))``.
+
+Constraints on how one frame stands to another: everything that follows from their relative motion.
 
 Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
 ``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. A constraint ``phi(h, t)`` is described by its
 gradient ``b`` (6,) against ``xi`` and the derivative ``h`` (6, 6) of that; what it means for the nodes is written here:
 ``B = b J`` and ``H = DB = J^T h J + (Ad^T dual(b) J, 0)``, as ``Ad_(h^-1)`` itself turns with ``xi``
+(docs/theory.md, "Joints").
+
+Constraints that are linear in how one frame stands to another, and all that follows from one constant tensor.
+
+Node b stands to node a at ``S = R_a^T R_b``, ``r = R_a^T (x_b - x_a)``. The twelve numbers ``p = (S, r)`` change with
+body increments ``delta`` of both nodes by
+
+    delta S = S skew(theta_b) - skew(theta_a) S,    delta r = S U_b - U_a - theta_a x r,
+
+which is linear in ``p``: ``delta p = GAMMA (p, 1) delta``. An equation ``Phi = w . p - o`` has the gradient
+``B = w GAMMA (p, 1)``, and its derivative ``H = DB = w SECOND (p, 1)`` with ``SECOND = GAMMA GAMMA``
 (docs/theory.md, "Joints").
 """
 
@@ -13,9 +29,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ConstraintBatch, Motion
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import ConstraintBatch, Motion
 
 
 class Frames(NamedTuple):
@@ -94,3 +110,69 @@ def nodal(Ad: Array, bend: Array, b: Array) -> Array:
     """``H`` from relative quantities: rows ``(Ad^T (dual(b) - h), h)`` times ``J``."""
     rows = np.concatenate([Ad.mT @ (se3.dual(b) - bend), bend], axis=-2)
     return np.concatenate([-rows @ Ad, rows], axis=-1)
+
+
+class First(NamedTuple):
+    """Equations ``(n, m)`` with their first derivatives."""
+
+    phi: Array
+    b: Array
+    """Against the relative motion, ``(n, m, 6)``."""
+    c: Array
+    """Against the places, ``(n, m, k)``."""
+    more: Any
+    """What the second derivatives need."""
+
+
+class Second(NamedTuple):
+    """Second derivatives of equations."""
+
+    bend: Array
+    """Of ``b`` against the relative motion, ``(n, m, 6, 6)``."""
+    mixed: Array
+    """Of ``b`` against the places, ``(n, m, k, 6)``."""
+    curved: Array
+    """Of ``c`` against the places, ``(n, m, k, k)``."""
+
+
+class PlacesContext(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    frames: Frames
+    first: First
+
+
+class PlacesBatch(ConstraintBatch):
+    """Constraints between two nodes each with ``m`` equations and ``k`` places.
+
+    A subclass sets ``nodes``, ``own``, ``owners``, ``cell``, ``length`` and defines ``first`` and ``second_order``.
+    """
+
+    own: IntArray
+
+    def first(self, frames: Frames, s: Array, t: float) -> First:
+        """Equations at places ``s`` (n, k)."""
+        raise NotImplementedError(f"{type(self).__name__} must define first(frames, s, t)")
+
+    def second_order(self, frames: Frames, more: Any) -> Second:
+        """Second derivatives."""
+        raise NotImplementedError(f"{type(self).__name__} must define second_order(frames, more)")
+
+    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, PlacesContext]:
+        """``Phi`` (m,) and ``B`` (m, 12 + k)."""
+        frames = relative(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0))
+        first = self.first(frames, motion.u[self.own], motion.t)
+        B = np.concatenate([gradients(first.b, adjoint_inverse(frames)[:, None]), first.c], axis=-1)
+        return first.phi.ravel(), B.reshape(-1, B.shape[-1]), PlacesContext(frames, first)
+
+    def second(self, context: PlacesContext) -> Array:
+        """``H`` (m, 12 + k, 12 + k)."""
+        frames, first = context
+        bend, mixed, curved = self.second_order(frames, first.more)
+        Ad, k = adjoint_inverse(frames)[:, None], curved.shape[-1]
+        H = np.empty((*curved.shape[:2], 12 + k, 12 + k))
+        H[..., :12, :12] = nodal(Ad, bend, first.b)
+        H[..., 12:, :12] = gradients(mixed, Ad[:, None])
+        H[..., :12, 12:] = H[..., 12:, :12].mT
+        H[..., 12:, 12:] = curved
+        return H.reshape(-1, 12 + k, 12 + k)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Placed, Shape
 from fem_mbs.elements.joints.coordinates import AXES
 from fem_mbs.elements.shapes import Ball, Box, Cylinder
-from fem_mbs.model import Placed, Shape
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint

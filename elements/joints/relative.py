@@ -15,6 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
+    Node,
+    Numbering,
+    Placed,
+    RotationLike,
+    Vector3,
+    checked,
+    shown,
+)
 from fem_mbs.elements.joints.coordinates import (
     AXES,
     JointFrame,
@@ -29,19 +42,6 @@ from fem_mbs.elements.joints.glyphs import shapes_of
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import (
-    Constraint,
-    ConstraintBatch,
-    Coordinate,
-    CoordinateBatch,
-    Node,
-    Numbering,
-    Placed,
-    RotationLike,
-    Vector3,
-    checked,
-    shown,
-)
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ConstraintBatch, Motion, Numbering, Rates, StepEnd, node_rows
 from fem_mbs.elements.joints import placement
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.model import ConstraintBatch, Motion, Numbering, Rates, StepEnd, node_rows
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint

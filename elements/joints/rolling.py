@@ -17,13 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, angle, cosine, cosine_of
-from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
-from fem_mbs.elements.joints.relative import axes_about
-from fem_mbs.elements.shapes import Cylinder
-from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.lie import so3
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     Coordinate,
@@ -38,6 +32,12 @@ from fem_mbs.model import (
     checked,
     node_rows,
 )
+from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, angle, cosine, cosine_of
+from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
+from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.shapes import Cylinder
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
 
 FLAT = 1e-3
 """Sine of the angle to the plane below which a disc lies flat, where it has no lowest point."""

@@ -14,18 +14,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements.joints.coordinates import (
-    JointFrame,
-    Measure,
-    RelativeCoordinates,
-    cosine,
-    translation,
-    turn,
-)
-from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
-from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
-from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     ConstraintBatch,
     CoordinateBatch,
     Direction,
@@ -36,6 +25,10 @@ from fem_mbs.model import (
     checked,
     node_rows,
 )
+from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, cosine, translation, turn
+from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
+from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
+from fem_mbs.errors import ModelError, MotionError
 
 FLATTEST = 1e-12
 """Smallest lead, m per turn."""

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts import LARGEST, checked, real, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.model import LARGEST, checked, real, shown
 
 
 class TimeLaw:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import SMALLEST, Direction, Faces, Positive, RotationLike, Shape, Vector3, checked, shown, vector
 from fem_mbs.errors import ModelError
-from fem_mbs.model import SMALLEST, Direction, Faces, Positive, RotationLike, Shape, Vector3, checked, shown, vector
 
 THINNEST = 0.02
 """Half axes of an ellipsoid of inertia against the longest, for flat discs and thin rods."""

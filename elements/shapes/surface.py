@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import IntArray
-from fem_mbs.elements.line_mesh import read_mesh
+from fem_mbs.contracts import LARGEST, Faces, Positive, RotationLike, Shape, Vector3, checked, real, shown
+from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.errors import ModelError
-from fem_mbs.model import LARGEST, Faces, Positive, RotationLike, Shape, Vector3, checked, real, shown
 
 CORNERS = {"triangle": 3, "quad": 4}
 """Corners of the cells that are drawn; those of higher order begin with them: "triangle6", "quad8", "quad9"."""

@@ -11,13 +11,15 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import BoolArray
+from fem_mbs.contracts import Count, State, checked
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.redundant import independent
+from fem_mbs.initial.singular import explain_singular
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
 from fem_mbs.modal.result import Modes
-from fem_mbs.model import Count, Model, checked
-from fem_mbs.solve import explain_singular, independent
-from fem_mbs.system import State, System
+from fem_mbs.model.model import Model
+from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10

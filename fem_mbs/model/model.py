@@ -9,24 +9,34 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Constraint,
+    Element,
+    Flags,
+    Group,
+    Name,
+    Node,
+    Path,
+    Public,
+    RotationLike,
+    Vector3,
+    check_node,
+    check_unknowns,
+    checked,
+    look_up,
+    make_node,
+    shown,
+    text,
+    vector,
+)
+from fem_mbs.contracts import Part as Named
 from fem_mbs.errors import ModelError
-from fem_mbs.model.arguments import Flags, Name, Path, RotationLike, Vector3
-from fem_mbs.model.checked import checked
-from fem_mbs.model.constraint import Constraint
-from fem_mbs.model.element import Element
-from fem_mbs.model.named import Part as Named
-from fem_mbs.model.named import look_up
-from fem_mbs.model.node import Group, Node, check_node, make_node
-from fem_mbs.model.public import Public
-from fem_mbs.model.summary import counted, summary
-from fem_mbs.model.unknown import check_unknowns
-from fem_mbs.model.uses import users
-from fem_mbs.model.validate import shown, text, vector
+from fem_mbs.model.parts import counted, summary, users
 
 if TYPE_CHECKING:
-    from fem_mbs.check import Check
-    from fem_mbs.look import View
-    from fem_mbs.solve import Assembly
+    from fem_mbs.checks.report import Check
+    from fem_mbs.initial.assembly import Assembly
+    from fem_mbs.pictures.view import View
 
 SHOWN = 8
 Part = TypeVar("Part", bound=Element | Constraint)
@@ -229,7 +239,7 @@ class Model(Public):
         ModelError
             If the joints cannot be closed: names those that stay open. The model is then as it was.
         """
-        from fem_mbs.solve.assembly import assemble
+        from fem_mbs.initial.assembly import assemble
 
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
 
@@ -266,7 +276,7 @@ class Model(Public):
         MissingPackageError
             If neither PyVista nor matplotlib is installed.
         """
-        from fem_mbs.look import pictures
+        from fem_mbs.pictures import pictures
 
         view: View = pictures.saved(pictures.of_model(self, **options), file)
         return view
@@ -282,7 +292,7 @@ class Model(Public):
         Check
             ``print`` shows it; ``check.ok`` is True if nothing looks wrong, ``check.findings`` lists what does.
         """
-        from fem_mbs.check import examine
+        from fem_mbs.checks.examine import examine
 
         return examine(self)
 
@@ -299,8 +309,8 @@ class Model(Public):
         return f"Model on {self.group} with {counted(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
 
     def _repr_html_(self) -> str:
-        from fem_mbs.look import pictures
-        from fem_mbs.look.html import page
+        from fem_mbs.pictures import pictures
+        from fem_mbs.pictures.pictures import page
 
         heading, *lines = str(self).splitlines()
         rows = [line.strip().split(": ", 1) for line in lines]

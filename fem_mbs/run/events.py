@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from fem_mbs.contracts import State, number, real, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import number, real, shown
-from fem_mbs.result import Solution
 from fem_mbs.run.recorder import Between
-from fem_mbs.system import State
+from fem_mbs.solution.solution import Solution
 
 EventFunction = Callable[[State], float]
 PRECISION = 1e-12
@@ -40,10 +39,10 @@ class Events:
         functions: EventFunction | Sequence[EventFunction] | None,
         first: State,
         between: Between,
-        given_out: Callable[[State], State],
+        to_user: Callable[[State], State],
         label: str = "simulate",
     ) -> None:
-        self._given_out = given_out
+        self._given_out = to_user
         self.functions = _listed(functions, label)
         self.between = between
         self.hits: list[list[State]] = [[] for _ in self.functions]

@@ -1,23 +1,93 @@
-"""Collects the states of a run."""
+"""Collects the states of a run.
+
+What a run stores.
+
+The progress bar of a run, or of many.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Count, Path, State, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.model import real, shown
-from fem_mbs.result import Accuracy, Outcome, Solution, Stats, TurnCounter, Turns
-from fem_mbs.system import State, System, given_out, read_only
+from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import TurnCounter, Turns
+from fem_mbs.system.states import read_only, to_user
+from fem_mbs.system.system import System
 
 if TYPE_CHECKING:
-    from fem_mbs.run.driver import Accepted
+    from fem_mbs.run.loop import Accepted
+
+
+@checked
+@dataclass(frozen=True)
+class Store:
+    """A file that receives a run as it comes, where it is to hold less than all states: ``simulate(..., store=...)``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, HDF5; one that is there is replaced.
+    channels : list of str, optional
+        Names of channels, such as "tip.position" or "hinge.reaction.force": the file has these in place of states, and
+        where the run stands, so that it can go on (docs/store.md).
+    every : int
+        Keep every so many steps, and the last one.
+    """
+
+    called: ClassVar[str] = "a path, or a Store"
+
+    path: Path
+    channels: Sequence[str] | None = None
+    every: Count = 1
+
+    @property
+    def file(self) -> FilePath:
+        """The path, with a suffix."""
+        return named_file(FilePath(self.path), ".h5", "simulate: store: path")
+
+
+class EveryFew:
+    """The states after every so many steps, the first and the last."""
+
+    def __init__(self, every: int, t_end: float, done: int = 0) -> None:
+        self.every, self.t_end, self.done = every, t_end, done
+
+    def __call__(self, before: State | None, state: State) -> list[State]:
+        """That after a step, or none."""
+        self.done += before is not None
+        return [state] if self.done % self.every == 0 or state.t >= self.t_end else []
+
+
+def progress_bar(wanted: bool, begin: float, end: float, label: str, unit: str) -> Callable[[float | None], None]:
+    """Function that shows how far the run has come, or closes the bar."""
+    if not wanted:
+        return lambda reached: None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise ModelError(f"{label}: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
+    bar: Any = tqdm(desc="fem_mbs", initial=begin, total=end, unit=unit, unit_scale=True)
+
+    def show(reached: float | None) -> None:
+        if reached is None:
+            bar.close()
+        else:
+            bar.update(reached - bar.n)
+
+    return show
+
 
 Between = Callable[[State, State, float], State]
 """The state at a share of the way from one state to the next."""
@@ -65,7 +135,7 @@ class Recorder:
     Attributes
     ----------
     last : State
-        The last state so far; users see it through ``given_out``.
+        The last state so far; users see it through ``to_user``.
     """
 
     def __init__(
@@ -83,7 +153,7 @@ class Recorder:
         self.label, self.where, self.last, self.warns = label, where, first, warns
         self._make, self._wanted = make, wanted
         self._mark = mark
-        self.given_out: Callable[[State], State] = partial(given_out, system)
+        self.to_user: Callable[[State], State] = partial(to_user, system)
         self._turns = None if wanted is None else TurnCounter(system)
         self._kept: list[tuple[State, int]] = []
         self._keep([first] if wanted is None else list(wanted(None, first)), first, mark)

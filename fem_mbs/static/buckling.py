@@ -15,18 +15,24 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Count, Index, NodeOrName, Positive, Public, State, checked, number
+from fem_mbs.contracts import Path as PathLike
 from fem_mbs.errors import ConvergenceError, ModelError
-from fem_mbs.modal import Modes, linearize
-from fem_mbs.model import Count, Index, Model, NodeOrName, Positive, Public, checked, number
-from fem_mbs.model import Path as PathLike
-from fem_mbs.result import Solution
-from fem_mbs.solve import Newton, check_system
+from fem_mbs.initial.state_point import check_system
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.result import Modes
+from fem_mbs.model.model import Model
+from fem_mbs.newton import Newton
+from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
 from fem_mbs.static.start import start
-from fem_mbs.system import State, System, given_out, tangent
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.states import to_user
+from fem_mbs.system.system import System
 
 if TYPE_CHECKING:
-    from fem_mbs.look import Film, View
+    from fem_mbs.pictures.film import Film
+    from fem_mbs.pictures.view import View
 
 DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
@@ -83,7 +89,7 @@ class Buckling(Public):
         self, mode: Index = 0, file: PathLike | None = None, *, amplitude: Positive | None = None, **options: Any
     ) -> View:
         """A picture of a shape (counted from 0); see :meth:`Modes.plot`."""
-        from fem_mbs.look import pictures
+        from fem_mbs.pictures import pictures
 
         title = f"mode {mode + 1}: load factor {self.factors[mode]:.4g}" if mode < len(self.factors) else ""
         view: View = pictures.saved(pictures.of_mode(self, mode, title, amplitude, **options), file)
@@ -142,7 +148,7 @@ def buckling(model: Model, count: Count = 1, initial: State | None = None, ramp:
     stiffness = _Stiffness(equations, point)
     nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
     distances, z = stiffness.singular(count, SHARE * nearest[0])
-    linear = linearize(model, given_out(system, point.state()))
+    linear = linearize(model, to_user(system, point.state()))
     shapes = linear.node_motions(z[: system.n_free].T)
     size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
     if not (size > 0.0).all():

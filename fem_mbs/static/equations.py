@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, State
 from fem_mbs.lie import se3
-from fem_mbs.model import Motion
-from fem_mbs.system import Evaluation, Solve, State, System, tangent
-from fem_mbs.system.redundancy import least_norm, refuse_gap
+from fem_mbs.linear.solvers import Solve
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.sizes import least_norm, refuse_gap
+from fem_mbs.system.system import Evaluation, System
 
 DIFFERENCE = 1e-3
 """Differences of loads are taken over this share of the range of the load factor."""

@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts import Path, State, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model import Path, checked
-from fem_mbs.result import ConstraintResidual, History, Outcome, Solution, Stats, Turns
+from fem_mbs.solution.balance import ConstraintResidual
+from fem_mbs.solution.history import History
+from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import Turns
 from fem_mbs.static.equations import Instant
-from fem_mbs.system import State, System, read_only
+from fem_mbs.system.states import read_only
+from fem_mbs.system.system import System
 
 
 class StaticSolution(Solution):

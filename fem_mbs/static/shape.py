@@ -10,20 +10,24 @@ import time
 
 import numpy as np
 
+from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, SingularSystemError
+from fem_mbs.initial.singular import describe_mechanism
 from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.modes import growing, solve_modes
-from fem_mbs.model import Model
-from fem_mbs.result import Outcome, Solution, Stats
-from fem_mbs.solve import FAILURES, Newton, NotConvergedError, Report, describe_mechanism, newton_solve
+from fem_mbs.model.model import Model
+from fem_mbs.newton import FAILURES, Newton, NotConvergedError
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Point
 from fem_mbs.static.path import Path
-from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import refuse_unsteady
-from fem_mbs.static.step import Direction, StepProblem
+from fem_mbs.static.step import Direction, StepProblem, unstable_motions
 from fem_mbs.static.turning import TurningEquations
-from fem_mbs.system import given_out, tangent
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.states import to_user
 
 LOG = logging.getLogger("fem_mbs")
 STEPS = 200
@@ -81,7 +85,7 @@ def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
     if unstable_motions(equations, point) <= 0:
         return False
     try:
-        linear = linearize(model, given_out(equations.system, equations.state(point)))
+        linear = linearize(model, to_user(equations.system, equations.state(point)))
         return growing(solve_modes(linear)) > 0
     except FemMbsError as failure:
         LOG.info("steady_rotation: whether the shape is stable is not known: %s", failure)

@@ -8,22 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from fem_mbs.contracts import State
 from fem_mbs.errors import ConvergenceError, LawError, MotionError, SingularSystemError
-from fem_mbs.solve import (
-    Newton,
-    NotConvergedError,
-    describe_mechanism,
-    describe_singular,
-    handle_repeated,
-    moved_most,
-    newton_solve,
-    worst_equations,
-)
+from fem_mbs.initial.failure import moved_most, worst_equations
+from fem_mbs.initial.singular import describe_mechanism, describe_singular, handle_repeated
+from fem_mbs.newton import Newton, NotConvergedError
+from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.stability import unstable_motions
-from fem_mbs.static.step import Direction, Linearization, StepProblem, Trial, Unknown
-from fem_mbs.system import State, taken_in, tangent
-from fem_mbs.system.mass import leading_matrix, solve_with_constraints
+from fem_mbs.static.step import Direction, Linearization, StepProblem, Trial, Unknown, unstable_motions
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
+from fem_mbs.system.states import from_user
 
 LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 200
@@ -53,7 +48,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     """
     point = equations.as_built()
     if initial is not None:
-        initial = taken_in(equations.system, initial, f"{caller}: initial")
+        initial = from_user(equations.system, initial, f"{caller}: initial")
         point = Point(initial.x, initial.R, initial.u, initial.multipliers, initial.t)
     evaluation = equations.evaluate(point)
     values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))

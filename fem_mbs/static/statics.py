@@ -13,18 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Count, Positive, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.model import Count, Model, Positive, checked, number, shown
-from fem_mbs.result import Outcome
-from fem_mbs.run import Accepted, Callback, EventFunction, Events, Recorder, drive, output_times, progress_bar
-from fem_mbs.solve import Newton, check_system
+from fem_mbs.initial.state_point import check_system
+from fem_mbs.model.model import Model
+from fem_mbs.newton import Newton
+from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.loop import Accepted, Callback, drive
+from fem_mbs.run.recorder import Recorder, output_times, progress_bar
+from fem_mbs.solution.outcome import Outcome
 from fem_mbs.static.equations import Equations, Loading, constant, proportional
-from fem_mbs.static.failure import explain_failure, explain_length
-from fem_mbs.static.path import SAME_LOAD, Path
+from fem_mbs.static.path import SAME_LOAD, Path, explain_failure, explain_length
 from fem_mbs.static.result import StaticSolution, between
-from fem_mbs.static.stability import unstable_motions
 from fem_mbs.static.start import start
-from fem_mbs.system import State, System
+from fem_mbs.static.step import unstable_motions
+from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 MAX_ITERATIONS = 15
@@ -130,7 +133,7 @@ def statics(
         unstable_motions(equations, point),
         warns=False,
     )
-    watch = Events(events, point.state(), between, recorder.given_out, "statics")
+    watch = Events(events, point.state(), between, recorder.to_user, "statics")
     if load_end == first:
         show(None)
         return cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))

@@ -12,12 +12,15 @@ from typing import NoReturn
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Element, ElementBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.model import Element, ElementBatch
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import Turning, TurningEquations
-from fem_mbs.system import System, constraints, flat, tangent
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.system import System
 
 ANGLES = (1.0, 2.6)
 """Angles in rad, no simple parts of a turn, to look at."""

@@ -1,6 +1,11 @@
 """Steady rotation: the deformed shape in which a model turns as one body.
 
 docs/theory.md, "Steady rotation".
+
+The equations of rest in a frame that turns: ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation.
+
+A node at ``r`` from a point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``,
+and ``omega`` is its own angular velocity; docs/theory.md, "Steady rotation".
 """
 
 from __future__ import annotations
@@ -11,15 +16,21 @@ from collections.abc import Iterable
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import Node, NodeOrName, State, Vector3, checked, of_kind
 from fem_mbs.errors import ModelError
-from fem_mbs.model import Model, Node, NodeOrName, Vector3, checked, of_kind
-from fem_mbs.result import Outcome, Solution
-from fem_mbs.solve import Newton, check_system, handle_repeated
+from fem_mbs.initial.singular import handle_repeated
+from fem_mbs.initial.state_point import check_system
+from fem_mbs.model.model import Model
+from fem_mbs.newton import Newton
+from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Point
 from fem_mbs.static.shape import shape, solution_of
 from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
 from fem_mbs.static.turning import TurningEquations
-from fem_mbs.system import State, System, taken_in, tangent
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.states import from_user
+from fem_mbs.system.system import System
 
 ITERATIONS = 25
 LOOSE = 1e-8
@@ -85,7 +96,7 @@ def steady_rotation(
     omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
     system = System(model)
     check_system(system, "steady_rotation")
-    given = None if initial is None else taken_in(system, initial, "steady_rotation: initial")
+    given = None if initial is None else from_user(system, initial, "steady_rotation: initial")
     rows = _turning(system, turning)
     equations = TurningEquations(
         system, omega, np.asarray(point, float) - system.origin, rows, 0.0 if given is None else given.t

@@ -1,8 +1,4 @@
-"""The equations of rest in a frame that turns: ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation.
-
-A node at ``r`` from a point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``,
-and ``omega`` is its own angular velocity; docs/theory.md, "Steady rotation".
-"""
+"""The equations of rest in a turning frame, ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation."""
 
 from __future__ import annotations
 
@@ -11,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import Follow, Motion, State, none
 from fem_mbs.lie import so3
-from fem_mbs.model import Follow, Motion
-from fem_mbs.model.motion import none
 from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.system import Evaluation, State, System, tangent
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.system import Evaluation, System
 
 ACROSS = 1e-3
 """What a displacement counts, against a rotation, where one of them is held."""

@@ -1,9 +1,12 @@
-"""The frozen model as numbers: nodes and unknowns in order, batches, and the pattern of the matrix."""
+"""The frozen model as numbers: nodes and unknowns in order, batches, and the pattern of the matrix.
+
+The point from which a system measures positions, and the length that it judges small lengths by.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,36 +15,51 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import ModelError
-from fem_mbs.model import (
+from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     Element,
     ElementBatch,
-    Model,
     Node,
     Numbering,
     Part,
+    Source,
     consecutive,
-    idle_rotations,
     look_up,
     of_kind,
 )
-from fem_mbs.system.contract import check_batch
+from fem_mbs.errors import ModelError
+from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
+from fem_mbs.linear.levels import LEVELS, LevelsMatrix, StabilizedMatrix
+from fem_mbs.linear.solvers import LinearSolver, make_solver
+from fem_mbs.model.model import Model
+from fem_mbs.model.parts import extent, idle_rotations
+from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
-from fem_mbs.system.least_norm import LeastNormSolver, Redundant
-from fem_mbs.system.levels import LEVELS, LevelsMatrix
-from fem_mbs.system.linear import LinearSolver, make_solver
-from fem_mbs.system.origin import origin_and_length
-from fem_mbs.system.pattern import (
-    ConstraintRows,
-    components,
-    free_components,
-    number_constraints,
-    triplets,
-)
-from fem_mbs.system.stabilized import StabilizedMatrix
-from fem_mbs.system.state import Source
+from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
+
+FAR = 4.0
+"""A model further away than so many times its extent measures positions from one of its own nodes."""
+
+
+def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tuple[Array, float]:
+    """The origin (3,), zero for a model near that of the world, and the extent; the ground is the first node.
+
+    A rounding of positions is one of strains: at 10 km from the origin, a millionth of those of a ruler. The ground is
+    where its joints are, and its own place plays no part.
+    """
+    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
+    places = np.array([*(node.position for node in nodes[1:]), *points])
+    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    if size > 0.0 and np.abs(places).max() > FAR * size:
+        return places[0], size
+    return np.zeros(3), extent(list(nodes)) or 1.0
+
+
+def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
+    """Points of a joint in the frames of their nodes: on both nodes, for one between two points."""
+    offsets: tuple[Array, ...] = getattr(joint, "offsets", (joint.offset,))
+    return list(zip(joint.nodes[-len(offsets) :], offsets, strict=True))
 
 
 class Layout:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.model import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
+from fem_mbs.contracts import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
 

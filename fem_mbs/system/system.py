@@ -1,4 +1,7 @@
-"""The equations of a frozen model at a motion."""
+"""The equations of a frozen model at a motion.
+
+The equations at one motion, as arrays.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +9,56 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.model import (
-    ConstraintBatch,
-    ElementBatch,
-    Energy,
-    Model,
-    Motion,
-    checked,
-)
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
+from fem_mbs.linear.solvers import sums
+from fem_mbs.model.model import Model
 from fem_mbs.system import sizes
-from fem_mbs.system.contract import wrong_shapes
-from fem_mbs.system.evaluation import Evaluation, Prescribed
+from fem_mbs.system.batch_checks import wrong_shapes
 from fem_mbs.system.layout import Layout
-from fem_mbs.system.linear import sums
-from fem_mbs.system.pattern import (
-    flat,
-)
-from fem_mbs.system.redundancy import least_norm, refuse_gap
-from fem_mbs.system.state import State
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.sizes import least_norm, refuse_gap
+from fem_mbs.system.states import from_user, interpolate, to_user
+
+
+class Evaluation(NamedTuple):
+    """The equations at one motion: what Newton tests and what matrices are built from."""
+
+    motion: Motion
+    multipliers: Array
+    force: Array
+    """Residual ``M vdot + g + B^T lambda`` in body components, then of own unknowns, ``(N,)``."""
+    constraint: Array
+    """``Phi`` (m,); zero for equations of velocities."""
+    scale: tuple[float, float]
+    """Largest single force and largest single moment that went into ``force``."""
+    own_scale: Array
+    """Largest term of the equation of each own unknown, ``(k,)``."""
+    relative: float
+    """Largest residual of the free components against these."""
+    contexts: list[Any]
+    gradients: list[Array]
+    constraint_contexts: list[Any]
+    phi: list[Array]
+    """What constraint batches returned: ``Phi``, or ``-b`` of equations of velocities."""
+
+
+class Prescribed(NamedTuple):
+    """What depends on time alone, evaluated once a step."""
+
+    elements: list[Any]
+    constraints: list[Any]
+
 
 _NONE = np.empty(0)
 
 
 @checked
-class System(Layout):
+class System(Layout, FrozenModel):
     """A model frozen for computing; nothing here changes after it is built, but for what :meth:`regularize` says.
 
     Parameters
@@ -88,6 +112,7 @@ class System(Layout):
     """
 
     made = None
+    to_user, from_user, interpolate = to_user, from_user, interpolate
 
     def __init__(self, model: Model, end: float = math.inf) -> None:
         super().__init__(model, end)

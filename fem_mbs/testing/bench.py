@@ -17,7 +17,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.model import Model
+from fem_mbs.model.model import Model
 from fem_mbs.testing.stage import GRAVITY, HOME, Pose
 
 SECTION = BeamSection(EA=30.0, GA=(10.0, 12.0), GJ=3.0, EI=(4.0, 5.0), mass=1.3, inertia=(0.3, 0.1, 0.2))

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.model import Element, ElementBatch, Follow
-from fem_mbs.system import Evaluation, System
-from fem_mbs.system.linear import sums
+from fem_mbs.contracts import Element, ElementBatch, Follow
+from fem_mbs.linear.solvers import sums
+from fem_mbs.system.system import Evaluation, System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
 from fem_mbs.testing.physics import (
     forces_at_rest_are_the_gradient_of_the_energy,

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion
 from fem_mbs.errors import MotionError
-from fem_mbs.model import ConstraintBatch, CoordinateBatch, Measured, Motion
-from fem_mbs.system import System, constraints
+from fem_mbs.system import constraints
 from fem_mbs.system.pattern import components
+from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
 from fem_mbs.testing.stage import AWAY, HOME, Make, build, moved, neighbour, random_motion
 from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right

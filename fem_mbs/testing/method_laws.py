@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method, State, Step
 from fem_mbs.errors import FemMbsError, LawError, ModelError
-from fem_mbs.integrate import Checkpoint, Method, Step, VariableStep, simulate, start
-from fem_mbs.model import Model
-from fem_mbs.result import Solution
-from fem_mbs.system import State, System, constraints
+from fem_mbs.model.model import Model
+from fem_mbs.run.checkpoint import Checkpoint
+from fem_mbs.run.simulate import simulate, start
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.solution import Solution
+from fem_mbs.system import constraints
+from fem_mbs.system.system import System
 from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
 from fem_mbs.testing.differences import ContractError, near
 from fem_mbs.testing.stage import AWAY, HOME, Pose

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.model import Motion
-from fem_mbs.system.mass import mass_product
+from fem_mbs.contracts import Motion
+from fem_mbs.system.matrices import mass_product
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
 from fem_mbs.testing.stage import AWAY, at_rest, later, neighbour, weightless
 from fem_mbs.testing.trial import ElementTrial

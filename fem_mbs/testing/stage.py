@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Element, Motion, Node
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import Constraint, Element, Model, Motion, Node
-from fem_mbs.system import System
+from fem_mbs.model.model import Model
+from fem_mbs.system.system import System
 
 GROUPS = ("R3xSO3", "SE3", "mixed")
 GRAVITY = np.array([0.3, 0.2, -9.0])

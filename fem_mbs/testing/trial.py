@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Motion
 from fem_mbs.errors import FemMbsError
-from fem_mbs.model import Constraint, ConstraintBatch, Element, ElementBatch, Motion
-from fem_mbs.system import System, check_shapes
-from fem_mbs.system.linear import sums
+from fem_mbs.linear.solvers import sums
+from fem_mbs.system.batch_checks import check_shapes
+from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, near
 from fem_mbs.testing.stage import HOME, Make, Pose, build, random_motion
 

@@ -16,8 +16,8 @@ from fem_mbs.elements import (
     SpringDamper,
     UniversalJoint,
 )
-from fem_mbs.integrate import simulate
-from fem_mbs.model import Model
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
 
 GRAVITY = 9.81

@@ -8,8 +8,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint
-from fem_mbs.model import Model
-from fem_mbs.static import buckling
+from fem_mbs.model.model import Model
+from fem_mbs.static.buckling import buckling
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 from fem_mbs.validation.equilibria import UNIT, cantilever
 

@@ -7,22 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.elements import (
-    Beam,
-    BeamSection,
-    Force,
-    Moment,
-    RevoluteJoint,
-    RigidBody,
-    SphericalJoint,
-    SpinUp,
-)
-from fem_mbs.integrate import GeneralizedAlpha, simulate
-from fem_mbs.model import Element, Model, Node
-from fem_mbs.result import Solution
+from fem_mbs.contracts import Element, Node
+from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
 from fem_mbs.system.constraints import body_velocity
-from fem_mbs.system.mass import mass_product
+from fem_mbs.system.matrices import mass_product
 from fem_mbs.validation.case import Quantity, case, compared, refine
 
 EXACT = "exact solution, eighth-order Runge-Kutta"

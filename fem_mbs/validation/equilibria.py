@@ -10,8 +10,8 @@ from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
-from fem_mbs.model import Model
-from fem_mbs.static import statics
+from fem_mbs.model.model import Model
+from fem_mbs.static.statics import statics
 from fem_mbs.validation.case import Quantity, case, compared, rate, refine
 
 EXACT = "exact Simo-Reissner solution, shooting"

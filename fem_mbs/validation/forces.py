@@ -8,6 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint
 from fem_mbs.elements import (
     JointDrive,
     JointFriction,
@@ -18,8 +19,8 @@ from fem_mbs.elements import (
     SpeedMotor,
     SpringDamper,
 )
-from fem_mbs.integrate import simulate
-from fem_mbs.model import Constraint, Model
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
 
 GRAVITY = 9.81

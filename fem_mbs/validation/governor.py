@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import FixedJoint, PointMass, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
-from fem_mbs.model import Model
-from fem_mbs.result import Solution
+from fem_mbs.model.model import Model
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case
 from fem_mbs.validation.iftomm import GRAVITY, Problem
 

@@ -14,9 +14,10 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Moment, RigidBody, SpringDamper
-from fem_mbs.integrate import RungeKuttaMuntheKaas, simulate
-from fem_mbs.model import Model
-from fem_mbs.result import Solution
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case
 from fem_mbs.validation.tops import Reader
 

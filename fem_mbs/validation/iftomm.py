@@ -12,11 +12,13 @@ from functools import partial
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Node
 from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
-from fem_mbs.integrate import GeneralizedAlpha, simulate
-from fem_mbs.model import Model, Node
-from fem_mbs.result import Solution
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
 
 GRAVITY = 9.81

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.elements import JointForce, RevoluteJoint, RigidBody
-from fem_mbs.integrate import GeneralizedAlpha, simulate
-from fem_mbs.model import Model
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.validation.case import Quantity, case, compared, twice_extrapolated
 from fem_mbs.validation.tops import Reader
 

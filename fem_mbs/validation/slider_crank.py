@@ -13,8 +13,8 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
-from fem_mbs.model import Model
-from fem_mbs.result import Solution
+from fem_mbs.model.model import Model
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, twice_extrapolated
 from fem_mbs.validation.iftomm import EXACT, GRAVITY, Problem
 

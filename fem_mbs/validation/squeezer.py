@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Node
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
-from fem_mbs.model import Model, Node
-from fem_mbs.result import Solution
+from fem_mbs.model.model import Model
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case
 from fem_mbs.validation.iftomm import Problem
 

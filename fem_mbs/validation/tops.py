@@ -12,11 +12,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method
 from fem_mbs.elements import RigidBody, SphericalJoint
-from fem_mbs.integrate import ClassicalRungeKutta, GeneralizedAlpha, Method, RungeKuttaMuntheKaas, simulate
-from fem_mbs.model import Model
-from fem_mbs.result import Solution
+from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case, compared, twice_extrapolated
 
 MASS, INERTIA, CENTER, GRAVITY = 15.0, (0.234375, 0.46875, 0.234375), (0.0, 1.0, 0.0), 9.81

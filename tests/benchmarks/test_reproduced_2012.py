@@ -9,8 +9,8 @@ import pytest
 
 import fem_mbs as mbs
 from examples import reproduce_2012 as script
+from fem_mbs.alpha.chart import make_chart
 from fem_mbs.elements import RigidBody
-from fem_mbs.integrate.chart import make_chart
 
 ITERATIONS = {  # as on the page
     "top, Lie-α": 2.0,

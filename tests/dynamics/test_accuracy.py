@@ -9,9 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
+from fem_mbs.alpha.local_error import looked_at
 from fem_mbs.arrays import Array
 from fem_mbs.elements import RevoluteJoint, RigidBody
-from fem_mbs.integrate.local_error import looked_at
 
 BLOW_UPS = [
     (0.9, 0.1, 10.0),

@@ -14,19 +14,13 @@ import pytest
 from motions import fitted_order, random_state
 
 import fem_mbs as mbs
+from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial
 from fem_mbs.arrays import Array
-from fem_mbs.elements import (
-    PrismaticJoint,
-    RevoluteJoint,
-    RigidBody,
-    SphericalJoint,
-    UniversalJoint,
-)
-from fem_mbs.integrate.index3 import Index3Problem, Linearization, Trial
+from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 from fem_mbs.lie import so3
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import gradient_transpose_product
-from fem_mbs.system.mass import mass_product
+from fem_mbs.system.matrices import mass_product
 from fem_mbs.testing.bench import free, joined
 
 ANGLES, EULER = mbs.ClassicalAlpha(), mbs.ClassicalAlpha("euler_parameters")

@@ -15,9 +15,9 @@ from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
 from examples import heavy_top
-from fem_mbs.analysis import fitted_order
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SpinUp
+from fem_mbs.studies.convergence import fitted_order
 
 T_END = 0.02
 TIMES = T_END * np.arange(1, 3) / 2

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
 
 L, MU, J_X, J_Y, J_Z = 2.0, 3.0, 0.05, 0.02, 0.03
 SECTION = BeamSection(EA=5e5, GA=(9e4, 7e4), GJ=2e3, EI=(4e3, 6e3), mass=MU, inertia=(J_X, J_Y, J_Z))

@@ -13,6 +13,7 @@ from motions import assert_columns_close, increment_derivative, random_state
 
 import fem_mbs as mbs
 from examples.reproduce_2018 import BUILD, double, single
+from fem_mbs.alpha.index3 import Index3Problem
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Beam,
@@ -27,8 +28,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.integrate.index3 import Index3Problem
-from fem_mbs.integrate.symplectic import SymplecticProblem
+from fem_mbs.methods.comparison.symplectic import SymplecticProblem
 from fem_mbs.testing.bench import bodies
 
 H = 0.5

@@ -11,10 +11,11 @@ from motions import derivative
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, State
 from fem_mbs.elements import Beam, BeamSection
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
-from fem_mbs.system import State, System, constraints
+from fem_mbs.system import constraints
+from fem_mbs.system.system import System
 
 PARTS = [
     EVERYTHING[name]

@@ -12,8 +12,9 @@ from scipy.optimize import brentq
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.lie import so3
-from fem_mbs.solve import Place, accelerations
 
 
 def upper(values: Array) -> Array:
@@ -182,7 +183,7 @@ def test_a_run_follows_its_modes() -> None:
         change[:, 3:] += np.matvec(W, d[:, 3:])
         x, R = system.kinematics.retract(base.x, base.R, d)
         v = system.kinematics.from_body(R, V + change)
-        vdot, multipliers, *_ = accelerations(system, Place(0.0, x, R, v, np.empty(0), np.empty(0)))
+        vdot, multipliers, *_ = accelerations(system, StatePoint(0.0, x, R, v, np.empty(0), np.empty(0)))
         return mbs.State(0.0, x, R, v, vdot, multipliers)
 
     method = mbs.GeneralizedAlpha(0.95, newton=mbs.Newton(1e-11))

@@ -15,17 +15,9 @@ from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import (
-    Beam,
-    BeamSection,
-    FixedJoint,
-    Force,
-    RevoluteJoint,
-    RigidBody,
-    SphericalJoint,
-)
+from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.elements.joints.relative import RelativeJoint
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 
 Z = np.array([0.0, 0.0, 1.0])
 GROUPS = ("R3xSO3", "SE3")

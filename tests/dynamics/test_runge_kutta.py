@@ -20,19 +20,10 @@ from test_rolling_disc import STEADY, errors
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import (
-    PID,
-    Beam,
-    JointActuator,
-    JointSensor,
-    Moment,
-    RigidBody,
-    SphericalJoint,
-    SpringDamper,
-)
-from fem_mbs.integrate.explicit import ExplicitRungeKutta
-from fem_mbs.integrate.stability import RADII, growth
-from fem_mbs.integrate.tableaus import TABLEAUS
+from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
+from fem_mbs.methods.runge_kutta import ExplicitRungeKutta
+from fem_mbs.methods.stability import RADII, growth
+from fem_mbs.methods.tableaus import TABLEAUS
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")

@@ -10,11 +10,12 @@ from motions import fitted_order
 
 import fem_mbs as mbs
 from examples.reproduce_2015 import run_top, top
+from fem_mbs.alpha.change_step import AlphaMemory
+from fem_mbs.alpha.newmark import chung_hulbert
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Force, RevoluteJoint, RigidBody
-from fem_mbs.integrate import chung_hulbert
-from fem_mbs.integrate.change_step import AlphaMemory
-from fem_mbs.solve import Place, accelerations, place_of
+from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.state_point import StatePoint, place_of
 
 SHIFT = chung_hulbert(0.9).shift
 
@@ -34,10 +35,10 @@ def shifted_acceleration(model: mbs.Model, t: float) -> Array:
         h, (t0, x, R, v, *own) = t / count, place
         k1 = accelerations(system, place).vdot
         x2, R2 = system.kinematics.retract(x, R, 0.5 * h * v + h * h / 8 * k1)
-        k2 = accelerations(system, Place(t0 + h / 2, x2, R2, v + h / 2 * k1, *own)).vdot
+        k2 = accelerations(system, StatePoint(t0 + h / 2, x2, R2, v + h / 2 * k1, *own)).vdot
         x3, R3 = system.kinematics.retract(x, R, h * v + 0.5 * h * h * k2)
-        k3 = accelerations(system, Place(t0 + h, x3, R3, v + h * k2, *own)).vdot
-        place = Place(t0 + h, x3, R3, v + h * (k1 + 4 * k2 + k3) / 6, *own)
+        k3 = accelerations(system, StatePoint(t0 + h, x3, R3, v + h * k2, *own)).vdot
+        place = StatePoint(t0 + h, x3, R3, v + h * (k1 + 4 * k2 + k3) / 6, *own)
     return accelerations(system, place).vdot
 
 

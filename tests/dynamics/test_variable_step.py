@@ -14,11 +14,11 @@ from motions import fitted_order
 import fem_mbs as mbs
 from examples.reproduce_2015 import top, top_exact
 from examples.right_angle_cantilever import build as cantilever
+from fem_mbs.alpha.change_step import AlphaMemory
+from fem_mbs.alpha.chart import make_chart
+from fem_mbs.alpha.local_error import defect, lead, response
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
-from fem_mbs.integrate.change_step import AlphaMemory
-from fem_mbs.integrate.chart import make_chart
-from fem_mbs.integrate.local_error import defect, lead, response
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 FORMULATIONS = ("stabilized", "index3", "index2")

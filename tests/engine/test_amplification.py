@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.analysis import amplification_matrix, error_constants, power_norms
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert
 from fem_mbs.arrays import Array
-from fem_mbs.integrate import Parameters, chung_hulbert
+from fem_mbs.studies.amplification import amplification_matrix, error_constants, power_norms
 
 RHO = (0.0, 0.3, 0.6, 0.9, 0.99)
 METHODS = {

@@ -35,17 +35,17 @@ LAYERS = {layer: BASE | {f"fem_mbs.{name}" for name in (layer, *below)} for laye
 
 ELEMENTS = BASE | {"fem_mbs.elements", "fem_mbs.model", "fem_mbs.lie"}
 LATE = {
-    ("fem_mbs/result/solution.py", "fem_mbs.io"),
-    ("fem_mbs/result/solution.py", "fem_mbs.store.save"),
-    ("fem_mbs/integrate/simulate.py", "fem_mbs.store.begin"),
+    ("fem_mbs/solution/solution.py", "fem_mbs.io"),
+    ("fem_mbs/solution/solution.py", "fem_mbs.files.store.save"),
+    ("fem_mbs/run/simulate.py", "fem_mbs.files.store.begin"),
     *(
         (f"fem_mbs/{file}.py", f"fem_mbs.look{module}")
         for file in ("result/solution", "model/model", "modal/result", "static/buckling")
         for module in ("", ".curves", ".html", ".pictures")
     ),
     ("fem_mbs/model/model.py", "fem_mbs.check"),
-    ("fem_mbs/check/report.py", "fem_mbs.look.html"),
-    ("fem_mbs/model/model.py", "fem_mbs.solve.assembly"),
+    ("fem_mbs/checks/report.py", "fem_mbs.pictures.pictures"),
+    ("fem_mbs/model/model.py", "fem_mbs.initial.assembly"),
     ("fem_mbs/model/model.py", "fem_mbs.elements.joints.general"),
 }
 """Imports within a function, so that a user finds exports, pictures and what holds nodes on what these are of, and the

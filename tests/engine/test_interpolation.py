@@ -11,7 +11,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import RigidBody
 from fem_mbs.lie import so3
-from fem_mbs.result.interpolate import interpolate
+from fem_mbs.system.states import interpolate
 
 
 def exact(system: mbs.System, t: float) -> mbs.State:

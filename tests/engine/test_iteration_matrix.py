@@ -11,6 +11,7 @@ from models import CHARTS
 from motions import assert_columns_close, derivative, differences, equations, random_step
 
 import fem_mbs as mbs
+from fem_mbs.alpha.index3 import Index3Problem
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Beam,
@@ -23,9 +24,8 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpinUp,
 )
-from fem_mbs.integrate.index3 import Index3Problem
 from fem_mbs.lie import so3
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 
 INDEX3 = {name: replace(method, formulation="index3") for name, method in CHARTS.items()}
 H = 0.5

@@ -7,7 +7,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.system.linear import BandedSolver, DenseSolver, LinearSolver, SparseSolver, make_solver
+from fem_mbs.linear.solvers import BandedSolver, DenseSolver, LinearSolver, SparseSolver, make_solver
 
 Triplets = tuple[IntArray, IntArray, Array]
 

@@ -14,8 +14,10 @@ from motions import fitted_order
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.solve import Newton, NotConvergedError, Report, newton_solve
-from fem_mbs.system import tangent
+from fem_mbs.contracts import Report
+from fem_mbs.newton import Newton, NotConvergedError
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.system import matrices as tangent
 
 
 @dataclass

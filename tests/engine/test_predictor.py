@@ -11,9 +11,9 @@ from models import machine
 
 import fem_mbs as mbs
 from examples import four_bar, heavy_top, right_angle_cantilever
+from fem_mbs.alpha.predictor import CONSTANT, LINEAR, PLAIN, Missed, first_guess, what_was_missed
 from fem_mbs.elements import RevoluteJoint, RigidBody
-from fem_mbs.integrate.predictor import CONSTANT, LINEAR, PLAIN, Missed, first_guess, what_was_missed
-from fem_mbs.solve.experience import UNSEEN, Experience, experienced
+from fem_mbs.newton import UNSEEN, Experience, experienced
 
 SIZES = (0.01, 0.02, 0.015, 0.005, 0.012, 0.02)
 

@@ -12,10 +12,11 @@ from scipy.linalg import null_space
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
-from fem_mbs.system import constraints, tangent
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 
 
 class Steady:

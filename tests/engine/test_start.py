@@ -8,9 +8,9 @@ from catalogue import GROUPS, PLAIN
 from motions import later, mass_matrix, neighbour
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
 
 SPIN = np.array([0.0, 0.0, 2.0])
 

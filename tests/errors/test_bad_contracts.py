@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contracts import ElementBatch, Method, Nothing, Step, Unknown, unconstrained
 from fem_mbs.elements import Actuator, Maxwell, RigidBody, SphericalJoint
+from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
-from fem_mbs.elements.maxwell import MaxwellBatch
-from fem_mbs.integrate import Method, Step
-from fem_mbs.integrate.method import Nothing, unconstrained
-from fem_mbs.model import ElementBatch, Unknown
 
 Change = Callable[[Any], Any]
 

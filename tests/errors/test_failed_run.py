@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Report
 from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.errors import LawError
+from fem_mbs.initial.failure import explain_failure
 from fem_mbs.lie import so3
-from fem_mbs.solve import NotConvergedError, Report, explain_failure
+from fem_mbs.newton import NotConvergedError
 
 SECTION = BeamSection(1e4, 5e3, 10.0, 10.0, 1.0, (1e-2, 1e-2, 1e-2))
 

@@ -10,12 +10,12 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Motion
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Motion
-from fem_mbs.solve.null_space import null_spaces
-from fem_mbs.system import Evaluation
-from fem_mbs.system.mass import leading_matrix
+from fem_mbs.linear.null_space import null_spaces
+from fem_mbs.system.matrices import leading_matrix
+from fem_mbs.system.system import Evaluation
 
 Z = np.array([0.0, 0.0, 1.0])
 

@@ -17,8 +17,7 @@ from values import falling, good, junk, world
 import fem_mbs as mbs
 import fem_mbs.elements
 import fem_mbs.integrate
-from fem_mbs.model import LARGEST
-from fem_mbs.model.checked import hints_of
+from fem_mbs.contracts import LARGEST, hints_of
 
 RECORDS = {
     mbs.State,  # checked where it is given to something

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.random import Generator
 
 import fem_mbs as mbs
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert
+from fem_mbs.contracts import Constraint, Element, Shape
 from fem_mbs.elements import (
     Ball,
     Beam,
@@ -34,9 +36,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     beams_from_mesh,
 )
-from fem_mbs.integrate import Parameters, chung_hulbert
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, Element, Shape
 
 SECTION = BeamSection(1e3, 1e3, 10.0, 10.0, 1.0, (2e-2, 1e-2, 1e-2))
 EXTREMES = (1e308, -1e308, 1e-320, 5e-324, 10**400, -(10**25), 2**63, 1e61, 1e-61, 1e155, 1e-155, 1e30, 1e-30)

@@ -13,10 +13,11 @@ from motions import random_motion
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Kind
 from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 from fem_mbs.lie import so3
-from fem_mbs.model import Kind, Model
-from fem_mbs.result import Stats
+from fem_mbs.model.model import Model
+from fem_mbs.solution.outcome import Stats
 
 AXES = ("e1", "e2", "e3")
 EXACT = 1e-13

@@ -14,6 +14,7 @@ from test_paraview import close, draw, only, still
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Kind, Shape
 from fem_mbs.elements import (
     Actuator,
     Ball,
@@ -32,7 +33,7 @@ from fem_mbs.elements import (
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.shapes import inertia_ellipsoid
 from fem_mbs.lie import so3
-from fem_mbs.model import Kind, Model, Shape
+from fem_mbs.model.model import Model
 
 TURN = so3.exp(np.array([0.3, -0.8, 0.5]))
 CENTER = np.array([0.1, 0.2, -0.3])

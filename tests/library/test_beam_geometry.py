@@ -9,7 +9,7 @@ from catalogue import PLAIN
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam
-from fem_mbs.elements.beam_geometry import YAxis
+from fem_mbs.elements.beams.geometry import YAxis
 from fem_mbs.lie import so3
 
 

@@ -9,9 +9,9 @@ from motions import mass_matrix, residual
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
 
 LENGTH = 1.8
 

@@ -9,9 +9,9 @@ from motions import residual
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection, Force, Moment
 from fem_mbs.lie import se3, so3
-from fem_mbs.model import Motion
 
 interpolations = pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 STRAINS = {

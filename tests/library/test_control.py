@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import fem_mbs as mbs
-from fem_mbs.analysis import fitted_order
 from fem_mbs.elements import (
     PID,
     Block,
@@ -35,6 +34,7 @@ from fem_mbs.elements import (
     StateSpace,
     TransferFunction,
 )
+from fem_mbs.studies.convergence import fitted_order
 
 GROUPS = ("R3xSO3", "SE3")
 

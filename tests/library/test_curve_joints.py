@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
 from fem_mbs.elements import CamJoint, CurveJoint, JointDrive, PointMass, RevoluteJoint, RigidBody
+from fem_mbs.elements.joints.curve import Spline, Splines
 from fem_mbs.elements.joints.relative import RelativeJoint
-from fem_mbs.elements.joints.spline import Spline, Splines
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 G = 9.81

@@ -13,9 +13,9 @@ from scipy.sparse.linalg import spsolve
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Moment
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
 
 interpolations = pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 sections = pytest.mark.parametrize("section", [PLAIN, COUPLED], ids=["plain", "coupled"])

@@ -10,8 +10,8 @@ from catalogue import COUPLED, SHAPES, _beam, _higher, build, modal_body
 from motions import random_motion, residual
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Element
 from fem_mbs.elements import Gravity, PointMass, RevoluteJoint, RigidBody, SpringDamper, Truss
-from fem_mbs.model import Element
 from fem_mbs.testing import Stage
 
 OWN = np.array([1.0, -2.0, 3.0])

@@ -10,10 +10,9 @@ from test_beam_strain import STRAINS, strained
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
-from fem_mbs.elements.lagrange import LOBATTO
+from fem_mbs.elements.beams.curve_strain import LOBATTO
 from fem_mbs.lie import so3
-from fem_mbs.validation.modal import _timoshenko
-from fem_mbs.validation.rotating import HODGES
+from fem_mbs.validation.modal import HODGES, _timoshenko
 
 orders = pytest.mark.parametrize("order", [2, 3])
 

@@ -12,6 +12,7 @@ from motions import fitted_order
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Element
 from fem_mbs.elements import (
     JointForce,
     JointFriction,
@@ -25,7 +26,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     TorqueMotor,
 )
-from fem_mbs.model import Constraint, Element
 
 GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
 MASS, ARM, BEAD, START, SPIN, SPEED = 2.0, 0.7, 0.3, 0.5, 3.0, 1.0

@@ -9,6 +9,7 @@ import pytest
 from chains import rotation
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Constraint, Node
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -32,7 +33,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     UniversalJoint,
 )
-from fem_mbs.model import Constraint, Node
 
 GROUPS = ("R3xSO3", "SE3")
 X, Y, Z = np.eye(3)

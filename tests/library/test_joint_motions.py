@@ -18,6 +18,7 @@ from motions import differences, fitted_order, random_step
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Node
 from fem_mbs.elements import (
     ConstantVelocityJoint,
     CylindricalJoint,
@@ -36,8 +37,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     UniversalJoint,
 )
-from fem_mbs.model import Constraint, Node
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 
 GROUPS = ("R3xSO3", "SE3")
 HINGE = np.array([1.0, 3.0, 0.5]) / np.sqrt(10.25)

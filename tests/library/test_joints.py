@@ -8,9 +8,9 @@ from catalogue import JOINTS, build
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint
 from fem_mbs.elements import FixedJoint, RevoluteJoint, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint
 
 AXIS = np.array([1.0, 2.0, -1.0]) / np.sqrt(6.0)
 

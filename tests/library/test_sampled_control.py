@@ -10,7 +10,6 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import fem_mbs as mbs
-from fem_mbs.analysis import fitted_order
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -24,6 +23,7 @@ from fem_mbs.elements import (
     SampledController,
     SampledStateSpace,
 )
+from fem_mbs.studies.convergence import fitted_order
 
 GROUPS = ("R3xSO3", "SE3")
 MASS, STIFFNESS, DAMPING, PERIOD, SPEED = 0.5, 30.0, 0.8, 0.05, 0.3

@@ -11,7 +11,7 @@ from minimal import assert_second_order, solved
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import RigidBody, SpringDamper
-from fem_mbs.elements.user_laws import OF_LENGTH, partial_derivatives
+from fem_mbs.elements.forces.user_laws import OF_LENGTH, partial_derivatives
 
 GROUPS = ("R3xSO3", "SE3")
 MASS, INERTIA, POINT, G = 2.0, 0.3, np.array([0.3, 0.2]), 9.81

@@ -12,14 +12,14 @@ from catalogue import ELEMENTS, JOINTS
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, Nothing
 from fem_mbs.elements import Actuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements.bodies.rigid_body import BodyBatch
+from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
-from fem_mbs.elements.maxwell import MaxwellBatch
-from fem_mbs.elements.rigid_body import BodyBatch
-from fem_mbs.integrate.method import Nothing
-from fem_mbs.model import Motion
-from fem_mbs.solve import accelerations, place_of
+from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.state_point import place_of
 from fem_mbs.testing import (
     ELEMENT_LAWS,
     JOINT_LAWS,

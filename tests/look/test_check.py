@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.check import Check
+from fem_mbs.checks.report import Check
 from fem_mbs.command import main
 from fem_mbs.elements import (
     Beam,
@@ -207,7 +207,7 @@ def test_the_doctor_sees_the_models_of_a_script(tmp_path: Path, capsys: pytest.C
     script.write_text(SCRIPT.format(height=0) + "other = mbs.Model()\n", encoding="utf-8")
     assert main(["doctor", "--all", str(script)]) == 1
     assert "nothing can move" in capsys.readouterr().out
-    assert mbs.simulate.__module__ == "fem_mbs.integrate.simulate"
+    assert mbs.simulate.__module__ == "fem_mbs.run.simulate"
 
 
 MAKES = SCRIPT.format(height=0).replace("solution = mbs.simulate(model, 0.1, 0.01)\n", "")

@@ -31,8 +31,8 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
-from fem_mbs.look import extras
-from fem_mbs.look.view import toward
+from fem_mbs.pictures import extras
+from fem_mbs.pictures.view import toward
 
 SIZE = (240, 160)
 RENDERERS = ("pyvista", "matplotlib")
@@ -196,7 +196,7 @@ def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch)
         page = shown._repr_html_()
         assert page.count("<tr>") >= 4 and 'src="data:image/png;base64,' in page
     assert "mode" in mbs.modes(crane(), count=1)._repr_html_()
-    monkeypatch.setattr("fem_mbs.look.view.View._repr_png_", lambda self: 1 / 0)
+    monkeypatch.setattr("fem_mbs.pictures.view.View._repr_png_", lambda self: 1 / 0)
     assert "<table>" in crane()._repr_html_()
 
 

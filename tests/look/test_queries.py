@@ -13,12 +13,16 @@ from catalogue import ELEMENTS, JOINTS
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import ElementBatch, State
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SpinUp
 from fem_mbs.lie import so3
-from fem_mbs.model import ElementBatch
-from fem_mbs.result import History, Solution, balance, over_time, reactions
-from fem_mbs.result import copies as copies_of
-from fem_mbs.system import State, System
+from fem_mbs.solution import balance
+from fem_mbs.solution import balance as reactions
+from fem_mbs.solution import copies as copies_of
+from fem_mbs.solution import copies as over_time
+from fem_mbs.solution.history import History
+from fem_mbs.solution.solution import Solution
+from fem_mbs.system.system import System
 from fem_mbs.testing import ElementTrial, JointTrial
 
 ALONE = {"stop of a slider", "stop of a hinge", "bristles by reactions in a hinge", "gravity of a body"}

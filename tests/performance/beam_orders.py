@@ -16,8 +16,8 @@ import numpy as np
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force
-from fem_mbs.elements.lagrange import LOBATTO
-from fem_mbs.validation.rotating import _steady
+from fem_mbs.elements.beams.curve_strain import LOBATTO
+from fem_mbs.validation.modal import _steady
 
 COUNTS = {1: (2, 4, 8, 16, 32, 64), 2: (1, 2, 4, 8, 16), 3: (1, 2, 4, 8)}
 """Elements of a beam, or of a leg."""

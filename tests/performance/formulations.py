@@ -11,7 +11,7 @@ from functools import partial
 from measure import Result, alternate, describe, ratios, span, table, typical
 from steps import chain, flexible, rigid, top
 
-from fem_mbs.integrate.generalized_alpha import FORMULATIONS
+from fem_mbs.alpha.generalized_alpha import FORMULATIONS
 
 CASES = {
     "heavy top, 1 ms": partial(rigid, top, 500, 1e-3),

@@ -13,8 +13,8 @@ from measure import Result, alternate, describe, ratios, span, table, typical, w
 from steps import chain
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Constraint, Element
 from fem_mbs.elements import JointForce, JointFriction, JointSpring
-from fem_mbs.model import Constraint, Element
 
 STEPS, STEP = 20, 1e-3
 Make = Callable[[Constraint], Sequence[Element]]

@@ -17,7 +17,7 @@ from problems import problem
 from steps import chain, top
 
 import fem_mbs as mbs
-from fem_mbs.solve.newton import MATRICES
+from fem_mbs.newton import MATRICES
 
 MODELS = {
     "heavy top": top,

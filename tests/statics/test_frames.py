@@ -12,9 +12,9 @@ from catalogue import COUPLED
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamMesh, BeamSection, DistributedLoad, Force, Moment, beams_from_mesh
 from fem_mbs.lie import so3
-from fem_mbs.model import Motion
 
 
 class Member(NamedTuple):

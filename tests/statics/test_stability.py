@@ -10,7 +10,7 @@ import fem_mbs as mbs
 from examples.statics import bend, following, frame, helix, lee
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody
 from fem_mbs.static.equations import Equations, Loading, Point
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 
 
 def falling(solution: mbs.StaticSolution) -> list[int]:

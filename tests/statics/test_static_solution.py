@@ -11,9 +11,9 @@ import pytest
 import fem_mbs as mbs
 from examples.statics import bend, lee
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contracts import Constraint, ConstraintBatch, Motion, Numbering, node_rows
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
-from fem_mbs.model import Constraint, ConstraintBatch, Motion, Numbering, node_rows
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1e-4, 1e-4, 1e-4))
 

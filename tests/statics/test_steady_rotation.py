@@ -29,7 +29,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import TurningEquations
-from fem_mbs.system import tangent
+from fem_mbs.system import matrices as tangent
 
 GROUPS = ("R3xSO3", "SE3")
 EA, MU, LENGTH, SPIN = 1e5, 2.0, 1.0, 60.0

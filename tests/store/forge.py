@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.store.head import MAGIC, SIZE, Span, read_head
-from fem_mbs.store.table import SLOT_HEAD, last_checkpoint
-from fem_mbs.store.values import unpacked
+from fem_mbs.files.store.head import MAGIC, SIZE, Span, read_head
+from fem_mbs.files.store.table import SLOT_HEAD, last_checkpoint
+from fem_mbs.files.store.values import unpacked
 
 TEXTS = {"model": "model/text", "run": "run/text", "functions": "functions/text", "fields": "fields/text"}
 PAGE = 4096

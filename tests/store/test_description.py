@@ -27,11 +27,10 @@ from fem_mbs.elements import (
     TimeLaw,
     Vector,
 )
-from fem_mbs.store.answers import read_answers, write_answers
-from fem_mbs.store.build import rebuild
-from fem_mbs.store.compare import check_same
-from fem_mbs.store.description import describe
-from fem_mbs.store.values import Data
+from fem_mbs.files.store.build import rebuild
+from fem_mbs.files.store.description import check_same, describe
+from fem_mbs.files.store.functions import read_answers, write_answers
+from fem_mbs.files.store.values import Data
 
 OWN = {"Brake", "Ratio", "Turner"}
 """Classes of the catalogue itself."""

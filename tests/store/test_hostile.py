@@ -17,8 +17,8 @@ from hostile import attack
 from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
-from fem_mbs.result import Stats
-from fem_mbs.store import recorder
+from fem_mbs.files.store import recorder
+from fem_mbs.solution.outcome import Stats
 
 SECONDS, MEGABYTES = 5.0, 200
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -15,8 +15,7 @@ import pytest
 
 import examples
 import fem_mbs as mbs
-from fem_mbs.model import Constraint
-from fem_mbs.system import ARRAYS
+from fem_mbs.contracts import ARRAYS, Constraint
 
 WITHOUT_RUNS = {"modes", "size_beam", "identify_stiffness", "reproduce_2015"}
 NAMES = {name for _, name, package in pkgutil.iter_modules(examples.__path__) if not package} - WITHOUT_RUNS

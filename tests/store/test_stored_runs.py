@@ -14,7 +14,7 @@ from kept_runs import assert_same, double_pendulum, machine
 import fem_mbs as mbs
 from fem_mbs import Solution, State
 from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
-from fem_mbs.store import begin, recorder, table
+from fem_mbs.files.store import begin, recorder, table
 
 RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {

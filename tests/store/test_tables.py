@@ -10,7 +10,7 @@ import pytest
 from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
-from fem_mbs.result import parse
+from fem_mbs.solution.channels import parse
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,1 @@
+"""Geometrically exact beams, their sections, meshes and loads per length; bars."""

@@ -1,0 +1,340 @@
+"""Geometrically exact beam: a chain of elements with two, three or four nodes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Annotated
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Around,
+    Count,
+    Element,
+    ElementBatch,
+    Name,
+    Node,
+    Numbering,
+    Picture,
+    Vector3,
+    check_node,
+    checked,
+    choice,
+    make_node,
+    shown,
+)
+from fem_mbs.elements.beams.curve import BeamCurve, BeamPicture
+from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss
+from fem_mbs.elements.beams.doubts import doubts
+from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
+from fem_mbs.elements.beams.higher_order import HigherOrderBatch
+from fem_mbs.elements.beams.taper import Profile, along, values_at
+from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
+from fem_mbs.elements.joints.general import EndRelease, Free
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3
+from fem_mbs.model.model import Model
+
+
+@checked
+class Beam(Element):
+    """A beam through a chain of nodes, stress-free as built.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        At least two, from start to end: ``k order + 1`` for ``k`` elements, each of which has ``order - 1`` nodes
+        inside. A chain along an arc becomes a curved beam; where it turns by more than 30 degrees at a node it has a
+        corner, which with orders 2 and 3 belongs between elements.
+    section : BeamSection, (BeamSection, BeamSection) or function
+        Its cross-section; a pair tapers linearly from start to end in whatever the two were made of (dimensions, or
+        stiffnesses); a function makes the section from the share of the arc length, 0 to 1.
+    y_axis : (3,), (n, 3) or function, optional
+        World direction of the section's y axis (its part across the beam): one, one for each of the ``n`` nodes, or a
+        function of the position (3,). Directions that turn about the chain make a twisted beam. By default y is
+        horizontal and z points up at the start, the world's y for a vertical start, and turns as little as possible
+        along the chain.
+    interpolation : {"SE3", "R3xSO3"}
+        Of elements of order 1: constant strain in se(3), or linear centre line with one-point quadrature. Independent
+        of the group of the nodes. Elements of higher order are interpolated on SE(3), which serves both groups.
+    start, end : (3,), optional
+        Where the beam starts and ends, world frame at t = 0, if not at its first and last node. These points are
+        rigidly connected to the nodes.
+    order : {1, 2, 3}
+        Degree of the polynomials between the nodes of an element. An element of order 1 has one strain and cannot bend
+        in an S; one of order 3 is a member with loads along it (docs/beams.md, "How many elements").
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        From start to end.
+    length : (k,)
+        Lengths of the elements along the centre line.
+    order : int
+        Of its elements.
+
+    Raises
+    ------
+    ModelError
+        For fewer than two nodes, a number of nodes that does not fit the order, an element without length, a ``y_axis``
+        parallel to the beam, or an element that turns further than an element can.
+
+    Notes
+    -----
+    Sonneville, Cardona, Bruels (2014); docs/theory.md, "Elements of higher order". The mass is consistent in
+    translation and lumped in rotation.
+    """
+
+    _internal = ("arc", "at", "cells", "curve", "d0", "frames", "gauss", "line_at", "offsets", "places", "shared")
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        section: Profile,
+        y_axis: YAxis | None = None,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        start: Vector3 | None = None,
+        end: Vector3 | None = None,
+        order: Count = 1,
+    ) -> None:
+        self.nodes = _chain(nodes)
+        label = str(self)
+        self.section, self.interpolation = along(section, f"{label}: section"), interpolation
+        self.order = check_order(order, interpolation, label)
+        if (len(self.nodes) - 1) % order:
+            raise ModelError(f"{label}: elements of order {order} need k*{order} + 1 nodes, received {len(self.nodes)}")
+        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        points = x.copy()
+        for k, place in ((0, start), (-1, end)):
+            if place is not None:
+                points[k] = place
+        self.cells = cells_of(len(x), self.order)
+        """Nodes ``(k, order + 1)`` of each element, counted along the beam."""
+        if self.order == 1:
+            world = section_frames(points, y_axis, self.nodes, label)
+            self.places = np.tile(LOBATTO[1], (len(world), 1))
+        else:
+            world, self.places = higher_order_frames(points, self.order, y_axis, self.nodes, label)
+        cells = self.cells
+        self.frames = R[cells].mT @ world
+        """Section frames ``(k, order + 1, 3, 3)`` at the nodes of each element in the frames of these nodes."""
+        self.offsets = np.vecmat((points - x)[cells], R[cells])
+        """Where the beam is at the nodes ``(k, order + 1, 3)`` of each element in their frames."""
+        if self.order == 1:
+            self.d0 = relative_motion(points[cells], world, [self] * len(world))
+            """Relative motion ``(k, 6)`` of the ends as built, of elements of order 1."""
+            self.length = np.linalg.norm(self.d0[:, :3], axis=1)
+        else:
+            self.curve = BeamCurve(self, points[cells], world)
+            """What elements of higher order measure."""
+            self.length = self.curve.length
+        # a section that is a function is tried
+        self.at(LOBATTO[self.order], "stiffness")
+
+    @classmethod
+    @checked
+    def line(
+        cls,
+        model: Model,
+        start: Vector3,
+        end: Vector3,
+        section: Profile,
+        elements: Count = 10,
+        start_node: Node | None = None,
+        end_node: Node | None = None,
+        y_axis: YAxis | None = None,
+        interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+        name: Name | None = None,
+        rigid_ends: bool = False,
+        order: Count = 1,
+        release_start: Free | None = None,
+        release_end: Free | None = None,
+    ) -> Beam:
+        """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
+
+        ``order`` is that of its ``elements``. ``start_node`` and ``end_node`` are used as the ends where given. They
+        must be at ``start`` and ``end``, unless ``rigid_ends=True``, which connects them rigidly with the ends of the
+        beam wherever they are.
+
+        ``release_start`` and ``release_end`` name the axes of the section about which an end turns freely on its given
+        node: "y", "z", "yz", "xyz" (:class:`EndRelease`). The beam then has an end node of its own there.
+        """
+        label = f"Beam.line '{name}'" if name else "Beam.line"
+        count, first, last = elements, np.asarray(start), np.asarray(end)
+        check_order(order, interpolation, label)
+        span = float(np.linalg.norm(last - first))
+        if span <= NO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
+            raise ModelError(f"{label}: start and end are the same point {first}; the beam has no length")
+        for what, node, place in (("start", start_node, first), ("end", end_node, last)):
+            if node is not None:
+                position = node.position
+                if not rigid_ends and np.linalg.norm(position - place) > 1e-9 * span:
+                    raise ModelError(
+                        f"{label}: {node} is at {position}, not at the {what} of the beam {place}; rigid_ends=True "
+                        "connects them rigidly"
+                    )
+        released = {"start": (release_start, start_node), "end": (release_end, end_node)}
+        for side, (free, node) in released.items():
+            if free is not None and node is None:
+                raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
+        shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
+        places = first + (last - first) * np.append(shares, 1.0)[:, None]
+        # bad arguments are refused on a trial, before the model gets nodes
+        trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
+        cls(trial, section, y_axis, interpolation, order=order)
+        welded = {side: None if free else node for side, (free, node) in released.items()}
+        given = {0: welded["start"], len(places) - 1: welded["end"]}
+        if name is not None:
+            made = [node.name for k, node in enumerate(trial) if given.get(k) is None]
+            for own in (name, *made, *(f"{name} {side}" for side, (free, _) in released.items() if free)):
+                model.check_name(own)
+        nodes = [
+            given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
+            for k, place in enumerate(places)
+        ]
+        outer = zip((first, last), welded.values(), strict=True)
+        begin, stop = (place if rigid_ends and node else None for place, node in outer)
+        beam = model.add(cls(nodes, section, y_axis, interpolation, begin, stop, order), name=name)
+        for side, (free, node) in released.items():
+            if free is not None and node is not None:
+                model.add(EndRelease(node, beam, side, free), f"{beam.name} {side}")
+        return beam
+
+    @property
+    def stations(self) -> Array:
+        """Shares of the arc length ``(m,)`` to which the section forces belong.
+
+        The middles of elements of order 1; else the nodes of each element, so that inner ends of elements come twice.
+        """
+        places = np.full((len(self.length), 1), 0.5) if self.order == 1 else self.places
+        return np.ravel(self.arc(places))
+
+    @property
+    def stiffness(self) -> Array:
+        """Section stiffness ``(k, g, 6, 6)`` at the quadrature points of each element: as many as its order."""
+        return self.at(self.gauss[0], "stiffness")[0]
+
+    @property
+    def gauss(self) -> tuple[Array, Array]:
+        """Places in an element and weights of the quadrature of its stiffness."""
+        return gauss(self.order)
+
+    def arc(self, s: Array) -> Array:
+        """Shares of the arc length of the beam at places ``s`` in its elements."""
+        ends = np.append(0.0, np.cumsum(self.length)) / self.length.sum()
+        shares: Array = ends[:-1, None] + np.diff(ends)[:, None] * s
+        return shares
+
+    def at(self, s: Array, *names: str) -> list[Array]:
+        """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
+        return values_at(self.section, self.arc(s), *names)
+
+    @property
+    def shared(self) -> Array:
+        """Length of each element as its nodes share it, ``int N_i N_j``, ``(k, order + 1, order + 1)``."""
+        if self.order > 1:
+            return self.curve.shared(self.curve.weights)
+        shared: Array = self.length[:, None, None] * CONSISTENT_MASS
+        return shared
+
+    def section_forces(self, x: Array, R: Array) -> Array:
+        """Section forces in the section frames, at the ``stations``.
+
+        Parameters
+        ----------
+        x, R : (..., p, 3), (..., p, 3, 3)
+            Positions and rotations of the beam's nodes.
+
+        Returns
+        -------
+        (..., m, 6)
+            Axial force, shear y, shear z, torsion, bending moments y, z; positive on the face that looks to the end.
+            One row for each element of order 1; else ``order + 1`` rows, one for each of its nodes.
+        """
+        forces = self.forces_at(x, R, self.places)
+        flat: Array = forces[..., 0, :] if self.order == 1 else forces.reshape(*forces.shape[:-3], -1, 6)
+        return flat
+
+    def forces_at(self, x: Array, R: Array, s: Array) -> Array:
+        """Section forces ``(..., k, m, 6)`` at places ``s`` (m,) or (k, m) in its elements; m = 1 for order 1."""
+        points, frames = self._ends(x, R)
+        if self.order > 1:
+            return self.curve.forces(points, frames, s)
+        d = relative_motion(points, frames, [self] * len(self.length))
+        strains = (strain(self.interpolation, d) - strain(self.interpolation, self.d0)) / self.length[:, None]
+        forces: Array = np.matvec(self.stiffness, strains[..., None, :])
+        return forces
+
+    def centerline(self, x: Array, R: Array, stations: int) -> tuple[Array, Array]:
+        """Points ``(..., elements, stations, 3)`` and section frames along each element, by its own interpolation.
+
+        Parameters
+        ----------
+        x, R : (..., p, 3), (..., p, 3, 3)
+            Positions and rotations of the beam's nodes.
+        stations : int
+            Points per element, both ends included.
+        """
+        return self.line_at(x, R, np.linspace(0.0, 1.0, stations))
+
+    def line_at(self, x: Array, R: Array, s: Array) -> tuple[Array, Array]:
+        """Points and section frames at places ``s`` (m,) from 0 to 1 in each element, as :meth:`centerline`."""
+        ends, frames = self._ends(x, R)
+        if self.order > 1:
+            return self.curve.line(ends, frames, s)
+        d = relative_motion(ends, frames, [self] * len(self.length))[..., None, :]
+        s = s[:, None]
+        Q, y = se3.exp(s * d)
+        points = ends[..., :1, :] + np.matvec(frames[..., :1, :, :], y)
+        if self.interpolation == "R3xSO3":
+            points = ends[..., :1, :] * (1 - s) + ends[..., 1:, :] * s
+        return points, frames[..., :1, :, :] @ Q
+
+    def _ends(self, x: Array, R: Array) -> tuple[Array, Array]:
+        """Where the beam is at the nodes of each element ``(..., k, order + 1, 3)``, and its section frames there."""
+        R = R[..., self.cells, :, :]
+        return x[..., self.cells, :] + np.matvec(R, self.offsets), R @ self.frames
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """Its centre line and the surface of its cross-section."""
+        return BeamPicture(self, np.array([number(node) for node in self.nodes]), stations)
+
+    def doubts(self, around: Around) -> Iterable[str]:
+        """Too few elements, and numbers that are of other units."""
+        return doubts(self, around)
+
+    def batch_key(self) -> Hashable:
+        """Beams with one interpolation and order share a batch, damped ones apart."""
+        return self.interpolation, self.order, bool(self.at(self.gauss[0], "damping")[0].any())
+
+    @classmethod
+    def batch(cls, elements: Sequence[Beam], number: Numbering) -> ElementBatch:
+        """The elements of all beams."""
+        return (BeamBatch if elements[0].order == 1 else HigherOrderBatch)(elements, number)
+
+
+def _chain(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    if not isinstance(nodes, Iterable):
+        raise ModelError(f"Beam: nodes must be a sequence of nodes, received {shown(nodes)}")
+    chain = tuple(check_node(node, f"Beam: nodes[{k}]") for k, node in enumerate(nodes))
+    if len(chain) < 2:
+        raise ModelError(f"Beam: a beam needs at least two nodes, received {len(chain)}")
+    closed = chain[0] is chain[-1] and len(chain) > 3
+    for node, times in Counter(chain[1:] if closed else chain).items():
+        if times > 1:
+            raise ModelError(f"Beam: {node} is {times} times in the chain; only a closed ring may end where it starts")
+    return chain
+
+
+def check_order(order: int, interpolation: str, label: str) -> int:
+    """The order of elements, or a :class:`ModelError` that begins with ``label``."""
+    if order > 3:
+        raise ModelError(f"{label}: order must be 1, 2 or 3, received {order}")
+    if order != 1 and interpolation != "SE3":
+        raise ModelError(
+            f"{label}: elements of order {order} have the interpolation 'SE3', on nodes of either group, received "
+            f"{interpolation!r}; that one has order=1, with several elements a member"
+        )
+    return order

@@ -1,0 +1,142 @@
+"""Forces and moments per length of a beam.
+
+Consistent with polynomials through the nodes along the centre line (docs/beams.md, "Loads per length").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked
+from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.forces.loads import Frame, Value
+from fem_mbs.elements.laws import evaluate
+from fem_mbs.lie import so3
+
+
+@checked
+class DistributedLoad(Element):
+    """A force and a moment per length along a beam.
+
+    Parameters
+    ----------
+    beam : Beam
+        What it acts on, along the line of its nodes.
+    force : (3,), (n, 3) or function of t
+        Force per length as built, in N/m: one for the whole beam, or one at each of its ``n`` nodes and linear in
+        between, the polynomial of the element with orders 2 and 3. A function takes the time in s and returns either.
+    moment : (3,), (n, 3) or function of t, optional
+        Moment per length, in N m/m, likewise.
+    frame : {"world", "body"}
+        Frame of the components: the world, or the section frame (x along the beam), with which the load then turns.
+
+    Notes
+    -----
+    The load, as it stands in the world, is linear between the ends of an element (of the degree of its order), and so
+    is the motion on which it does work, as for inertia and weight: a force of the mass per length times gravity does
+    what gravity does.
+    """
+
+    external = True
+
+    def __init__(self, beam: Beam, force: Value, moment: Value | None = None, frame: Frame = "world") -> None:
+        self.beam, self.nodes = beam, beam.nodes
+        label = f"DistributedLoad on {beam}"
+        self.values = tuple(
+            value if callable(value) else _density(value, len(beam.nodes), f"{label}: {what}")
+            for what, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
+        )
+        self.follows = frame == "body"
+
+    def at_nodes(self, value: Array) -> Array:
+        """A density at the nodes of each element ``(k, p, 3)``, in the world or, if it follows, in the node frames."""
+        values = np.broadcast_to(value, (len(self.nodes), 3))[self.beam.cells]
+        return np.matvec(self.beam.frames, values) if self.follows else values
+
+    def batch_key(self) -> Hashable:
+        """Loads in one frame on elements of one order share a batch."""
+        return self.follows, self.beam.order
+
+    @classmethod
+    def batch(cls, elements: Sequence[DistributedLoad], number: Numbering) -> ElementBatch:
+        """All distributed loads in one frame."""
+        return DistributedLoads(elements, number)
+
+
+class Context(NamedTuple):
+    """What the stiffness needs of the last force."""
+
+    R: Array
+    density: Array
+    nodal: Array
+
+
+class DistributedLoads(ElementBatch):
+    """Distributed loads in one frame, a cell for each element of their beams.
+
+    Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.
+    """
+
+    def __init__(self, loads: Sequence[DistributedLoad], number: Numbering) -> None:
+        counts = [len(load.beam.length) for load in loads]
+        self.nodes = np.concatenate(
+            [np.array([number(node) for node in load.nodes])[load.beam.cells] for load in loads]
+        )
+        self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
+        self.follows = loads[0].follows
+        self._weight = np.concatenate([load.beam.shared for load in loads])
+        self._lever = so3.skew(np.concatenate([load.beam.offsets for load in loads]))
+        self._constant = np.zeros((*self.nodes.shape, 2, 3))
+        self._functions = []
+        for load, last in zip(loads, np.cumsum(counts), strict=True):
+            cells = slice(last - len(load.beam.length), last)
+            for part, value in enumerate(load.values):
+                if callable(value):
+                    self._functions.append((cells, part, load, value))
+                else:
+                    self._constant[cells, :, part] = load.at_nodes(value)
+
+    def at(self, t: float) -> Array:
+        """Densities, in the world or, if they follow, in the node frames."""
+        density = self._constant.copy()
+        for cells, part, load, law in self._functions:
+            density[cells, :, part] = load.at_nodes(evaluate(law, t, load, 3, len(load.nodes)))
+        return density
+
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        """Densities with the constant ones multiplied by a factor."""
+        return prescribed - (1.0 - factor) * self._constant
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Context]:
+        """Minus the resultants at the nodes."""
+        R = motion.R.take(self.nodes, 0)
+        world = np.matvec(R[:, :, None], prescribed) if self.follows else prescribed
+        n, p = self.nodes.shape
+        shared = (self._weight @ world.reshape(n, p, 6)).reshape(world.shape)
+        nodal = -np.vecmat(shared, R[:, :, None])
+        force = nodal.reshape(n, p, 6).copy()
+        force[..., 3:] += np.matvec(self._lever, nodal[:, :, 0])
+        return force.reshape(n, 6 * p), Context(R, prescribed, nodal)
+
+    def stiffness(self, context: Context) -> Array:
+        """Body components turn against their node; a load that follows turns with the node it comes from."""
+        R, density, nodal = context
+        n, p = self.nodes.shape
+        K = np.zeros((n, p, 6, p, 6))
+        turned = K[..., 3:]
+        for k in range(p):
+            turned[:, k, :, k] = so3.skew(nodal[:, k]).reshape(-1, 6, 3)
+        if self.follows:
+            shares = self._weight[..., None, None] * (R[:, :, None].mT @ R[:, None])
+            turned += np.einsum("nijab,njkbc->nikajc", shares, so3.skew(density)).reshape(n, p, 6, p, 3)
+        turned[:, :, 3:] += np.einsum("niab,nibjc->niajc", self._lever, turned[:, :, :3])
+        return K.reshape(n, 6 * p, 6 * p)
+
+
+def _density(value: Any, nodes: int, label: str) -> Array:
+    what = f"three finite numbers per length, or three at each of the {nodes} nodes"
+    return array(value, label, (3,), (nodes, 3), what=what)

@@ -1,0 +1,326 @@
+"""Forces of a fluid on beams: a force per length that follows from the velocity of the fluid against the section.
+
+The law is asked at Gauss points, as many as an element has nodes. Places and velocities there are those of polynomials
+through the nodes, along which the forces do their work, so that drag never brings energy to a beam in a fluid at rest.
+The section turns with the nearest node (docs/forces.md, "Drag").
+
+The law of drag of slender bodies.
+
+``1/2 density width (coefficient |v_n| v_n + tangential |v_t| v_t)`` (Morison, O'Brien, Johnson, Schaaf, *Petroleum
+Transactions* 189, 1950; docs/forces.md, "Drag").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Element,
+    ElementBatch,
+    Motion,
+    NotNegative,
+    Numbering,
+    Positive,
+    checked,
+    function,
+    number,
+    real,
+    shown,
+    vector,
+)
+from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.beams.curve_strain import gauss, lagrange
+from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
+from fem_mbs.errors import LawError
+from fem_mbs.lie import so3
+
+Width = float | Callable[[Array], ArrayLike]
+
+
+def width(value: Any, label: object) -> Any:
+    """A positive number, or a function."""
+    return value if callable(value) else number(value, label, positive=True)
+
+
+@checked
+@dataclass(frozen=True)
+class CrossFlow:
+    """Drag that grows with the square of the velocity across a section, and of that along it.
+
+    The cross-flow principle for slender bodies, the drag of Morison's equation.
+
+    Parameters
+    ----------
+    density : float
+        Of the fluid, kg/m^3.
+    width : float or function of s
+        Of the section across the flow, its diameter, in m; a function takes shares of the arc length of the beam from 0
+        to 1, (n,), and returns as many.
+    coefficient, tangential : float
+        Drag coefficients of the flow across and along the beam, both with the width as their length.
+    """
+
+    density: Positive
+    width: Annotated[Width, width]
+    coefficient: NotNegative = 1.0
+    tangential: NotNegative = 0.0
+
+    def __call__(self, velocity: Array, s: Array) -> Array:
+        """Force per length ``(n, 3)`` in N/m of velocities ``(n, 3)`` against the section, both in its frame."""
+        factors, speeds = self._factors(s), self._speeds(velocity)
+        return factors * speeds * velocity
+
+    def by_velocity(self, velocity: Array, s: Array) -> Array:
+        """Its derivative ``(n, 3, 3)``."""
+        factors, speeds = self._factors(s), self._speeds(velocity)
+        result = (factors * speeds)[..., None] * np.eye(3)
+        across = velocity * (0.0, 1.0, 1.0)
+        along = velocity - across
+        # v v^T/|v| of both parts; zero where there is no flow
+        result += (factors / np.where(speeds > 0.0, speeds, 1.0))[..., None] * (_outer(across) + _outer(along))
+        return result
+
+    def _factors(self, s: Array) -> Array:
+        size = np.asarray(self.width(s) if callable(self.width) else self.width + 0.0 * s)
+        factors: Array = np.array([self.tangential, self.coefficient, self.coefficient])
+        result: Array = 0.5 * self.density * size[:, None] * factors
+        return result
+
+    def _speeds(self, velocity: Array) -> Array:
+        across, along = np.linalg.norm(velocity[:, 1:], axis=-1), np.abs(velocity[:, 0])
+        return np.stack([along, across, across], axis=-1)
+
+
+def _outer(v: Array) -> Array:
+    return v[:, :, None] * v[:, None, :]
+
+
+Velocities = Callable[[float, Array], ArrayLike]
+DragLaw = Callable[[Array, Array], ArrayLike]
+
+
+def constant_or_field(value: Any, label: object) -> Any:
+    """A vector, or a function of time and places."""
+    return value if callable(value) else vector(value, label)
+
+
+@checked
+class Drag(Element):
+    """The force of wind or water on a beam.
+
+    Parameters
+    ----------
+    beam : Beam
+        What it acts on, along the line of its nodes.
+    law : function of velocity and s
+        Force per length in N/m, ``(n, 3)``, of velocities ``(n, 3)`` of the fluid against the beam in m/s, both in the
+        section frame (x along the beam), at shares ``s`` (n,) of the arc length from 0 to 1. :class:`CrossFlow` is one.
+        A function ``by_velocity`` of the same arguments, if it has this attribute, is its derivative ``(n, 3, 3)``;
+        else it comes from a complex step or from differences.
+    fluid : (3,) or function of t and x
+        Velocity of the fluid in m/s, world frame; at rest by default. A function takes the time in s and places
+        ``(n, 3)`` and returns three numbers, or as many as places.
+
+    Raises
+    ------
+    LawError
+        In a run, if a function returns anything but finite numbers of the right shape.
+
+    Notes
+    -----
+    The mass of water that moves with the beam belongs to its section.
+    """
+
+    external = True
+
+    def __init__(
+        self,
+        beam: Beam,
+        law: Annotated[DragLaw, lambda value, label: function(value, label, of=" of velocity and s")],
+        fluid: Annotated[ArrayLike | Velocities, constant_or_field] = (0.0, 0.0, 0.0),
+    ) -> None:
+        self.beam, self.law, self.fluid = beam, law, fluid
+        self.nodes = beam.nodes
+
+    def velocities(self, t: float, x: Array) -> Array:
+        """Velocities ``(n, 3)`` of the fluid at places, world frame."""
+        if not callable(self.fluid):
+            return np.broadcast_to(self.fluid, x.shape)
+        where = f"{self}: the velocity of its fluid"
+        value = _asked(self.fluid, (t, x.copy()), ((3,), x.shape), f"{where} at t = {t:.6g} s")
+        return np.broadcast_to(value, x.shape)
+
+    def forces(self, velocity: Array, s: Array) -> Array:
+        """Forces per length ``(n, 3)``, section frame."""
+        return _asked(self.law, (velocity.copy(), s), (velocity.shape,), f"{self}: its law")
+
+    def velocity_gradient(self, t: float, x: Array) -> Array | None:
+        """Derivative ``(n, 3, 3)`` of the velocities against places; None if they are the same everywhere."""
+        if not callable(self.fluid):
+            return None
+        fluid = self.fluid
+        size = DIFFERENCE_SHARE * (1.0 + np.abs(x).max(initial=0.0))
+        return _derivative(lambda y: self.velocities(t, y), lambda y: fluid(t, y), x, size)
+
+    def force_gradient(self, velocity: Array, s: Array) -> Array:
+        """Derivative ``(n, 3, 3)`` of the forces against velocities."""
+        if hasattr(self.law, "by_velocity"):
+            shape = (*velocity.shape, 3)
+            return _asked(self.law.by_velocity, (velocity.copy(), s), (shape,), f"{self}: the derivative of its law")
+        size = DIFFERENCE_SHARE * (1.0 + np.abs(velocity).max(initial=0.0))
+        return _derivative(lambda v: self.forces(v, s), lambda v: self.law(v, s), velocity, size)
+
+    def batch_key(self) -> Hashable:
+        """Beams of one order share a batch."""
+        return self.beam.order
+
+    @classmethod
+    def batch(cls, elements: Sequence[Drag], number: Numbering) -> ElementBatch:
+        """All beams of one order in fluids."""
+        return DragBatch(elements, number)
+
+
+class Context(NamedTuple):
+    """What the matrices need of the last force; quadrature points, or else nodes, along the second axis."""
+
+    t: float
+    R: Array
+    V: Array
+    """Velocities of the beam at its nodes, node frames."""
+    places: Array
+    against: Array
+    """Velocities of the fluid against the beam, node frames."""
+    velocity: Array
+    """The same in the section frames."""
+    own: Array
+    """Forces, node frames."""
+    shared: Array
+    """What the nodes have of the forces, node frames."""
+
+
+class DragBatch(ElementBatch):
+    """Elements of beams in fluids: ``n`` elements with ``p`` nodes and as many quadrature points."""
+
+    def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:
+        beams = [drag.beam for drag in drags]
+        counts = [len(beam.length) for beam in beams]
+        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+        self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
+        offsets = np.concatenate([beam.offsets for beam in beams])
+        one = np.broadcast_to(so3.IDENTITY, (*offsets.shape, 3))
+        self._moved = np.concatenate([one, -so3.skew(offsets)], axis=-1)
+        """Displacements of the beam at its nodes, node frames, by their increments, ``(n, p, 3, 6)``."""
+        self._offsets, self._origin = offsets, number.origin
+        parts = zip(*(quadrature(beam) for beam in beams), strict=True)
+        self._shape, self._length, self._frames, self._s = (np.concatenate(part) for part in parts)
+        ends = np.cumsum(counts)
+        self._parts = [(drag, slice(end - count, end)) for drag, count, end in zip(drags, counts, ends, strict=True)]
+
+    def at(self, t: float) -> float:
+        """The time, which velocities of fluids depend on."""
+        return t
+
+    def force(self, motion: Motion, prescribed: float) -> tuple[Array, Context]:
+        """Minus the forces of the fluid."""
+        R = motion.R[self.nodes]
+        V = np.matvec(self._moved, motion.V[self.nodes])
+        places = self._shape @ (motion.x[self.nodes] + np.matvec(R, self._offsets)) + self._origin
+        fluid = self._each(lambda drag, x: drag.velocities(prescribed, x), places)
+        against = np.vecmat(fluid - self._shape @ np.matvec(R, V), R)
+        velocity = np.vecmat(against, self._frames)
+        density = self._each(lambda drag, v, s: drag.forces(v, s), velocity, self._s)
+        own = self._length[..., None] * np.matvec(self._frames, density)
+        shared = np.vecmat(self._shape.mT @ np.matvec(R, own), R)
+        context = Context(prescribed, R, V, places, against, velocity, own, shared)
+        return -np.vecmat(shared, self._moved).reshape(len(R), -1), context
+
+    def stiffness(self, context: Context) -> Array:
+        """Forces turn with the nodes, as the beam moves in the fluid, and it moves to other places."""
+        R, p = context.R, self.nodes.shape[1]
+        # of velocities of the fluid at quadrature points against those of the beam there, world
+        changes = -self._moving(R @ so3.skew(-context.V), rotations=True)
+        gradients = [drag.velocity_gradient(context.t, _flat(context.places[rows])) for drag, rows in self._parts]
+        for gradient, (_, rows) in zip(gradients, self._parts, strict=True):
+            if gradient is not None:
+                moved = self._moving(R[rows] @ self._moved[rows], rows=rows)
+                changes[rows] += np.einsum("ngab,ngibc->ngiac", gradient.reshape(*R[rows].shape), moved)
+        slopes = self._slopes(context)
+        forces = np.einsum("ngab,ngibc->ngiac", R @ slopes @ R.mT, changes)
+        turned = R @ (slopes @ so3.skew(context.against) - so3.skew(context.own))
+        for g in range(p):
+            forces[:, g, g, :, 3:] += turned[:, g]
+        K = self._at_nodes(R, forces)
+        for i in range(p):
+            K[:, i, :, i, 3:] -= self._moved[:, i].mT @ so3.skew(context.shared[:, i])
+        return K.reshape(len(R), 6 * p, 6 * p)
+
+    def damping(self, context: Context) -> Array:
+        """The beam moves against the fluid."""
+        R = context.R
+        moved = self._moving(R @ self._moved)
+        forces = np.einsum("ngab,ngibc->ngiac", R @ self._slopes(context) @ R.mT, -moved)
+        return self._at_nodes(R, forces).reshape(len(R), 6 * R.shape[1], -1)
+
+    def _moving(self, blocks: Array, rotations: bool = False, rows: slice = slice(None)) -> Array:
+        """What moves at quadrature points where nodes move by ``blocks`` (n, p, 3, 6 or 3), ``(n, g, p, 3, 6)``."""
+        result = np.zeros((*self._shape[rows].shape, 3, 6))
+        result[..., 3 * rotations :] = self._shape[rows][..., None, None] * blocks[:, None]
+        return result
+
+    def _at_nodes(self, R: Array, forces: Array) -> Array:
+        """Minus what nodes have of forces ``(n, g, p, 3, 6)`` at quadrature points, ``(n, p, 6, p, 6)``."""
+        at_nodes = np.einsum("ngi,ngjac->niajc", self._shape, forces)
+        n, p = self.nodes.shape
+        rows: Array = (R @ self._moved).mT @ at_nodes.reshape(n, p, 3, 6 * p)
+        return -rows.reshape(n, p, 6, p, 6)
+
+    def _slopes(self, context: Context) -> Array:
+        """Derivatives ``(n, g, 3, 3)`` of the forces against velocities, node frames."""
+        slopes = self._each(lambda drag, v, s: drag.force_gradient(v, s), context.velocity, self._s)
+        result: Array = self._length[..., None, None] * (self._frames @ slopes @ self._frames.mT)
+        return result
+
+    def _each(self, function: Callable[..., Array], *arguments: Array) -> Array:
+        """What a function of one beam after the other makes of arrays ``(n, g, ...)``."""
+        g = self.nodes.shape[1]
+        parts = [function(drag, *(_flat(own[rows]) for own in arguments)) for drag, rows in self._parts]
+        return np.concatenate([part.reshape(-1, g, *part.shape[1:]) for part in parts])
+
+
+def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
+    """Of all elements: polynomials ``(k, g, p)`` of the nodes, lengths, section frames in node frames, shares ``s``."""
+    places, weights = gauss(beam.order + 1)
+    shape, _ = lagrange(beam.places, places)
+    lengths = weights * beam.length[:, None] if beam.order == 1 else beam.curve.weights
+    x, R = (np.array([getattr(node, name) for node in beam.nodes]) for name in ("position", "rotation"))
+    _, frames = beam.line_at(x, R, places)
+    return shape, lengths, R[beam.cells].mT @ frames, beam.arc(np.broadcast_to(places, lengths.shape))
+
+
+def _flat(values: Array) -> Array:
+    return values.reshape(-1, *values.shape[2:])
+
+
+def _asked(law: Callable[..., Any], given: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], what: str) -> Array:
+    """Finite numbers of one of the shapes that a function of a user returns."""
+    try:
+        answer = law(*given)
+    except Exception as error:
+        raise LawError(f"{what} failed: {error!r}") from error
+    value = real(answer)
+    if value is None or value.shape not in shapes or not np.isfinite(value).all():
+        wanted = " or ".join(map(str, shapes))
+        shape = "" if value is None else f" of shape {value.shape}"
+        raise LawError(f"{what} must return finite numbers of shape {wanted}, received {shown(answer)}{shape}")
+    return value
+
+
+def _derivative(law: Callable[[Array], Array], free: Callable[[Any], Any], x: Array, step: float) -> Array:
+    """Derivative ``(n, 3, 3)`` of a function of ``x`` (n, 3); ``free`` is the same unchecked."""
+    return np.stack([np.broadcast_to(slope(law, free, x, step, unit), x.shape) for unit in np.eye(3)], axis=-1)

@@ -1,0 +1,204 @@
+"""Section frames of a chain of beam elements, as built.
+
+docs/beams.md, "How it is done".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Node, direction, real, shown
+from fem_mbs.elements.beams.curve_strain import lagrange
+from fem_mbs.errors import ModelError
+
+CORNER = np.radians(30.0) * (1 + 1e-9)
+MOST_TURNED = np.radians(80.0)
+"""Between the chord of an element and those between its nodes."""
+ARC_ROUNDS = 20
+PARALLEL = 1e-6
+NO_LENGTH = 1e-12
+"""Distances below this share of the coordinates are rounding."""
+
+
+def y_direction(value: Any, label: str) -> Any:
+    """One direction, one for each node, or a function, as it is; a :class:`ModelError` for anything else."""
+    if not callable(value):
+        values = real(value)
+        if values is None or values.ndim != 2:
+            direction(value, label)
+        else:
+            for k, own in enumerate(values):
+                direction(own, f"{label}[{k}]")
+    return value
+
+
+YAxis = Annotated[ArrayLike | Callable[[Array], ArrayLike], y_direction]
+"""A world direction, one at each node, or a function that gives one for a position."""
+
+
+def section_frames(x: Array, y_axis: YAxis | None, nodes: Sequence[Node], label: str) -> Array:
+    """Section frames ``(k, 2, 3, 3)`` at both ends of the ``k`` elements of a chain through ``x`` (k + 1, 3).
+
+    They map section to world. Their x axes are tangent to the circle through three successive points, which is exact on
+    a straight line and on an arc; where the chain turns by more than 30 degrees at a point it has a corner and each
+    side keeps its own direction. Their y axes are the part of ``y_axis`` across the beam.
+    """
+    directions, lengths = _chords(x, nodes, label)
+    fields = _directions(y_axis, x, label)
+    return _frames(_tangents(directions, lengths), None if fields is None else fields[cells_of(len(x), 1)], label)
+
+
+def higher_order_frames(
+    x: Array, order: int, y_axis: YAxis | None, nodes: Sequence[Node], label: str
+) -> tuple[Array, Array]:
+    """Section frames ``(k, p, 3, 3)`` at the nodes of elements of order 2 or 3; their places ``(k, p)`` from 0 to 1.
+
+    The direction of the tangent, a vector in the plane across the chord of the element, is the polynomial whose means
+    over the intervals between the nodes are the directions of these chords; that is exact on an arc. Places are
+    proportional to the arc length.
+    """
+    directions, lengths = _chords(x, nodes, label)
+    k = len(lengths) // order
+    directions, chords = directions.reshape(k, order, 3), lengths.reshape(k, order)
+    cells = cells_of(len(x), order)
+    axis = x[cells[:, -1]] - x[cells[:, 0]]
+    size = np.linalg.norm(axis, axis=1, keepdims=True)
+    turned = np.vecdot(directions, axis[:, None]) < np.cos(MOST_TURNED) * size
+    for element in map(int, np.flatnonzero(turned.any(axis=1))):
+        raise ModelError(
+            f"{label}: element {element + 1} of order {order}, from {nodes[cells[element, 0]]} to "
+            f"{nodes[cells[element, -1]]}, turns too far; corners belong between elements, and an element of order "
+            f"{order} goes through {order + 1} successive nodes"
+        )
+    axis = (axis / size)[:, None]
+    angles = _from_axis(directions, axis)
+    arcs = chords
+    for _ in range(ARC_ROUNDS):
+        along = np.pad(np.cumsum(arcs, axis=1), ((0, 0), (1, 0)))
+        places = along / along[:, -1:]
+        _, slopes = lagrange(places, places)
+        means = angles * (arcs / along[:, -1:])[..., None]
+        at_nodes = slopes @ np.pad(np.cumsum(means, axis=1), ((0, 0), (1, 0), (0, 0)))
+        half = 0.5 * np.linalg.norm(np.diff(at_nodes, axis=1), axis=-1)
+        arcs = chords / np.sinc(half / np.pi)
+    fields = _directions(y_axis, x, label)
+    frames = _frames(_to_axis(at_nodes, axis), None if fields is None else fields[cells], label)
+    return frames, places
+
+
+def cells_of(nodes: int, order: int) -> IntArray:
+    """Which nodes of a chain each element has, ``(k, order + 1)``."""
+    return order * np.arange((nodes - 1) // order)[:, None] + np.arange(order + 1)
+
+
+def _chords(x: Array, nodes: Sequence[Node], label: str) -> tuple[Array, Array]:
+    """Unit vectors from node to node, and distances."""
+    chords = np.diff(x, axis=0)
+    lengths = np.linalg.norm(chords, axis=1)
+    for k in map(int, np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max())):
+        raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
+    return chords / lengths[:, None], lengths
+
+
+def _from_axis(directions: Array, axis: Array) -> Array:
+    """Angles from an axis to unit vectors, as vectors across it."""
+    cosine = np.vecdot(directions, axis)[..., None]
+    across = directions - cosine * axis
+    sine = np.linalg.norm(across, axis=-1, keepdims=True)
+    angles: Array = across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
+    return angles
+
+
+def _to_axis(angles: Array, axis: Array) -> Array:
+    """Unit vectors at angles from an axis."""
+    size = np.linalg.norm(angles, axis=-1, keepdims=True)
+    directions: Array = np.cos(size) * axis + np.sinc(size / np.pi) * angles
+    return directions
+
+
+def _directions(y_axis: YAxis | None, x: Array, label: str) -> Array | None:
+    """Unit directions at the points of a chain ``(k + 1, 3)``; None if they are left to the beam."""
+    if y_axis is None:
+        return None
+    if callable(y_axis):
+        return np.array([direction(_call(y_axis, place, label), f"{label}: y_axis at {place}") for place in x])
+    values = real(y_axis)
+    if values is not None and values.ndim == 2:
+        if values.shape != x.shape:
+            raise ModelError(
+                f"{label}: y_axis must be three numbers, or three for each of the {len(x)} nodes, received "
+                f"{shown(y_axis)} of shape {values.shape}"
+            )
+        return np.array([direction(value, f"{label}: y_axis[{k}]") for k, value in enumerate(values)])
+    return np.tile(direction(y_axis, f"{label}: y_axis"), (len(x), 1))
+
+
+def _call(function: Callable[[Array], ArrayLike], place: Array, label: str) -> ArrayLike:
+    try:
+        return function(place.copy())
+    except Exception as error:
+        raise ModelError(f"{label}: y_axis failed as a function of the position {place}: {error!r}") from error
+
+
+def _tangents(directions: Array, lengths: Array) -> Array:
+    """Tangents ``(k, 2, 3)`` at both ends of every element."""
+    tangents = np.repeat(directions[:, None], 2, axis=1)
+    smooth = np.vecdot(directions[:-1], directions[1:]) > np.cos(CORNER)
+    for k in map(int, np.flatnonzero(smooth)):
+        before, after = lengths[k], lengths[k + 1]
+        middle = after * directions[k] + before * directions[k + 1]
+        tangents[k, 1] = tangents[k + 1, 0] = middle / np.linalg.norm(middle)
+    # at a free end or a corner the circle through the other end decides: reflect its tangent about the chord
+    for k, chord in enumerate(directions):
+        for end, other in ((0, 1), (1, 0)):
+            neighbour = k - 1 + end
+            has_neighbour = 0 <= neighbour < len(smooth) and smooth[neighbour]
+            if not has_neighbour:
+                tangents[k, end] = 2 * (tangents[k, other] @ chord) * chord - tangents[k, other]
+    return tangents
+
+
+def _frames(tangents: Array, directions: Array | None, label: str) -> Array:
+    """Frames ``(k, p, 3, 3)`` from tangents ``(k, p, 3)``.
+
+    Their y axes are the part of the directions across the beam, or are carried along it.
+    """
+    y = _carried(tangents) if directions is None else directions
+    across = y - np.vecdot(y, tangents)[..., None] * tangents
+    size = np.linalg.norm(across, axis=-1, keepdims=True)
+    for k, end in np.argwhere(size[..., 0] < PARALLEL):
+        raise ModelError(
+            f"{label}: y_axis {y[k, end]} is parallel to the beam in element {k + 1}; give a world direction across it"
+        )
+    e2 = across / size
+    for k in np.flatnonzero((np.vecdot(e2[:, :-1], e2[:, 1:]) < 0.0).any(axis=1)):
+        raise ModelError(
+            f"{label}: the section would turn over within element {k + 1}, because y_axis {y[k, 0]} becomes parallel "
+            "to the beam there, or because the directions at its ends differ by more than 90 degrees; give a world "
+            "direction across the beam, or more elements"
+        )
+    return np.stack([tangents, e2, np.cross(tangents, e2)], axis=-1)
+
+
+def _carried(tangents: Array) -> Array:
+    """The default y axis of the start, turned by the smallest rotation from each tangent to the next."""
+    e1 = tangents.reshape(-1, 3)
+    y = np.empty_like(e1)
+    y[0] = _default_y(e1[0])
+    for k, (a, b) in enumerate(pairwise(e1)):
+        cosine = a @ b
+        y[k + 1] = y[k] if cosine < PARALLEL - 1.0 else y[k] - (b @ y[k]) / (1.0 + cosine) * (a + b)
+    return y.reshape(tangents.shape)
+
+
+def _default_y(e1: Array) -> Array:
+    """Horizontal, with z up, unless the beam is vertical; then the world's y."""
+    across = np.array([-e1[1], e1[0], 0.0])
+    size = np.linalg.norm(across)
+    return across / size if size > 1e-3 else np.array([0.0, 1.0, 0.0])

@@ -1,0 +1,210 @@
+"""All beam elements of order 2 or 3 of a model as arrays: forces, exact tangents and energies.
+
+Derived in docs/theory.md, "Elements of higher order".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import ElementBatch, Energy, Follow, Motion, Numbering
+from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
+from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
+from fem_mbs.lie import se3
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.beams.beam import Beam
+
+
+class Context(NamedTuple):
+    """What the matrices need of the last force."""
+
+    relative: RelativeCoordinates
+    Q: Array
+    """Coordinates by body increments of the nodes, ``(n, 6p, 6p)``."""
+    measure: ScrewStrain
+    E: Array
+    """Strains by place and slope ``(d, d')``, ``(n, g, 6, 12)``."""
+    stress: Array
+    """Section forces times quadrature weights, without those of damping, ``(n, g, 6)``."""
+    viscous: Array | None
+    V: Array | None
+    """Velocities of the section frames, where there is damping."""
+    inertia: InertiaContext
+
+
+class HigherOrderBatch(ElementBatch):
+    """Elements of one order of all beams, with ``p`` nodes and ``g = p - 1`` quadrature points.
+
+    With the coordinates ``d`` of the nodes, ``delta d = Q delta``, place and slope ``S_g d`` at a quadrature point and
+    the derivatives ``E_g`` of the strain by these, the internal forces are ``Q^T sum_g S_g^T E_g^T stress_g``.
+    """
+
+    def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
+        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+        self.owners = [beam for beam in beams for _ in beam.length]
+        curves = [beam.curve for beam in beams]
+        self._basis = np.stack([np.concatenate([curve.basis[part] for curve in curves]) for part in range(2)], axis=2)
+        """Values and slopes of the polynomials, ``(n, g, 2, p)``."""
+        self._frames, self._offsets = (
+            np.concatenate([getattr(beam, part) for beam in beams]) for part in ("frames", "offsets")
+        )
+        # body increments of the section frames from those of the nodes
+        back = self._frames.mT
+        self._to_section = se3.adjoint(back, -np.matvec(back, self._offsets))
+        self.s0 = np.concatenate([curve.s0 for curve in curves])
+        places, weights = beams[0].gauss
+        scale = (weights / np.concatenate([curve.metric for curve in curves]))[..., None, None]
+        self.material, damping = (
+            scale * np.concatenate([beam.at(places, name)[0] for beam in beams]) for name in ("stiffness", "damping")
+        )
+        self.damping_matrix = damping if damping.any() else None
+        self._inertia = self._make_inertia(beams)
+
+    def _make_inertia(self, beams: Sequence[Beam]) -> Inertia:
+        """Masses by Gauss quadrature; rotational inertia and mass centres are those of the sections at the nodes."""
+        masses, centers, J = [], [], []
+        for beam in beams:
+            curve = beam.curve
+            (density,) = beam.at(curve.mass_places, "mass")
+            masses.append(curve.shared(curve.weights * density))
+            center, inertia = beam.at(beam.places, "center", "inertia")
+            centers.append(center)
+            J.append(curve.shared(curve.weights).sum(axis=-1)[..., None, None] * inertia)
+        center = self._offsets + np.matvec(self._frames, np.concatenate(centers))
+        turned = self._frames @ np.concatenate(J) @ self._frames.mT
+        return Inertia(self.nodes, np.concatenate(masses), center, turned)
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+        """Internal, inertia and gravity forces, ``(n, 6p)``."""
+        inertia, inertia_context = self._inertia.force(motion)
+        relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
+        measure = self._measure(relative.d)
+        Q, E = self._gradient(relative), np.concatenate([measure.by_place(), measure.by_slope()], axis=-1)
+        stress = np.matvec(self.material, measure.value() - self.s0)
+        viscous = V = None
+        if self.damping_matrix is not None:
+            velocity = motion.V.take(self.nodes, 0)
+            V = np.matvec(self._to_section, velocity)
+            rate = np.matvec(E, self._at_points(np.matvec(Q, _flat(velocity))))
+            viscous = np.matvec(self.damping_matrix, rate)
+        context = Context(relative, Q, measure, E, stress, viscous, V, inertia_context)
+        return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
+
+    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+        """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
+        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        if self.damping_matrix is not None:
+            total += dV.after(self._viscous(context), self.nodes)
+        return total
+
+    def stiffness(self, context: Context) -> Array:
+        """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``."""
+        return self._elastic(context) + self._inertia.stiffness(context.inertia)
+
+    def damping(self, context: Context) -> Array:
+        """Material damping, gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
+        total = self._inertia.damping(context.inertia)
+        if self.damping_matrix is not None:
+            total += self._viscous(context)
+        return total
+
+    def mass(self, context: Context) -> Array:
+        """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""
+        return self._inertia.mass(context.inertia)
+
+    def stress_ahead(self, context: Context, d: Array) -> Array:
+        """Section forces after body increments ``(n, 6p)``, linear in them."""
+        change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
+        ahead: Array = context.stress + np.matvec(self.material, change)
+        return ahead
+
+    def with_stress(self, context: Context, stress: Array) -> Context:
+        """The context with other section forces."""
+        return context._replace(stress=stress)
+
+    def energy(self, motion: Motion) -> Energy:
+        """Kinetic, strain and gravity energy."""
+        d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
+        s = self._measure(d).value() - self.s0
+        stored = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
+        return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
+
+    def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
+        return RelativeCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
+
+    def _gradient(self, relative: RelativeCoordinates) -> Array:
+        n, p = self.nodes.shape
+        by_sections = relative.gradient().reshape(n, 6 * p, p, 6).swapaxes(1, 2)
+        Q: Array = (by_sections @ self._to_section).swapaxes(1, 2).reshape(n, 6 * p, 6 * p)
+        return Q
+
+    def _measure(self, d: Array) -> ScrewStrain:
+        at_points = self._at_points(_flat(d))
+        return ScrewStrain(at_points[..., :6], at_points[..., 6:])
+
+    def _at_points(self, values: Array) -> Array:
+        """``S_g`` times nodal values ``(n, 6p)`` or matrices ``(n, 6p, c)``: ``(n, g, 12)`` or ``(n, g, 12, c)``."""
+        n, g, _, p = self._basis.shape
+        shared = self._basis.reshape(n, 2 * g, p) @ values.reshape(n, p, -1)
+        return shared.reshape(n, g, 12, *values.shape[2:])
+
+    def _total(self, context: Context) -> Array:
+        return context.stress if context.viscous is None else context.stress + context.viscous
+
+    def _wrench(self, context: Context) -> Array:
+        """Forces conjugate to the coordinates, ``(n, p, 6)``."""
+        n, g, _, p = self._basis.shape
+        at_points = np.vecmat(self._total(context), context.E).reshape(n, 2 * g, 6)
+        wrench: Array = self._basis.reshape(n, 2 * g, p).mT @ at_points
+        return wrench
+
+    def _elastic(self, context: Context) -> Array:
+        """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
+        relative, Q, measure, E = context[:4]
+        n, p = self.nodes.shape
+        along = self._at_points(Q)
+        by_place, by_slope = measure.second(self._total(context))
+        inner = E.mT @ (self.material @ E)
+        inner[..., :6, :6] += by_place
+        inner[..., 6:, :6] += by_slope
+        inner[..., :6, 6:] += by_slope.mT
+        right = inner @ along
+        if self.damping_matrix is not None:
+            right = right + E.mT @ (self.damping_matrix @ self._rate_derivative(context, along))
+        geometric = relative.geometric(self._wrench(context)).reshape(n, p, 6, 6 * p)
+        by_nodes = (self._to_section.mT @ geometric).reshape(n, 6 * p, 6 * p)
+        total: Array = _rows(along).mT @ _rows(right) + by_nodes @ Q
+        return total
+
+    def _viscous(self, context: Context) -> Array:
+        """Material damping, ``(n, 6p, 6p)``."""
+        assert self.damping_matrix is not None
+        along = context.E @ self._at_points(context.Q)
+        total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
+        return total
+
+    def _rate_derivative(self, context: Context, along: Array) -> Array:
+        """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
+        assert context.V is not None
+        n, p = self.nodes.shape
+        relative = context.relative
+        rates = self._at_points(np.matvec(relative.gradient().reshape(n, 6 * p, 6 * p), _flat(context.V)))
+        by_strain = np.concatenate(context.measure.rate_derivatives(rates[..., :6], rates[..., 6:]), axis=-1)
+        turned = relative.rate_derivative(context.V).reshape(n, 6 * p, 6 * p) @ context.Q
+        result: Array = by_strain @ along + context.E @ self._at_points(turned)
+        return result
+
+
+def _rows(matrices: Array) -> Array:
+    """Matrices of all quadrature points ``(n, g, r, c)`` on top of each other, ``(n, g r, c)``."""
+    return matrices.reshape(len(matrices), -1, matrices.shape[-1])
+
+
+def _flat(values: Array) -> Array:
+    """``(n, 6p)`` from ``(n, p, 6)``."""
+    return values.reshape(len(values), -1)

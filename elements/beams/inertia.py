@@ -1,0 +1,146 @@
+"""Inertia of mass centres that move with the nodes of a beam, with gravity.
+
+Written once for all groups: forces are expressed in body components by the acceleration ``A`` of the node point and the
+angular velocity, which every group provides. The mass centres of a cell are coupled by the ``p x p`` mass matrix of
+linear interpolation, its rotational inertia is lumped at the nodes. ``m u dot`` and ``J Omega dot + Omega x J Omega``
+on R3xSO3 (Bruels, Cardona, Arnold 2012, eqs. 83, 84), ``M v dot - bracket(v)^T M v`` on SE(3), are the same in these
+components; docs/theory.md, "Inertia".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Follow, Motion
+from fem_mbs.lie import so3
+
+
+class InertiaContext(NamedTuple):
+    """What the matrices need of the last force."""
+
+    R: Array
+    acceleration: Array
+    force: Array
+    spin: Array
+    moment_of_momentum: Array
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Inertia of ``n`` cells with ``p`` nodes.
+
+    Attributes
+    ----------
+    nodes : (n, p)
+        Rows of the nodes.
+    masses : (n, p, p)
+        Mass matrix of the mass centres.
+    center : (n, p, 3)
+        Mass centres in the node frames.
+    J : (n, p, 3, 3)
+        Rotational inertia about the mass centres in the node frames.
+    """
+
+    nodes: IntArray
+    masses: Array
+    center: Array
+    J: Array
+
+    def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
+        """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
+        R, A, Omega = motion.R.take(self.nodes, 0), motion.A.take(self.nodes, 0), motion.V[:, 3:].take(self.nodes, 0)
+        acceleration, Omega_dot = A[..., :3], A[..., 3:]
+        spin = so3.skew(Omega)
+        if self.eccentric:
+            acceleration = (
+                acceleration - np.matvec(self.skew_center, Omega_dot) + np.matvec(spin, np.matvec(spin, self.center))
+            )
+        force = np.vecmat(self.masses @ (np.matvec(R, acceleration) - motion.gravity), R)
+        L = np.matvec(self.J, Omega)
+        moment = np.matvec(self.J, Omega_dot) + np.matvec(spin, L)
+        if self.eccentric:
+            moment = moment + np.matvec(self.skew_center, force)
+        context = InertiaContext(R, acceleration, force, spin, L)
+        return np.concatenate([force, moment], axis=-1), context
+
+    def tangent(self, context: InertiaContext, dV: Follow, dA: Follow) -> Array:
+        """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
+        # angular velocities and accelerations depend on the rotation increments alone
+        d_Omega = dV.nodes.take(self.nodes, 0)[..., 3:, 3:]
+        dA_nodes = dA.nodes.take(self.nodes, 0)
+        d_Omega_dot, d_acceleration = dA_nodes[..., 3:, 3:], dA_nodes[..., :3, :]
+        d_moment = self.J @ d_Omega_dot + self._gyroscopic(context) @ d_Omega
+        d_rotation = d_acceleration[..., 3:]
+        d_rotation -= so3.skew(context.acceleration)
+        if self.eccentric:
+            d_rotation -= self.skew_center @ d_Omega_dot + self._centrifugal(context) @ d_Omega
+        return self._matrix(context, d_acceleration, d_moment, turns=True)
+
+    def stiffness(self, context: InertiaContext) -> Array:
+        """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``: frames turn."""
+        none = np.zeros(self.J.shape)
+        d_acceleration = np.concatenate([none, -so3.skew(context.acceleration)], axis=-1)
+        return self._matrix(context, d_acceleration, none, turns=True)
+
+    def damping(self, context: InertiaContext) -> Array:
+        """Derivative against body velocities, ``(n, 6p, 6p)``: gyroscopic and centrifugal terms."""
+        none = np.zeros(self.J.shape)
+        centrifugal = -self._centrifugal(context) if self.eccentric else none
+        return self._matrix(
+            context, np.concatenate([none, centrifugal], axis=-1), self._gyroscopic(context), turns=False
+        )
+
+    def mass(self, context: InertiaContext) -> Array:
+        """Derivative against body accelerations, ``(n, 6p, 6p)``."""
+        one = np.broadcast_to(so3.IDENTITY, self.J.shape)
+        return self._matrix(context, np.concatenate([one, -self.skew_center], axis=-1), self.J, turns=False)
+
+    def _matrix(self, context: InertiaContext, d_acceleration: Array, d_moment: Array, turns: bool) -> Array:
+        """Forces of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments; frames may turn."""
+        n, p = self.nodes.shape
+        # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
+        world = np.swapaxes(context.R @ d_acceleration, 1, 2)[:, None]
+        weighted = (self.masses[:, :, None, :, None] * world).reshape(n, p, 3, 6 * p)
+        result = np.zeros((n, p, 6, 6 * p))
+        np.matmul(context.R.mT, weighted, out=result[:, :, :3])
+        # what the rotation of each node does to itself
+        diagonal = np.einsum("nirij->nirj", result.reshape(n, p, 6, p, 6))[..., 3:]
+        if turns:
+            diagonal[:, :, :3] += so3.skew(context.force)
+        if self.eccentric:
+            np.matmul(self.skew_center, result[:, :, :3], out=result[:, :, 3:])
+        diagonal[:, :, 3:] += d_moment
+        return result.reshape(n, 6 * p, 6 * p)
+
+    def _gyroscopic(self, context: InertiaContext) -> Array:
+        return context.spin @ self.J - so3.skew(context.moment_of_momentum)
+
+    def _centrifugal(self, context: InertiaContext) -> Array:
+        return so3.skew(np.matvec(context.spin, self.center)) + context.spin @ self.skew_center
+
+    def kinetic_energy(self, motion: Motion) -> Array:
+        """Kinetic energies ``(n,)`` in J."""
+        V, R = motion.V[self.nodes], motion.R[self.nodes]
+        velocity, Omega = np.matvec(R, V[..., :3] + np.cross(V[..., 3:], self.center)), V[..., 3:]
+        energies = np.vecdot(velocity, self.masses @ velocity) + np.vecdot(Omega, np.matvec(self.J, Omega))
+        return 0.5 * energies.sum(axis=-1)  # type: ignore[no-any-return]
+
+    def gravity_energy(self, motion: Motion) -> Array:
+        """Potential energies of gravity ``(n,)`` in J, zero at the origin."""
+        centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
+        return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)  # type: ignore[no-any-return]
+
+    @cached_property
+    def eccentric(self) -> bool:
+        """Whether any mass centre is off its node."""
+        return bool(self.center.any())
+
+    @cached_property
+    def skew_center(self) -> Array:
+        """Skew matrices of the mass centres, ``(n, p, 3, 3)``."""
+        return so3.skew(self.center)

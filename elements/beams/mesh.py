@@ -1,0 +1,279 @@
+"""A line mesh becomes a structure of beams.
+
+Results on the mesh that a structure was made of.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Mapping
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Count, Name, Node, NotNegative, checked, choice, make_node, shown
+from fem_mbs.elements.beams.beam import Beam, check_order
+from fem_mbs.elements.beams.geometry import YAxis
+from fem_mbs.elements.beams.line_mesh import (
+    LABEL,
+    LineMesh,
+    chains_of,
+    check_loose,
+    line_groups,
+    lines_of,
+    merged,
+    read_mesh,
+)
+from fem_mbs.elements.beams.members import (
+    Laid,
+    Options,
+    Plan,
+    Release,
+    lay,
+    named,
+    releases_of_sets,
+    sections_of_sets,
+    trusses_of_sets,
+    y_axes_of_sets,
+)
+from fem_mbs.elements.beams.taper import Profile
+from fem_mbs.elements.beams.truss import Truss
+from fem_mbs.elements.beams.two_node import INTERPOLATIONS
+from fem_mbs.errors import ModelError
+from fem_mbs.model.model import Model
+
+QUERIES = {"displacement": "displacement", "rotation": "rotation_vector"}
+"""Names of point data, and the queries of a solution that they are."""
+FORCES = "section forces, first point", "section forces, second point"
+
+
+def _solution(value: Any, label: object) -> Any:
+    if not all(hasattr(value, query) for query in ("section_forces", *QUERIES.values())):
+        raise ModelError(f"{label} must be a Solution of the model with the structure, received {shown(value)}")
+    return value
+
+
+@checked
+def results_on_mesh(structure: BeamMesh, solution: Annotated[Any, _solution], number: int = -1) -> Any:
+    """The mesh of a structure with a state of a run on it, for whatever reads a file that meshio writes.
+
+    Parameters
+    ----------
+    structure : BeamMesh
+        What :func:`beams_from_mesh` returned.
+    solution : Solution
+        A run, or a path of equilibria, of the model.
+    number : int
+        Of the state; the last one by default.
+
+    Returns
+    -------
+    meshio.Mesh
+        The points and cells of the mesh, in their order. Point data: "displacement" (n, 3) in m and "rotation" (n, 3),
+        the rotation vector in rad, in the world, nan at points that no member uses. Cell data: "section forces, first
+        point" and "..., second point" (k, 6) at both ends of each line, axial force, shear y and z in N, torsion and
+        bending y and z in N m, in the section frame of its member; nan for other cells. Elements of order 1 have one
+        value, that of their middle.
+
+    Raises
+    ------
+    ModelError
+        If the solution is not one of the model with the structure, or has no such state.
+    """
+    import meshio  # takes long
+
+    solution.state(number)  # refuses a number that there is none of
+    mesh = structure.mesh
+    points = {name: np.full((len(mesh.points), 3), np.nan) for name in QUERIES}
+    for name, query in QUERIES.items():
+        for point, node in structure.nodes.items():
+            points[name][point] = getattr(solution, query)(node)[number]
+    forces = {member: solution.section_forces(member)[number] for member in (*structure.beams, *structure.trusses)}
+    first, second = ([np.full((len(cells.data), 6), np.nan) for cells in mesh.cells] for _ in FORCES)
+    for line in structure.lines:
+        if np.isnan(first[line.block][line.row]).all():  # the second line of a quadratic cell has no share in it
+            first[line.block][line.row] = forces[line.member][line.first]
+        second[line.block][line.row] = forces[line.member][line.second]
+    cells = [(block.type, block.data) for block in mesh.cells]
+    return meshio.Mesh(mesh.points, cells, points, dict(zip(FORCES, (first, second), strict=True)))
+
+
+LOG = logging.getLogger("fem_mbs")
+
+
+class MemberLine(NamedTuple):
+    """A line of a mesh in a structure: its cell, its member, and the rows of section forces at its two points."""
+
+    block: int
+    row: int
+    member: Beam | Truss
+    first: int
+    second: int
+
+
+class BeamMesh(NamedTuple):
+    """What :func:`beams_from_mesh` made.
+
+    Attributes
+    ----------
+    beams : list of Beam
+        In the order of their first lines in the mesh.
+    nodes : dict of int to Node
+        The node at each point of the mesh that a line uses, by the number of the point.
+    groups : dict of lists of Beam or Truss
+        The members of each group that has a section of its own.
+    trusses : list of Truss
+        In the order of their lines in the mesh.
+    mesh : meshio.Mesh
+        What they were made of; :func:`results_on_mesh` puts results on it.
+    lines : list of MemberLine
+        Which part of which member each line is, in the order of the mesh.
+    """
+
+    beams: list[Beam]
+    nodes: dict[int, Node]
+    groups: dict[Hashable, list[Beam | Truss]]
+    trusses: list[Truss]
+    mesh: Any
+    lines: list[MemberLine]
+
+
+@checked
+def beams_from_mesh(
+    model: Model,
+    mesh: Any,
+    section: Profile | Mapping[Any, Profile | None],
+    by: str | None = None,
+    y_axis: YAxis | Mapping[Any, YAxis] | None = None,
+    interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
+    merge: NotNegative | None = None,
+    ignore_loose: bool = False,
+    name: Name = "mesh",
+    order: Count = 3,
+    elements: Count = 1,
+    release: Release | Mapping[Any, Release] | None = None,
+    trusses: Collection[Any] | bool = False,
+) -> BeamMesh:
+    """Add beams along the lines of a mesh, and their nodes, to a model.
+
+    Every point of a line becomes a node, and beams that meet at a node are welded. A beam follows successive lines, in
+    the direction of the first one in the mesh, up to where other than two lines meet, the section changes, or the
+    lines turn by more than 30 degrees. One line is enough for a straight member: by default its element is of order 3,
+    which in linear theory has the exact forces and displacements of joint loads and uniform loads.
+
+    Parameters
+    ----------
+    model : Model
+        What to add to.
+    mesh : meshio.Mesh, str or Path
+        A mesh, or a file that meshio reads. Its cells of the types "line" and "line3" (two elements each) are used.
+    section : BeamSection or dict
+        One section for all lines, or one for each named set of lines: cell sets and the physical groups of Gmsh. None
+        in place of a section leaves the lines out; a pair or a function makes each beam of the set a tapered one.
+    by : str, optional
+        Cell data whose values are the keys of ``section``, in place of named sets.
+    y_axis, interpolation
+        As for :class:`Beam`, the first also as a dict, for some of the sets. By default the section of each beam has z
+        up, or y along the world's y if it is vertical.
+    merge : float, optional
+        Distance up to which points become one node; 0 keeps all points apart. By default points at the same place are
+        refused.
+    ignore_loose : bool
+        Leave points out that no cell uses; by default they are refused. Points of other cells never become nodes.
+    name : str
+        The node of point 7 is named "name[7]", the first beam "name beam 0", and a node inside it "name beam 0[1]":
+        ``beams[0].nodes[1]``; the first truss "name truss 0".
+    order : {1, 2, 3}
+        Of the elements, see :class:`Beam`. With 1 a member needs several lines, or ``elements``, to bend in an S.
+    elements : int
+        Elements of each line.
+    release : (str, str) or dict
+        Axes of the section about which the start and the end of each beam turn freely on their nodes, ``None`` for a
+        welded end: ``("yz", "yz")`` pins a brace at both ends (:class:`EndRelease`). One for all beams, or one for
+        each of some sets.
+    trusses : bool or collection
+        Whether lines are trusses, or the sets whose lines are: one :class:`Truss` for each line.
+
+    Raises
+    ------
+    ModelError
+        If the file cannot be read; for no lines, lines without length or given twice, loose points, points at the same
+        place, and lines without a section or with several; for whatever a :class:`Beam` refuses. Nothing is added then.
+    """
+    sections = sections_of_sets(section, by)
+    mesh = read_mesh(mesh)
+    found = lines_of(mesh)
+    if not ignore_loose:
+        check_loose(mesh, len(found.points))
+    group: IntArray = np.zeros(len(found.number), dtype=np.intp)
+    if isinstance(section, Mapping):
+        group = line_groups(mesh, found, [*sections], by)
+    kept = np.array([own is not None for own in sections.values()])[group]
+    found, group = found.only(kept), group[kept]
+    lines = merged(found, merge)
+    chosen = {key: own for key, own in sections.items() if own is not None}
+    options = Options(
+        chosen,
+        y_axes_of_sets(y_axis, chosen),
+        interpolation,
+        check_order(order, interpolation, LABEL),
+        elements,
+        releases_of_sets(release, chosen),
+        trusses_of_sets(trusses, chosen),
+        name,
+    )
+    plan = _plan(lines, group, [*sections], options)
+    laid = _added(model, plan, options)
+    stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
+    for point, first in stands_for.items():
+        if first != point:
+            LOG.info("%s: point %d became part of %s", LABEL, point, laid.nodes[first])
+    nodes = {point: laid.nodes[first] for point, first in stands_for.items()}
+    beams = [beam for beam, _ in laid.beams]
+    members: list[Beam | Truss] = [*beams, *laid.trusses]
+    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
+    for (key, _), member in zip((*plan.beams, *plan.trusses), members, strict=True):
+        groups[key].append(member)
+    at = _members_between(plan, laid)
+    cells = zip(found.block.tolist(), found.row.tolist(), lines.lines.tolist(), strict=True)
+    parts = [MemberLine(block, row, *at[a, b]) for block, row, (a, b) in cells]
+    return BeamMesh(beams, nodes, dict(groups), laid.trusses, mesh, parts)
+
+
+def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Options) -> Plan:
+    """Which members there are, of lines and the places of their sets in ``keys``."""
+    is_bar = np.array([key in options.trusses for key in keys])[group]
+    chains = chains_of(lines.only(~is_bar), group[~is_bar])
+    beams = [(keys[group[~is_bar][first]], points) for first, points in chains.items()]
+    pairs = zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)
+    places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
+    return Plan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
+
+
+def _added(model: Model, plan: Plan, options: Options) -> Laid:
+    """The members and their nodes, added to a model; bad arguments are refused on a trial, before it gets nodes."""
+
+    def trial(place: Array, label: str) -> Node:
+        model.check_name(label)
+        return make_node(label, model.group, place)
+
+    for label, _ in named(lay(plan, options, trial), options.name):
+        model.check_name(label)
+    laid = lay(plan, options, lambda place, label: model.add_node(place, name=label))
+    for label, part in named(laid, options.name):
+        model.add(part, label)
+    return laid
+
+
+def _members_between(plan: Plan, laid: Laid) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
+    """The member between two points of a mesh, with the rows of its section forces there, in either direction."""
+    result: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
+    for (beam, _), (_, points) in zip(laid.beams, plan.beams, strict=True):
+        rows = len(beam.length) // (len(points) - 1) * (1 if beam.order == 1 else beam.order + 1)
+        for k, (a, b) in enumerate(pairwise(points)):
+            first, last = k * rows, (k + 1) * rows - 1
+            result[a, b], result[b, a] = (beam, first, last), (beam, last, first)
+    return result | {ends: (bar, 0, 0) for bar, (_, ends) in zip(laid.trusses, plan.trusses, strict=True)}

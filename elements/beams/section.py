@@ -1,0 +1,331 @@
+"""Stiffness, inertia and shape of a beam's cross-section."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Public, checked, is_symmetric, number, real, shown
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3, so3
+
+CIRCLE_POINTS = 24
+
+
+@checked
+@dataclass(frozen=True, eq=False, repr=False)
+class BeamSection(Public):
+    """A cross-section in its own frame: x along the beam, y and z across.
+
+    Strains and stiffnesses come in the order axial, shear y, shear z, torsion, bending about y, bending about z.
+
+    Parameters
+    ----------
+    EA, GJ : float
+        Axial and torsional stiffness in N and N m^2.
+    GA, EI : float or (2,)
+        Shear and bending stiffness about y and z; one number serves both. Shear factors are part of ``GA``.
+    mass : float
+        Mass per length in kg/m.
+    inertia : (3,)
+        Rotational inertia per length in kg m: torsional, about y, about z.
+    outline : (k, 2), optional
+        Contour of the section in its y-z plane, for drawing only; by default a rectangle of about the right size.
+    shear_center : (2,)
+        Place (y, z) of the shear centre, about which the section twists and to which ``GA`` and ``GJ`` belong. The rest
+        belongs to the centroid, which is at (0, 0), the line of the beam's nodes; for other lines and axes see
+        :meth:`shifted` and :meth:`turned`.
+
+    Attributes
+    ----------
+    stiffness, damping : (6, 6)
+        Section force per strain and per strain rate.
+    mass : float
+        Mass per length.
+    center : (3,)
+        Mass centre in the section frame.
+    inertia : (3, 3)
+        Rotational inertia per length about the mass centre.
+    outline : (k, 2)
+        Contour in the y-z plane, drawn in ParaView.
+    recipe : tuple of (str, tuple)
+        How it was made, step by step, with the values given: what a linear taper interpolates.
+
+    Raises
+    ------
+    ModelError
+        If a value is missing, not finite or not positive.
+    """
+
+    stiffness: Array
+    mass: float
+    inertia: Array
+    damping: Array
+    center: Array
+    outline: Array
+    recipe: tuple[tuple[str, tuple[Any, ...]], ...]
+
+    def __init__(
+        self,
+        EA: float,
+        GA: ArrayLike,
+        GJ: float,
+        EI: ArrayLike,
+        mass: float,
+        inertia: ArrayLike,
+        outline: ArrayLike | None = None,
+        shear_center: ArrayLike = (0.0, 0.0),
+    ) -> None:
+        stiffness = np.array(
+            [
+                number(EA, "BeamSection: EA", positive=True),
+                *_pair(GA, "BeamSection: GA"),
+                number(GJ, "BeamSection: GJ", positive=True),
+                *_pair(EI, "BeamSection: EI"),
+            ]
+        )
+        density = number(mass, "BeamSection: mass", positive=True)
+        j = real(inertia)
+        if j is None or j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
+            raise ModelError(
+                "BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), "
+                f"received {shown(inertia)}"
+            )
+        shape = _equivalent_rectangle(stiffness, density, j) if outline is None else _contour(outline)
+        about = _strains_at(_place(shear_center, "BeamSection: shear_center"))
+        shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+        coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
+        self._set(coupled, density, np.diag(j), np.zeros(3), shape)
+        self._remember("BeamSection", EA, GA, GJ, EI, mass, inertia, outline, shear_center)
+
+    def __repr__(self) -> str:
+        EA, GA_y, GA_z, GJ, EI_y, EI_z = np.diag(self.stiffness)
+        j = np.diag(self.inertia)
+        return (
+            f"BeamSection(EA={EA:.6g}, GA=({GA_y:.6g}, {GA_z:.6g}), GJ={GJ:.6g}, EI=({EI_y:.6g}, {EI_z:.6g}), "
+            f"mass={self.mass:.6g}, inertia=({j[0]:.6g}, {j[1]:.6g}, {j[2]:.6g}))"
+        )
+
+    def _set(self, stiffness: Array, mass: float, inertia: Array, center: Array, outline: Array) -> None:
+        values = (stiffness, mass, inertia, np.zeros((6, 6)), center, outline)
+        for name, value in zip(("stiffness", "mass", "inertia", "damping", "center", "outline"), values, strict=True):
+            object.__setattr__(self, name, value)
+
+    def _remember(self, step: str, *values: Any) -> BeamSection:
+        """The section itself, made in one step."""
+        object.__setattr__(self, "recipe", ((step, values),))
+        return self
+
+    @classmethod
+    @checked
+    def rectangle(cls, width: float, height: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
+
+        The torsion constant is Saint-Venant's series, so a square has 0.1406 a^4.
+        """
+        width = number(width, "BeamSection.rectangle: width", positive=True)
+        height = number(height, "BeamSection.rectangle: height", positive=True)
+        A, I_y, I_z = width * height, width * height**3 / 12, height * width**3 / 12
+        section = _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
+        return section._remember("rectangle", width, height, E, nu, rho)
+
+    @classmethod
+    @checked
+    def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
+        r = number(radius, "BeamSection.circle: radius", positive=True)
+        nu = _poisson(nu)
+        second = np.pi * r**4 / 4
+        factor = 6 * (1 + nu) / (7 + 6 * nu)
+        section = _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
+        return section._remember("circle", r, E, nu, rho)
+
+    @classmethod
+    @checked
+    def tube(cls, outer_radius: float, inner_radius: float, E: float, nu: float, rho: float) -> BeamSection:
+        """Circular tube, shear factor of Cowper (1966)."""
+        outer = number(outer_radius, "BeamSection.tube: outer_radius", positive=True)
+        inner = number(inner_radius, "BeamSection.tube: inner_radius", positive=True)
+        if inner >= outer:
+            raise ModelError(f"BeamSection.tube: inner_radius {inner} must be less than outer_radius {outer}")
+        nu = _poisson(nu)
+        second = np.pi * (outer**4 - inner**4) / 4
+        m = (inner / outer) ** 2
+        factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
+        area = np.pi * (outer**2 - inner**2)
+        section = _solid(area, second, second, 2 * second, factor, E, nu, rho, _circle(outer))
+        return section._remember("tube", outer, inner, E, nu, rho)
+
+    @classmethod
+    @checked
+    def general(cls, stiffness: ArrayLike, mass: ArrayLike) -> BeamSection:
+        """Any coupled section.
+
+        Parameters
+        ----------
+        stiffness : (6, 6)
+            Symmetric positive definite stiffness about the beam's reference line.
+        mass : (6, 6)
+            Mass matrix per length about the reference line, ``[[m I, -m c~], [m c~, J]]`` with the mass centre ``c``.
+        """
+        K, M = _matrix(stiffness, "stiffness"), _matrix(mass, "mass")
+        if not _is_positive(K):
+            raise ModelError(f"BeamSection.general: stiffness must be positive definite, received\n{K}")
+        m = M[0, 0]
+        center = np.array([M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]) / (2 * m) if m > 0 else np.zeros(3)
+        tilde = np.array([[0, -center[2], center[1]], [center[2], 0, -center[0]], [-center[1], center[0], 0]])
+        units = np.sqrt(np.abs(np.diag(M)))
+        form = np.block([[m * np.eye(3), -m * tilde], [m * tilde, M[3:, 3:]]])
+        if m <= 0.0 or (np.abs(M - form) > 1e-8 * np.outer(units, units)).any():
+            raise ModelError(
+                f"BeamSection.general: mass must have the form [[m I, -m c~], [m c~, J]] with m > 0, received\n{M}"
+            )
+        inertia = M[3:, 3:] + m * tilde @ tilde
+        if not _is_positive(inertia):
+            raise ModelError(
+                "BeamSection.general: the inertia about the mass centre, J + m c~ c~, must be positive definite, "
+                f"received\n{inertia}"
+            )
+        section = cls.__new__(cls)
+        radius = np.sqrt(2 * inertia[0, 0] / m)
+        section._set(K, m, inertia, center, _circle(radius) + center[1:])
+        return section._remember("general", K, M)
+
+    @checked
+    def with_damping(self, damping: ArrayLike | float) -> BeamSection:
+        """A copy with material damping: section force per strain rate, ``(6, 6)``, or a time times the stiffness."""
+        time = real(damping)
+        if time is not None and time.ndim == 0:
+            D = number(time, "BeamSection.with_damping: damping") * self.stiffness
+        else:
+            D = _matrix(damping, "damping")
+        if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
+            raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
+        return self._changed("with_damping", (damping,), damping=D)
+
+    @checked
+    def shifted(self, y: float, z: float) -> BeamSection:
+        """A copy that stands off the line of the beam's nodes: what was on the line is now at ``(y, z)``.
+
+        Stiffness, damping and mass become those about the line; a force along it then also bends the beam. Lengths are
+        those of the line, also in a curved beam.
+        """
+        offset = np.array([0.0, number(y, "BeamSection.shifted: y"), number(z, "BeamSection.shifted: z")])
+        about = _strains_at(offset)
+        return self._changed(
+            "shifted",
+            (y, z),
+            stiffness=about.T @ self.stiffness @ about,
+            damping=about.T @ self.damping @ about,
+            center=self.center + offset,
+            outline=self.outline + offset[1:],
+        )
+
+    @checked
+    def turned(self, angle: float) -> BeamSection:
+        """A copy turned about the line of the beam's nodes by an angle in rad, from y towards z."""
+        R = so3.exp(np.array([number(angle, "BeamSection.turned: angle"), 0.0, 0.0]))
+        both = np.kron(np.eye(2), R)
+        return self._changed(
+            "turned",
+            (angle,),
+            stiffness=both @ self.stiffness @ both.T,
+            damping=both @ self.damping @ both.T,
+            inertia=R @ self.inertia @ R.T,
+            center=R @ self.center,
+            outline=self.outline @ R[1:, 1:].T,
+        )
+
+    def _changed(self, step: str, arguments: tuple[Any, ...], **values: Array) -> BeamSection:
+        section = copy(self)
+        for name, value in (("recipe", (*self.recipe, (step, arguments))), *values.items()):
+            object.__setattr__(section, name, value)
+        return section
+
+
+def _strains_at(offset: Array) -> Array:
+    """Strains of a parallel line at ``offset`` (3,), in terms of those of the line of the nodes, ``(6, 6)``."""
+    return se3.adjoint(so3.IDENTITY, -offset)
+
+
+def _place(value: ArrayLike, label: str) -> Array:
+    """A place (y, z) in the section, as a vector (3,)."""
+    place = real(value)
+    if place is None or place.shape != (2,) or not np.isfinite(place).all():
+        raise ModelError(f"{label} must be a place (y, z), two numbers, received {shown(value)}")
+    return np.array([0.0, *place])
+
+
+def _pair(value: ArrayLike, label: str) -> tuple[float, float]:
+    values = real(value)
+    if values is None or values.shape not in ((), (1,), (2,)):
+        raise ModelError(f"{label} must be one number or a pair (y, z), received {shown(value)}")
+    y, z = values.ravel()[[0, -1]]
+    return number(y, label, positive=True), number(z, label, positive=True)
+
+
+def _matrix(value: ArrayLike, what: str) -> Array:
+    result = real(value)
+    if result is None or result.shape != (6, 6) or not np.isfinite(result).all():
+        raise ModelError(f"BeamSection: {what} must be a finite 6x6 matrix, received {shown(value)}")
+    if not is_symmetric(result, 6):
+        raise ModelError(f"BeamSection: {what} must be symmetric, received\n{result}")
+    return result
+
+
+def _is_positive(matrix: Array) -> bool:
+    """Whether a symmetric matrix is positive definite, whatever the units of its rows."""
+    units = np.sqrt(np.abs(np.diag(matrix)))
+    return bool((units > 0.0).all() and np.linalg.eigvalsh(matrix / np.outer(units, units))[0] > 0.0)
+
+
+def _poisson(nu: object) -> float:
+    value = number(nu, "BeamSection: nu")
+    if not -1.0 < value <= 0.5:
+        raise ModelError(f"BeamSection: nu must be above -1 and at most 0.5, received {value}")
+    return value
+
+
+def _solid(
+    A: float, I_y: float, I_z: float, J: float, factor: float, E: float, nu: float, rho: float, outline: Array
+) -> BeamSection:
+    E = number(E, "BeamSection: E", positive=True)
+    rho = number(rho, "BeamSection: rho", positive=True)
+    G = E / (2 * (1 + _poisson(nu)))
+    inertia = rho * np.array([I_y + I_z, I_y, I_z])
+    return BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia, outline)
+
+
+def _equivalent_rectangle(stiffness: Array, density: float, j: Array) -> Array:
+    """Rectangle with the radii of gyration of the inertia, or of the stiffness where those are smaller."""
+    squared = np.minimum(j[1:] / density, stiffness[4:] / stiffness[0])
+    height, width = np.sqrt(12.0 * squared)
+    return _rectangle(width, height)
+
+
+def _contour(outline: ArrayLike) -> Array:
+    points = real(outline)
+    if points is None or points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
+        raise ModelError(f"BeamSection: outline must be at least three points (y, z), received {shown(outline)}")
+    return points
+
+
+def _rectangle(width: float, height: float) -> Array:
+    return 0.5 * np.array([[-width, -height], [width, -height], [width, height], [-width, height]])
+
+
+def _circle(radius: float) -> Array:
+    angle = 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def _rectangle_torsion(width: float, height: float) -> float:
+    long, short = max(width, height), min(width, height)
+    n = np.arange(1, 40, 2)
+    series = float((np.tanh(n * np.pi * long / (2 * short)) / n**5).sum())
+    return long * short**3 / 3 * (1 - 192 / np.pi**5 * short / long * series)

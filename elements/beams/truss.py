@@ -1,0 +1,127 @@
+"""Truss: a bar with axial force alone, and its mass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import ElementBatch, Energy, Motion, Node, Numbering, Picture, Vector3, checked
+from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
+from fem_mbs.elements.beams.section import BeamSection
+from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
+from fem_mbs.elements.forces.coordinate_law import Acting, Law
+from fem_mbs.elements.forces.line import LineBatch, LineElement, bar
+
+Context = tuple[Acting, InertiaContext]
+
+
+@checked
+class Truss(LineElement):
+    """A straight bar between two points, hinged there, stress-free as built.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes. Where nothing but trusses, point masses and forces act on a node, its rotation is held.
+    section : BeamSection
+        Its cross-section, of which the axial stiffness, its damping and the mass count.
+    point_a, point_b : (3,), optional
+        The points in the node frames; the nodes themselves by default.
+
+    Notes
+    -----
+    The pull is ``EA (l/L - 1)`` at the length ``l``, in motions of any size. The mass is consistent with straight bars:
+    ``mL/6`` times 2 on each end and 1 between them.
+    """
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        section: BeamSection,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        self.section = section
+        self.EA = 1.0 / float(np.linalg.inv(section.stiffness)[0, 0])
+        """Axial stiffness of a section that bears no other force."""
+        self.damping = float(section.damping[0, 0] / section.stiffness[0, 0]) * self.EA
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes that its points are not at."""
+        return tuple(node for node, point in zip(self.nodes, self.points, strict=True) if point.any())
+
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that its points are at."""
+        return tuple(node for node in self.nodes if node not in self.turned)
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """A line."""
+        return bar(self.nodes, self.points, number)
+
+    def section_forces(self, x: Array, R: Array) -> Array:
+        """Section forces ``(..., 1, 6)`` of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3): axial force, then zeros.
+
+        Those of damping are left out, as in a beam.
+        """
+        ends = x + np.matvec(R, np.array(self.points))
+        length = np.linalg.norm(ends[..., 1, :] - ends[..., 0, :], axis=-1)
+        forces = np.zeros((*length.shape, 1, 6))
+        forces[..., 0, 0] = self.EA * (length / self.built - 1.0)
+        return forces
+
+    @classmethod
+    def batch(cls, elements: Sequence[Truss], number: Numbering) -> ElementBatch:
+        """All trusses of a model."""
+        return TrussBatch(elements, number)
+
+
+class TrussBatch(LineBatch):
+    """Trusses as arrays: a law along the line, and two mass points that are coupled."""
+
+    def __init__(self, trusses: Sequence[Truss], number: Numbering) -> None:
+        super().__init__(trusses, number)
+        values = [[truss.built, truss.EA, truss.damping, truss.section.mass] for truss in trusses]
+        self.built, self.EA, self.D, mass = np.array(values).T
+        masses = (mass * self.built)[:, None, None] * CONSISTENT_MASS
+        self._inertia = Inertia(self.nodes, masses, self.points, np.zeros((*self.nodes.shape, 3, 3)))
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: Any) -> Law:
+        """``N = EA (l/L - 1) + D l'/L``."""
+        pull = self.EA * (length / self.built - 1.0) + self.D * speed / self.built
+        return Law(
+            pull[:, None],
+            (self.EA / self.built)[:, None],
+            (self.D / self.built)[:, None],
+            np.zeros((len(pull), 1, 0)),
+        )
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Context]:  # type: ignore[override]
+        """The pull, inertia and weight."""
+        pull, line = super().force(motion, prescribed)
+        inertia, context = self._inertia.force(motion)
+        return pull + inertia.reshape(pull.shape), (line, context)
+
+    def stiffness(self, context: Context) -> Array:  # type: ignore[override]
+        """Of the pull, and of the weight."""
+        return super().stiffness(context[0]) + self._inertia.stiffness(context[1])
+
+    def damping(self, context: Context) -> Array:  # type: ignore[override]
+        """Of the pull, and centrifugal terms."""
+        return super().damping(context[0]) + self._inertia.damping(context[1])
+
+    def mass(self, context: Context) -> Array:
+        """Consistent."""
+        return self._inertia.mass(context[1])
+
+    def energy(self, motion: Motion) -> Energy:
+        """Kinetic, strain and gravity energy."""
+        stretch = self.values(motion) - self.built
+        stored = 0.5 * self.EA / self.built * stretch**2
+        return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

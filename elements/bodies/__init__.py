@@ -1,0 +1,1 @@
+"""Rigid bodies, bodies with modal amplitudes, and gravity."""

@@ -1,0 +1,274 @@
+"""Forces and moments on a node whose size is a signal.
+
+In body components a unit force along ``e`` at the point ``c`` is ``g = (e, c x e)``, a unit moment ``(0, e)``; a
+direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "Control").
+
+Forces along coordinates, of joints and of lines between points, whose size is a signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    CoordinateBatch,
+    Direction,
+    Element,
+    ElementBatch,
+    Measured,
+    Motion,
+    Node,
+    Numbering,
+    Vector3,
+    checked,
+    node_rows,
+)
+from fem_mbs.elements.control.node_sensor import Frame
+from fem_mbs.elements.control.signal import Input, Signal, Wires, sources
+from fem_mbs.elements.forces.coordinate_law import Joint, chosen, coordinates_of
+from fem_mbs.elements.forces.line import LineElement, lengths_of
+from fem_mbs.lie import so3
+
+
+@checked
+class JointActuator(Element):
+    """A motor or a cylinder in a joint: a force or a torque along a coordinate, of b against a.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    input : signal
+        The force in N, or the torque in N m, positive where the coordinate grows.
+    coordinate : str, optional
+        Which coordinate, by its name, where the joint has several.
+    """
+
+    active = True
+    sign = 1.0
+
+    def __init__(self, joint: Joint, input: Input, coordinate: str | None = None) -> None:
+        self.joint, self.nodes, self.inputs = joint, joint.nodes, (input,)
+        self.coordinate = chosen(joint, coordinate, type(self).__name__)
+
+    def batch_key(self) -> Hashable:
+        """Coordinates that are measured in one way, with inputs that read as many unknowns."""
+        return self.joint.coordinate_key(self.coordinate), len(sources(self.inputs))
+
+    @classmethod
+    def batch(cls, elements: Sequence[JointActuator], number: Numbering) -> ElementBatch:
+        """All actuators on such coordinates."""
+        return CoordinateActuatorBatch(elements, number, coordinates_of(elements, number))
+
+
+@checked
+class LineActuator(LineElement):
+    """A cylinder, a winch, a voice coil along the line between points of two nodes.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    input : signal
+        The force in N, a pull.
+    point_a, point_b : (3,), optional
+        The points in the node frames; the nodes themselves by default.
+    """
+
+    active = True
+    sign = -1.0
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        input: Input,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        self.inputs = (input,)
+
+    def batch_key(self) -> Hashable:
+        """Inputs that read as many unknowns."""
+        return len(sources(self.inputs))
+
+    @classmethod
+    def batch(cls, elements: Sequence[LineActuator], number: Numbering) -> ElementBatch:
+        """All actuators along lines."""
+        return CoordinateActuatorBatch(elements, number, lengths_of(elements, number))
+
+
+class Context(NamedTuple):
+    """What matrices are made of."""
+
+    measured: Measured
+    resists: Array
+    """What acts against the coordinates, ``(n, 1)``."""
+
+
+class CoordinateActuatorBatch(ElementBatch):
+    """Forces along coordinates that are measured in one way."""
+
+    def __init__(self, actuators: Sequence[Any], number: Numbering, coordinates: CoordinateBatch) -> None:
+        self.owners, self._coordinates = actuators, coordinates
+        self.nodes = coordinates.nodes
+        self._wires = Wires(actuators, [actuator.inputs for actuator in actuators], number)
+        rows = self._wires.rows
+        self.own = rows if coordinates.own is None else np.concatenate([coordinates.own, rows], axis=-1)
+        self._sign = actuators[0].sign
+        self._size = 6 * self.nodes.shape[1] + self.own.shape[1]
+        self._b = self._size - rows.shape[1]
+
+    def at(self, t: float) -> Array:
+        """What functions of time put in, ``(n, 1)``."""
+        return self._wires.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When the input jumps next."""
+        return self._wires.next_jump(t)
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Context]:
+        """``G^T N``, where ``N`` resists the coordinate."""
+        measured = self._coordinates.evaluate(motion)
+        resists = -self._sign * self._wires.values(motion.u, prescribed)
+        force = np.zeros((len(resists), self._size))
+        force[:, : self._b] = resists * measured.gradient
+        return force, Context(measured, resists)
+
+    def stiffness(self, context: Context) -> Array:
+        """``N H``, and the signal."""
+        measured, resists = context
+        K = np.zeros((len(resists), self._size, self._size))
+        K[:, : self._b, : self._b] = resists[..., None] * self._coordinates.second(measured.context)
+        K[:, : self._b, self._b :] = -self._sign * measured.gradient[:, :, None] * self._wires.W
+        return K
+
+
+class NodeActuator(Element):
+    """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
+
+    external = True
+    part: slice
+
+    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3) -> None:
+        self.nodes, self.inputs, self.frame = (node,), (input,), frame
+        self.direction, self.point = np.asarray(direction), np.asarray(point)
+
+    def batch_key(self) -> Hashable:
+        """Actuators in one frame that read as many unknowns share a batch."""
+        return self.frame, len(sources(self.inputs))
+
+    @classmethod
+    def batch(cls, elements: Sequence[NodeActuator], number: Numbering) -> ElementBatch:
+        """All actuators on nodes in one frame."""
+        return NodeActuatorBatch(elements, number)
+
+
+@checked
+class ForceActuator(NodeActuator):
+    """A force on a node along a direction.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    input : signal
+        Its size in N.
+    direction : (3,)
+        Only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``; one of the body turns with the node.
+    point : (3,)
+        Point of application in the node frame.
+    """
+
+    part = slice(0, 3)
+
+    def __init__(
+        self,
+        node: Node,
+        input: Input,
+        direction: Direction,
+        frame: Frame = "world",
+        point: Vector3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        super().__init__(node, input, direction, frame, point)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The node, unless the force acts on its place alone."""
+        return self.nodes if self.frame == "body" or self.point.any() else ()
+
+
+@checked
+class MomentActuator(NodeActuator):
+    """A moment on a node about a direction.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    input : signal
+        Its size in N m.
+    direction : (3,)
+        Only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``; one of the body turns with the node.
+    """
+
+    part = slice(3, 6)
+
+    def __init__(self, node: Node, input: Input, direction: Direction, frame: Frame = "world") -> None:
+        super().__init__(node, input, direction, frame, np.zeros(3))
+
+
+class NodeActuatorBatch(ElementBatch):
+    """Forces and moments on nodes as arrays."""
+
+    own: IntArray
+
+    def __init__(self, actuators: Sequence[NodeActuator], number: Numbering) -> None:
+        self.owners = actuators
+        self.nodes = node_rows(actuators, number)
+        self._wires = Wires(actuators, [actuator.inputs for actuator in actuators], number)
+        self.own = self._wires.rows
+        self._world = actuators[0].frame == "world"
+        self._direction = np.array([actuator.direction for actuator in actuators])
+        lever = np.eye(6)[:, :3] + np.zeros((len(actuators), 1, 1))
+        for own, actuator in zip(lever, actuators, strict=True):
+            own[:] = 0.0
+            own[actuator.part] = np.eye(3)
+            if actuator.part.start == 0:
+                own[3:] = so3.skew(actuator.point)
+        self._lever = lever
+        """From the direction in the body frame to the wrench at the node, ``(n, 6, 3)``."""
+
+    def at(self, t: float) -> Array:
+        """What functions of time put in, ``(n, 1)``."""
+        return self._wires.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When the input jumps next."""
+        return self._wires.next_jump(t)
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
+        """Minus the wrench."""
+        e = np.vecmat(self._direction, motion.R[self.nodes[:, 0]]) if self._world else self._direction
+        value = self._wires.values(motion.u, prescribed)
+        wrench = np.matvec(self._lever, e)
+        return np.concatenate([-value * wrench, np.zeros(self.own.shape)], axis=-1), (e, value)
+
+    def stiffness(self, context: tuple[Array, Array]) -> Array:
+        """By the signal, and by directions of the world, which turn against the node."""
+        e, value = context
+        size = 6 + self.own.shape[1]
+        K = np.zeros((len(e), size, size))
+        if self._world:
+            K[:, :6, 3:6] = -value[..., None] * (self._lever @ so3.skew(e))
+        K[:, :6, 6:] = -np.matvec(self._lever, e)[..., None] * self._wires.W
+        return K

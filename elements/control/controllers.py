@@ -1,0 +1,230 @@
+"""The PID controller, with a filtered derivative, limits, and an integral that does not wind up at them.
+
+Blocks with states by their matrices, or by a system of ``scipy.signal``.
+
+Blocks by their transfer functions, and the filters that are used most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.contracts import SMALLEST, Positive, Unknown, array, checked
+from fem_mbs.elements.control.linear import (
+    Limits,
+    LinearBlock,
+    Matrices,
+    check_matrices,
+    named_states,
+    of_scipy,
+    of_transfer_function,
+)
+from fem_mbs.elements.control.signal import Input, Inputs
+from fem_mbs.errors import ModelError
+
+
+@checked
+class StateSpace(LinearBlock):
+    """``x' = A x + B u``, ``y = C x + D u``, with limits of the outputs if there are any.
+
+    Parameters
+    ----------
+    inputs : signal or list of signals
+        What goes in, ``m`` signals.
+    A, B, C, D : (n, n), (n, m), (p, n), (p, m)
+        The matrices; ``D`` is zero by default. In place of ``A`` alone, a system of ``scipy.signal`` that is continuous
+        in time.
+    initial : (n,), optional
+        States at t = 0; zero by default.
+    limits : (2,), optional
+        Lower and upper limit of each output; -inf or inf for none.
+    size : float
+        A value of the states that counts as large: tolerances of variable steps are relative to it.
+
+    Examples
+    --------
+    >>> from fem_mbs.elements import StateSpace
+    >>> block = StateSpace(lambda t: 1.0, A=-2.0, B=2.0, C=1.0)
+    """
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        A: Any,  # noqa: N803
+        B: Any = None,  # noqa: N803
+        C: Any = None,  # noqa: N803
+        D: Any = None,  # noqa: N803
+        initial: ArrayLike | None = None,
+        limits: Limits | None = None,
+        size: Positive = 1.0,
+    ) -> None:
+        label = type(self).__name__
+        if B is None and C is None and D is None:
+            (A, B, C, D), _ = of_scipy(A, label, sampled=False)  # noqa: N806
+        a, b, c, d = check_matrices(A, B, C, D, len(inputs), label)
+        n = len(a)
+        x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
+        states = named_states(x0, size)
+        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, size, limits)
+
+
+@checked
+class TransferFunction(LinearBlock):
+    """``y = num(s)/den(s) u``, from rest.
+
+    Parameters
+    ----------
+    input : signal
+        What goes in.
+    num, den : list of numbers
+        Coefficients of falling powers of ``s``, as in ``scipy.signal``: ``*scipy.signal.butter(2, 60.0, analog=True)``.
+        The degree of ``num`` is at most that of ``den``.
+    limits : (2,), optional
+        Lower and upper limit of the output; -inf or inf for none.
+    size : float
+        A value of input and output that counts as large: tolerances of variable steps are relative to it.
+    """
+
+    def __init__(
+        self,
+        input: Input,
+        num: ArrayLike,
+        den: ArrayLike,
+        limits: Limits | None = None,
+        size: Positive = 1.0,
+    ) -> None:
+        A, B, C, D = of_transfer_function(num, den, type(self).__name__)
+        n = len(A)
+        matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
+        self._set_up((input,), matrices, named_states(np.zeros(n), size), size, limits)
+
+
+@checked
+class LowPass(TransferFunction):
+    """``y = u/(T s + 1)``: what is faster than ``time_constant`` is taken out.
+
+    Parameters
+    ----------
+    input : signal
+        What goes in.
+    time_constant : float
+        ``T`` in s.
+    size : float
+        A value that counts as large.
+    """
+
+    def __init__(self, input: Input, time_constant: Positive, size: Positive = 1.0) -> None:
+        super().__init__(input, [1.0], [time_constant, 1.0], size=size)
+
+
+@checked
+class LeadLag(TransferFunction):
+    """``y = gain (T_1 s + 1)/(T_2 s + 1) u``: leads the phase for ``T_1 > T_2``, lags it otherwise.
+
+    Parameters
+    ----------
+    input : signal
+        What goes in.
+    lead, lag : float
+        ``T_1`` and ``T_2`` in s.
+    gain : float
+        The same at rest.
+    size : float
+        A value that counts as large.
+    """
+
+    def __init__(self, input: Input, lead: Positive, lag: Positive, gain: float = 1.0, size: Positive = 1.0) -> None:
+        super().__init__(input, [gain * lead, gain], [lag, 1.0], size=size)
+
+
+@checked
+class PID(LinearBlock):
+    """``w = P e + z + D e'`` with ``z' = I e + (y - w)/anti_windup``; the output ``y`` is ``w`` within limits.
+
+    Parameters
+    ----------
+    error : signal
+        ``e``, reference minus measured value.
+    P, I, D : float
+        Gains of the error, of its integral and of its rate.
+    filter : float, optional
+        Time constant ``T`` in s of the derivative, which is ``D s/(T s + 1)``; its filter is at zero when the run
+        begins. It is needed for a derivative unless ``rate`` is given.
+    rate : signal, optional
+        The rate of the error where it is sensed: the derivative is then exact.
+    limits : (2,), optional
+        Lower and upper limit of the output; -inf or inf for none.
+    anti_windup : float, optional
+        Time in s in which the integral follows an output that is cut off (back-calculation); by default ``P/I``. A
+        large one leaves the integral to wind up.
+    initial : float
+        Integral part of the output at t = 0.
+    size : float, optional
+        An output that counts as large: tolerances of variable steps are relative to it. By default the largest finite
+        limit, else 1.
+
+    Notes
+    -----
+    Its unknowns are "integral", the integral part of the output, "filter", the filtered error, and "output".
+    """
+
+    def __init__(
+        self,
+        error: Input,
+        P: float = 0.0,  # noqa: N803
+        I: float = 0.0,  # noqa: E741, N803
+        D: float = 0.0,  # noqa: N803
+        filter: Positive | None = None,
+        rate: Input | None = None,
+        limits: Limits | None = None,
+        anti_windup: Positive | None = None,
+        initial: float = 0.0,
+        size: Positive | None = None,
+    ) -> None:
+        if D and filter is None and rate is None:
+            raise ModelError(
+                f"PID: D = {D:g} needs the rate of the error: give filter, the time constant in s of a derivative, or "
+                "rate, a signal that a sensor of velocity has"
+            )
+        if rate is not None and filter is not None:
+            raise ModelError("PID: rate and filter exclude each other: a rate that is sensed needs no filter")
+        track = 0.0
+        if limits is not None and I:
+            track = _tracking(P, I, anti_windup)
+        if size is None:
+            finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
+            size = max(finite, default=0.0) or 1.0
+        states = [Unknown("integral", "state", initial, size=size)]
+        T = filter if D and filter is not None else None
+        if T is None:
+            inputs = (error,) if rate is None else (error, rate)
+            gains = np.array([[P, D][: len(inputs)]])
+            matrices = Matrices(
+                np.zeros((1, 1)), np.eye(1, len(inputs)) * I, np.ones((1, 1)), gains, np.full((1, 1), track)
+            )
+        else:
+            inputs = (error,)
+            states.append(Unknown("filter", "state", size=size / max(abs(P) + abs(D) / T, SMALLEST)))
+            matrices = Matrices(
+                np.diag([0.0, -1.0 / T]),
+                np.array([[I], [1.0 / T]]),
+                np.array([[1.0, -D / T]]),
+                np.array([[P + D / T]]),
+                np.array([[track], [0.0]]),
+            )
+        self._set_up(inputs, matrices, states, size, limits)
+
+
+def _tracking(P: float, I: float, anti_windup: float | None) -> float:  # noqa: E741, N803
+    """Inverse of the time in which the integral follows the limits."""
+    if anti_windup is not None:
+        return 1.0 / anti_windup
+    if P / I > SMALLEST:
+        return I / P
+    raise ModelError(
+        f"PID: with limits, P = {P:g} and I = {I:g} leave no time P/I in which the integral could follow them; give "
+        "anti_windup in s"
+    )

@@ -1,0 +1,1 @@
+"""Loads on nodes, springs and actuators between points, and forces along coordinates of joints."""

@@ -1,0 +1,209 @@
+"""Forces along coordinates: what any law of a coordinate, its rate and states of its own puts on the nodes.
+
+A coordinate ``q`` with gradient ``G`` and second derivative ``H`` against body increments has the rate ``G V``. What
+resists it, ``N``, puts ``G^T N`` on the nodes (docs/theory.md, "Forces along coordinates").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Constraint,
+    CoordinateBatch,
+    Element,
+    ElementBatch,
+    Measured,
+    Motion,
+    Numbering,
+    Unknown,
+    checked,
+    continued,
+    instance,
+    own_rows,
+    shown,
+)
+from fem_mbs.errors import ModelError
+
+
+def check_joint(value: object, label: object) -> Constraint:
+    """A joint that has coordinates, or a :class:`ModelError` that begins with ``label``."""
+    joint: Constraint = instance(value, Constraint, label)
+    if not joint.coordinates:
+        raise ModelError(f"{label} must be a joint that leaves a motion free which it measures; {joint} does not")
+    return joint
+
+
+Joint = Annotated[Constraint, check_joint]
+"""A joint with coordinates."""
+
+
+class Law(NamedTuple):
+    """What a law makes of coordinates, rates and ``s`` states: what resists, then minus the rates states should have.
+
+    All have shape ``(n, 1 + s)``, ``by_state`` ``(n, 1 + s, s)``.
+    """
+
+    value: Array
+    by_length: Array
+    by_speed: Array
+    by_state: Array
+
+
+class Acting(NamedTuple):
+    """Coordinates in a motion and what a law makes of them."""
+
+    measured: Measured
+    q: Array
+    """The coordinates; angles with their turns."""
+    V: Array
+    """Velocities of the nodes and own unknowns that they depend on."""
+    law: Law
+    state: Array
+    """States ``(n, s)`` of the elements."""
+    prescribed: Any
+    """What else the law was given."""
+
+
+@checked
+class CoordinateElement(Element):
+    """Base of forces on a coordinate of a joint.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates; it need not be added to the model first.
+    coordinate : str, optional
+        Which one, by its name, where the joint has several.
+
+    Notes
+    -----
+    Angles count turns: an own unknown, "angle" of kind "history", has the angle at the last step, and within a step a
+    joint turns by less than half a turn.
+    """
+
+    def __init__(self, joint: Joint, coordinate: str | None = None) -> None:
+        self.joint, self.nodes = joint, joint.nodes
+        self.coordinate = chosen(joint, coordinate, type(self).__name__)
+        self.unknowns = (ANGLE,) if is_angle(joint, self.coordinate) else ()
+
+    def batch_key(self) -> Hashable:
+        """Coordinates that are measured in one way share a batch."""
+        return self.joint.coordinate_key(self.coordinate)
+
+
+ANGLE = Unknown("angle", "history", unit="rad")
+
+
+def chosen(joint: Constraint, coordinate: str | None, what: str) -> str:
+    """The name of a coordinate; of the only one for None."""
+    names = [own.name for own in joint.coordinates]
+    if coordinate is None and len(names) == 1:
+        return names[0]
+    if coordinate not in names:
+        said = "say which" if coordinate is None else f"there is no {shown(coordinate)}"
+        raise ModelError(f"{what}: {joint} has the coordinates {', '.join(map(repr, names))}; {said} by coordinate=")
+    return coordinate
+
+
+def is_angle(joint: Constraint, name: str) -> bool:
+    """Whether a coordinate of a joint is an angle."""
+    return next(own.angle for own in joint.coordinates if own.name == name)
+
+
+def coordinates_of(elements: Sequence[Any], number: Numbering) -> CoordinateBatch:
+    """The coordinates of joints that elements of one batch act on, or sense."""
+    first = elements[0]
+    joints = [element.joint for element in elements]
+    batch: CoordinateBatch = number.shared(
+        (CoordinateBatch, tuple(joints), first.coordinate),
+        lambda: type(first.joint).coordinate_batch(joints, first.coordinate, number),
+    )
+    return batch
+
+
+class CoordinateLawBatch(ElementBatch):
+    """Elements that act on one coordinate each, with states of their own.
+
+    A subclass defines ``law(q, rate, state, prescribed)``, all ``(n,)`` but ``state``, which is ``(n, s)``.
+    ``coordinates`` are by default those of joints.
+    """
+
+    def __init__(self, elements: Sequence[Any], number: Numbering, coordinates: CoordinateBatch | None = None) -> None:
+        self.owners = elements
+        self.coordinates = coordinates_of(elements, number) if coordinates is None else coordinates
+        self.nodes = self.coordinates.nodes
+        of_joint, own = self.coordinates.own, own_rows(elements, number)
+        both = own if of_joint is None else np.concatenate([of_joint, own], axis=-1)
+        self.own = both if both.shape[1] else None
+        self._angle = elements[0].unknowns[:1] == (ANGLE,)
+        self.states = own.shape[1] - self._angle
+        self._width = 6 * self.nodes.shape[1] + (0 if of_joint is None else of_joint.shape[1])
+        self._own = own
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Any) -> Law:
+        """What resists the coordinates, and the states."""
+        raise NotImplementedError(f"{type(self).__name__} must define law(q, rate, state, prescribed)")
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
+        """``G^T N``, then ``u' - f`` of each state."""
+        acting = self.acting(motion, prescribed)
+        resists, rates = acting.law.value[:, :1], acting.law.value[:, 1:]
+        force = np.zeros((len(self.nodes), self._width + self._angle + self.states))
+        force[:, : self._width] = resists * acting.measured.gradient
+        if self.states:
+            force[:, -self.states :] = motion.udot[self._own[:, self._angle :]] + rates
+        return force, acting
+
+    def acting(self, motion: Motion, prescribed: Any) -> Acting:
+        """The coordinates and the law."""
+        measured, V = self.coordinates.evaluate(motion), self.coordinates.velocities(motion)
+        own = motion.u[self._own]
+        q = continued(measured.value, own[:, 0]) if self._angle else measured.value
+        state = own[:, int(self._angle) :]
+        law = self.law(q, np.vecdot(measured.gradient, V), state, prescribed)
+        return Acting(measured, q, V, law, state, prescribed)
+
+    def values(self, motion: Motion) -> Array:
+        """The coordinates ``(n,)``, angles with their turns."""
+        value = self.coordinates.evaluate(motion).value
+        return continued(value, motion.u[self._own[:, 0]]) if self._angle else value
+
+    def stiffness(self, context: Acting) -> Array:
+        """``N H + G^T (dN/dq G + dN/drate V^T H)``, and the same of each state."""
+        measured, V, law = context.measured, context.V, context.law
+        G, H = measured.gradient[:, None], self.coordinates.second(measured.context)
+        by_nodes = law.by_length[..., None] * G + law.by_speed[..., None] * np.vecmat(V, H)[:, None]
+        K = self._rows(G, by_nodes, law.by_state)
+        K[:, : self._width, : self._width] += law.value[:, :1, None] * H
+        return K
+
+    def damping(self, context: Acting) -> Array:
+        """``G^T dN/drate G``, and ``u'`` of each state."""
+        G, law = context.measured.gradient[:, None], context.law
+        C = self._rows(G, law.by_speed[..., None] * G, np.zeros_like(law.by_state))
+        states = np.arange(C.shape[1] - self.states, C.shape[1])
+        C[:, states, states] += 1.0
+        return C
+
+    def accept(self, context: Acting) -> Array:
+        """Angles with their turns."""
+        assert self.own is not None
+        result, own = np.zeros(self.own.shape), self._own.shape[1]
+        result[:, -own] = context.q
+        return result
+
+    def _rows(self, G: Array, by_nodes: Array, by_state: Array) -> Array:
+        """Rows of nodes and states from changes ``(n, 1 + s, b)`` and ``(n, 1 + s, s)`` of a law."""
+        size, b = self._width + self._angle + self.states, self._width
+        result = np.zeros((len(self.nodes), size, size))
+        result[:, :b, :b] = G.mT * by_nodes[:, :1]
+        if self.states:
+            result[:, :b, -self.states :] = G.mT * by_state[:, :1]
+            result[:, -self.states :, :b] = by_nodes[:, 1:]
+            result[:, -self.states :, -self.states :] = by_state[:, 1:]
+        return result

@@ -1,0 +1,301 @@
+"""Dry friction in joints: regularised Coulomb friction with Stribeck effect, and the LuGre model with its bristles.
+
+With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the load ``L``::
+
+    regularised   N = L g(|v| - v_c) v/|v| + c v   for |v| > v_c, below it a polynomial of v/v_c in place of g v/|v|,
+    LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - sigma |v| z/g(v),
+
+where ``z`` is how far bristles are bent, ``sigma = mu_s/bristle`` and ``tau = bristle/v_s`` (Canudas de Wit, Olsson,
+Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995; docs/friction.md).
+
+What presses on a joint and lets it rub: a preload, and the forces and moments that the joint carries.
+
+docs/friction.md, "What presses".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Constraint,
+    ElementBatch,
+    Energy,
+    Motion,
+    NotNegative,
+    Numbering,
+    Positive,
+    Unknown,
+    checked,
+)
+from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
+from fem_mbs.errors import ModelError
+
+
+class Pressing(NamedTuple):
+    """Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
+
+    rows: list[int]
+    weight: float
+
+
+def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], label: str) -> tuple[Pressing, ...]:
+    """How the reactions of a joint press on it, as one of its coordinates moves: along and about the joint's axes.
+
+    The multipliers of a joint are its forces along axes of node a, and moments about them.
+    """
+    axis, turns = coordinate[-1], coordinate in ROTATIONS
+    free = [own.name for own in joint.coordinates if own.name in ROTATIONS]
+    known = set(joint.equations) <= {*TRANSLATIONS, *ROTATIONS} and coordinate in (*TRANSLATIONS, *ROTATIONS)
+    if not known or len(free) > 1:
+        raise ModelError(f"{label}: how its reactions press on it is not known; give a preload and reactions=False")
+    kinds: dict[str, list[int]] = {"radial": [], "axial": [], "bending": []}
+    for row, name in enumerate(joint.equations):
+        if name == coordinate:  # of a drive
+            continue
+        if name in TRANSLATIONS:
+            kinds["axial" if name[-1] == axis else "radial"].append(row)
+        elif not turns or name[-1] != axis:
+            kinds["bending"].append(row)
+    return tuple(Pressing(rows, weights[kind]) for kind, rows in kinds.items() if rows)
+
+
+class Load(NamedTuple):
+    """What presses, ``(n,)``, and its derivatives ``(n, r)`` against multipliers."""
+
+    value: Array
+    by_multipliers: Array
+
+
+class Loads:
+    """Loads of joints with the same equations, as arrays."""
+
+    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
+        self.preload = np.array([element.radius * element.preload for element in elements])
+        self.reads: IntArray | None = None
+        self._rows = [part.rows for part in elements[0].pressing]
+        self._weights = np.array([[part.weight for part in element.pressing] for element in elements])
+        if elements[0].reactions:
+            self.reads = np.array([number.multipliers(element.joint) for element in elements])
+
+    def __call__(self, motion: Motion) -> Load:
+        """What presses."""
+        if self.reads is None:
+            return Load(self.preload, np.zeros((len(self.preload), 0)))
+        multipliers = motion.multipliers[self.reads]
+        value, gradient = self.preload.copy(), np.zeros(multipliers.shape)
+        for rows, weight in zip(self._rows, self._weights.T, strict=True):
+            part = multipliers[:, rows]
+            size = np.linalg.norm(part, axis=-1)
+            value += weight * size
+            gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
+        return Load(value, gradient)
+
+
+MOST = 9.0
+"""Static over kinetic coefficient up to which bristles never bring energy."""
+
+
+@checked
+class JointFriction(CoordinateElement):
+    """Dry friction along a coordinate of a joint.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    kinetic : float
+        Coefficient of friction while it slips.
+    static : float, optional
+        Coefficient from which it slips; by default the kinetic one.
+    preload : float
+        Normal force that is always there, N.
+    radius : float, optional
+        Of the pin on which forces across the axis rub, m; of a coordinate that is an angle.
+    thrust_radius : float, optional
+        At which forces along the axis rub, m; these make no friction by default.
+    length : float, optional
+        Distance of two supports, m, which carry a moment (across the axis of a hinge, any in a slider) by two opposite
+        forces; moments make no friction by default.
+    reactions : bool
+        Whether the forces that the joint carries press on it, besides the preload.
+    viscous : float
+        Further resistance per rate, N s/m or N m s/rad.
+    creep : float
+        Rate at which regularised friction reaches the static coefficient, m/s or rad/s; below it a joint creeps, in
+        place of sticking.
+    stribeck : float
+        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s.
+    bristle : float, optional
+        With it, the LuGre model: how far bristles bend before they slip, m or rad. A joint then sticks elastically
+        instead of creeping.
+    coordinate : str, optional
+        Which one, where the joint has several.
+
+    Raises
+    ------
+    ModelError
+        If a coefficient is negative or the static one below the kinetic one, a hinge has no radius, or the joint is
+        none whose reactions say how it is pressed.
+
+    Notes
+    -----
+    The load is ``preload + |F| + 2 |M|/length`` of a slider, and of a hinge ``radius`` times that, with the reactions
+    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.unknowns(friction, "bristle")`` has
+    how far bristles are bent.
+    """
+
+    def __init__(
+        self,
+        joint: Joint,
+        kinetic: NotNegative,
+        static: NotNegative | None = None,
+        preload: NotNegative = 0.0,
+        radius: Positive | None = None,
+        thrust_radius: NotNegative = 0.0,
+        length: Positive | None = None,
+        reactions: bool = True,
+        viscous: NotNegative = 0.0,
+        creep: Positive = 1e-3,
+        stribeck: Positive = 1e-2,
+        bristle: Positive | None = None,
+        coordinate: str | None = None,
+    ) -> None:
+        super().__init__(joint, coordinate)
+        label = f"JointFriction on {joint}"
+        turns = is_angle(joint, self.coordinate)
+        if turns != (radius is not None):
+            raise ModelError(
+                f"{label}: '{self.coordinate}' is {'an angle' if turns else 'a travel'}, so that friction "
+                f"{'needs' if turns else 'has no'} radius, received {radius}"
+            )
+        self.kinetic, self.static = kinetic, kinetic if static is None else static
+        if self.static < kinetic:
+            raise ModelError(f"{label}: static must be at least kinetic, {kinetic:g}, received {static:g}")
+        if bristle is not None and not self.static <= MOST * kinetic:
+            raise ModelError(
+                f"{label}: with bristles, static must be at most {MOST:g} times kinetic, received {self.static:g} and "
+                f"{kinetic:g}"
+            )
+        if not reactions and not preload:
+            raise ModelError(f"{label}: nothing presses; give a preload, or reactions=True")
+        self.preload, self.radius, self.reactions = preload, 1.0 if radius is None else radius, reactions
+        arm = self.radius
+        weights = {"radial": arm, "axial": thrust_radius, "bending": 2.0 * arm / length if length else 0.0}
+        self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
+        self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
+        if bristle is not None:
+            unknown = Unknown("bristle", "state", size=bristle, unit="rad" if turns else "m")
+            self.unknowns = (*self.unknowns, unknown)
+            self.active = True  # what bristles have stored they give back, whatever moved them
+
+    def batch_key(self) -> Hashable:
+        """Those with bristles, and those of joints with other reactions, apart."""
+        equations = self.joint.equations if self.reactions else None
+        return super().batch_key(), self.bristle is None, equations
+
+    @classmethod
+    def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:
+        """All of one model of friction on coordinates of one kind."""
+        return (CoulombBatch if elements[0].bristle is None else LuGreBatch)(elements, number)
+
+
+class Coefficient(NamedTuple):
+    """Resistance per load, then minus the rate of bristles, ``(n, 1 + s)``, with derivatives."""
+
+    value: Array
+    by_rate: Array
+    by_state: Array
+
+
+class FrictionBatch(CoordinateLawBatch):
+    """Friction as arrays; a subclass says what its coefficient is."""
+
+    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
+        super().__init__(elements, number)
+        names = ("kinetic", "static", "viscous", "creep", "stribeck")
+        self.kinetic, self.static, self.viscous, self.creep, self.stribeck = (
+            np.array([getattr(element, name) for element in elements]) for name in names
+        )
+        self._load = Loads(elements, number)
+        self.reads = self._load.reads
+
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+        """Of friction."""
+        raise NotImplementedError(f"{type(self).__name__} must define coefficient(rate, state)")
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
+        """What resists under the load of this motion."""
+        return super().force(motion, self._load(motion))
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: Load) -> Law:
+        """Load times coefficient, and viscous resistance."""
+        load = prescribed.value
+        value, by_rate, by_state = self.coefficient(rate, state)
+        value[:, 0] = load * value[:, 0] + self.viscous * rate
+        by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
+        by_state[:, 0] *= load[:, None]
+        return Law(value, np.zeros_like(value), by_rate, by_state)
+
+    def by_multipliers(self, context: Acting) -> Array:
+        """The load, and nothing else, depends on the reactions."""
+        G = context.measured.gradient
+        resists = self.coefficient(np.vecdot(G, context.V), context.state).value[:, 0]
+        changes = resists[:, None] * context.prescribed.by_multipliers
+        result = np.zeros((len(G), self._width + self._angle + self.states, changes.shape[1]))
+        result[:, : self._width] = G[:, :, None] * changes[:, None]
+        return result
+
+    def sliding(self, rate: Array) -> tuple[Array, Array, Array]:
+        """The coefficient ``g``, its derivative, and the share of the Stribeck effect."""
+        share = np.exp(-((rate / self.stribeck) ** 2))
+        more = self.static - self.kinetic
+        return self.kinetic + more * share, -2.0 * more * share * rate / self.stribeck**2, share
+
+
+class CoulombBatch(FrictionBatch):
+    """Regularised Coulomb friction."""
+
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+        """``g(|v| - v_c)`` with the sign of ``v``; while it creeps, what leads there smoothly from zero."""
+        side, x = np.sign(rate), np.minimum(np.abs(rate) / self.creep, 1.0)
+        g, dg, _ = self.sliding(np.maximum(np.abs(rate) - self.creep, 0.0))
+        rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
+        slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
+        value = g * side * rise
+        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)))
+
+
+class LuGreBatch(FrictionBatch):
+    """The LuGre model."""
+
+    def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.bristle = np.array([element.bristle for element in elements], float)
+        self.sigma, self.tau = self.static / self.bristle, self.bristle / self.stribeck
+
+    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+        """``sigma z + tau sigma exp(-(v/v_s)^2) z'``, and ``-z'``."""
+        z, sigma = state[:, 0], self.sigma
+        g, dg, share = self.sliding(rate)
+        size, side = np.abs(rate), np.sign(rate)
+        slip, slip_by_z = sigma * size * z / g, sigma * size / g
+        slip_by_rate = sigma * z * (side / g - size * dg / g**2)
+        damping = self.tau * sigma * share
+        d_damping = -2.0 * damping * rate / self.stribeck**2
+        value = np.stack([sigma * z + damping * (rate - slip), slip - rate], axis=-1)
+        by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), slip_by_rate - 1.0], axis=-1)
+        by_state = np.stack([sigma - damping * slip_by_z, slip_by_z], axis=-1)
+        return Coefficient(value, by_rate, by_state[..., None])
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the bristles store under a constant load; under that of reactions there is no such energy."""
+        if self.reads is not None:
+            return Energy()
+        z = motion.u[self._own[:, -1]]
+        return Energy(strain=0.5 * self._load.preload * self.sigma * z**2)

@@ -1,0 +1,239 @@
+"""Elements that pull two points of two nodes together: the length of a line as a coordinate.
+
+The points ``p_i = x_i + R_i c_i`` are at the distance ``length``, which body increments change by ``G`` and whose
+gradient they change by ``H``: with the unit vector ``e`` from a to b and ``F = d(p_b - p_a)``, ``G = e^T F`` and
+``H = F^T (I - e e^T) F/length + (d F^T) e`` (docs/theory.md, "Lines").
+
+Springs as coils whose pitch follows the length, actuators as cylinders whose rods do, bars as lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Cells,
+    CoordinateBatch,
+    Element,
+    Kind,
+    Measured,
+    Motion,
+    Node,
+    Numbering,
+    Picture,
+    Polyline,
+    Vector3,
+    checked,
+    node_rows,
+)
+from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
+
+TURNS = 6
+WIDE, THIN = 0.06, 0.025
+"""Radii of coils and cylinders, and of rods, against the length as built."""
+ENDS = 0.12
+"""Share of a spring at each end that is straight."""
+BARREL = 0.55
+"""Length of a cylinder against the length as built."""
+
+
+def bar(nodes: Sequence[Node], points: ArrayLike, number: Numbering, kind: Kind = Kind.LINE) -> Polyline:
+    """A line between points in the frames of two nodes."""
+    rows, ends = [number(node) for node in nodes], np.asarray(points)
+    return Polyline(lambda motion: motion.x[rows] + np.matvec(motion.R[rows], ends), 2, kind)
+
+
+class LinePicture:
+    """A spring or an actuator.
+
+    Its points are at ``along = (d, f)`` (n, 2) and ``across`` (n, 2): ``d + f length`` from point a along the line, and
+    beside it along two directions that turn with node a.
+    """
+
+    def __init__(self, element: LineElement, rows: IntArray, stations: int) -> None:
+        self._rows, self._points = rows, np.array(element.points)
+        sides = 2 * (stations - 1)
+        if sides < 3:
+            shape = _line()
+        else:
+            shape = _cylinder(element.built, sides) if element.active else _coil(element.built, sides)
+        self._along, self._across, cells = shape
+        self.cells = [
+            Cells(
+                kind, points, {"part": np.full(len(points), Kind.SPRING), "element_id": np.zeros(len(points), np.intp)}
+            )
+            for kind, points in cells
+        ]
+        a, b = (node.position + node.rotation @ c for node, c in zip(element.nodes, element.points, strict=True))
+        e = element.nodes[0].rotation.T @ (b - a)
+        self._sides = np.eye(3)[np.argsort(np.abs(e))[:2]]
+        """Two directions in the frame of node a, of which the line turns to one at most."""
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """The points."""
+        R = motion.R[self._rows]
+        a, b = motion.x[self._rows] + np.matvec(R, self._points)
+        length = np.linalg.norm(b - a)
+        e = (b - a) / length
+        first, second = R[0] @ self._sides[0], R[0] @ self._sides[1]
+        across = first - (first @ e) * e
+        if across @ across < 0.1:
+            across = second - (second @ e) * e
+        across /= np.linalg.norm(across)
+        along = self._along @ np.array([1.0, length])
+        return {"points": a + along[:, None] * e + self._across @ np.stack([across, np.cross(e, across)])}
+
+
+def _line() -> tuple[Array, Array, list[tuple[str, IntArray]]]:
+    return np.array([[0.0, 0.0], [0.0, 1.0]]), np.zeros((2, 2)), [("line", np.array([[0, 1]]))]
+
+
+def _coil(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntArray]]]:
+    """A helix of lines with straight ends, ``sides`` a turn."""
+    n = TURNS * sides + 1
+    helix = WIDE * built * _circle(sides)[np.arange(n) % sides]
+    share = np.array([0.0, ENDS, *np.linspace(ENDS, 1.0 - ENDS, n), 1.0 - ENDS, 1.0])
+    across = np.zeros((n + 4, 2))
+    across[2:-2] = helix
+    k = np.arange(n + 3)
+    return np.stack([0.0 * share, share], axis=-1), across, [("line", np.stack([k, k + 1], axis=-1))]
+
+
+def _cylinder(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntArray]]]:
+    """A barrel from point a on, of constant length, and a rod from its end to point b."""
+    barrel = BARREL * built
+    along = np.repeat([[0.0, 0.0], [barrel, 0.0], [barrel, 0.0], [0.0, 1.0]], sides, axis=0)
+    across = built * np.concatenate([own * _circle(sides) for own in (WIDE, WIDE, THIN, THIN)])
+    k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
+    tube = np.stack([k, turned, turned + sides, k + sides], axis=-1)
+    caps = np.stack([k[::-1], k + sides])
+    return along, across, [("quad", np.concatenate([tube, tube + 2 * sides])), ("polygon", caps)]
+
+
+def _circle(sides: int) -> Array:
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+COINCIDE = 1e-12
+"""Points nearer than this share of the line as built are one point."""
+
+
+@checked
+class LineElement(Element):
+    """Base of elements along the line from a point of node a to a point of node b.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    point_a, point_b : (3,), optional
+        The points in the node frames; the nodes themselves by default.
+
+    Attributes
+    ----------
+    built : float
+        Distance of the points as built.
+    """
+
+    def __init__(self, a: Node, b: Node, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
+        kind = type(self).__name__
+        self.nodes = (a, b)
+        self.points = tuple(np.zeros(3) if point is None else np.asarray(point) for point in (point_a, point_b))
+        start, end = (node.position + node.rotation @ c for node, c in zip(self.nodes, self.points, strict=True))
+        self.built = float(np.linalg.norm(end - start))
+        if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
+            raise ModelError(
+                f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length"
+            )
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """A coil, or a cylinder if it is active; a line with ``stations = 2``."""
+        return LinePicture(self, np.array([number(node) for node in self.nodes]), stations)
+
+
+class Line(NamedTuple):
+    """What the second derivatives of lengths follow from."""
+
+    R: Array
+    """Rotations of the nodes, ``(n, 2, 3, 3)``."""
+    e: Array
+    """Unit vectors from point a to point b, world frame, ``(n, 3)``."""
+    length: Array
+    F: Array
+    """Derivatives of the vectors from a to b against body increments, ``(n, 3, 12)``."""
+    G: Array
+    """Derivatives of the lengths, ``(n, 12)``."""
+
+
+class LineLengths(CoordinateBatch):
+    """Distances of points of two nodes each.
+
+    Parameters
+    ----------
+    nodes : (n, 2)
+        Rows of the nodes.
+    points : (n, 2, 3)
+        Points in the node frames.
+    shortest : (n,)
+        Distances below which two points are one.
+    owners : list
+        Whose lines they are, for messages.
+    """
+
+    def __init__(self, nodes: IntArray, points: Array, shortest: Array, owners: Sequence[object]) -> None:
+        self.nodes, self.points = nodes, points
+        self._lever, self._shortest, self._owners = so3.skew(points), shortest, owners
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Lengths and their gradients."""
+        ends = x + np.matvec(R, self.points)
+        along = ends[:, 1] - ends[:, 0]
+        length = np.linalg.norm(along, axis=-1)
+        if (length <= self._shortest).any():
+            row = int(np.argmin(length - self._shortest))
+            raise MotionError(
+                f"{self._owners[row % len(self._owners)]}: its two points meet, where the line between them has no "
+                "direction; shorten the step, or keep the points apart"
+            )
+        e = along / length[:, None]
+        moved = np.concatenate([R, -R @ self._lever], axis=-1)
+        F = np.concatenate([-moved[:, 0], moved[:, 1]], axis=-1)
+        G = np.vecmat(e, F)
+        return Measured(length, G, Line(R, e, length, F, G))
+
+    def second(self, context: Line) -> Array:
+        """``H`` (n, 12, 12)."""
+        across = (context.F - context.e[:, :, None] * context.G[:, None]) / context.length[:, None, None]
+        H = context.F.mT @ across
+        turned = so3.skew(np.vecmat(context.e[:, None], context.R))
+        for k, (sign, rotation) in enumerate(((-1.0, slice(3, 6)), (1.0, slice(9, 12)))):
+            H[:, 6 * k : 6 * k + 3, rotation] += sign * turned[:, k]
+            H[:, 6 * k + 3 : 6 * k + 6, rotation] += sign * self._lever[:, k] @ turned[:, k]
+        return H
+
+
+def lengths_of(elements: Sequence[LineElement], number: Numbering) -> LineLengths:
+    """The lengths of the lines of elements."""
+    points = np.array([element.points for element in elements])
+    shortest = COINCIDE * np.array([element.built for element in elements])
+    return LineLengths(node_rows(elements, number), points, shortest, elements)
+
+
+class LineBatch(CoordinateLawBatch):
+    """Elements between two points each whose pull and states follow from length, speed and states.
+
+    A subclass defines ``law(length, speed, state, prescribed)``, all ``(n,)`` but ``state``, which is ``(n, s)``.
+    """
+
+    def __init__(self, elements: Sequence[LineElement], number: Numbering) -> None:
+        lengths = lengths_of(elements, number)
+        self.points = lengths.points
+        super().__init__(elements, number, lengths)

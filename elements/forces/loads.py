@@ -1,0 +1,169 @@
+"""Forces and moments on nodes.
+
+In body components a force ``F`` and a moment ``M`` at a point ``p`` are ``(R^T F, R^T M + p x R^T F)``; they turn
+against the body unless they follow it (docs/theory.md, "Loads").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from math import inf
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Element,
+    ElementBatch,
+    Motion,
+    Node,
+    Numbering,
+    Vector3,
+    checked,
+    choice,
+    node_rows,
+    vector,
+)
+from fem_mbs.elements.laws import evaluate
+from fem_mbs.elements.laws.functions import next_jump
+from fem_mbs.lie import so3
+
+Value = ArrayLike | Callable[[float], ArrayLike]
+"""What a load is: numbers, or a function of time."""
+Frame = Annotated[str, choice(("world", "body"))]
+
+
+def constant_or_function(value: Any, label: object) -> Any:
+    """A vector or a function of time."""
+    return value if callable(value) else vector(value, label)
+
+
+Wrench = Annotated[Value, constant_or_function]
+
+
+class Load(Element):
+    """A force at a point of a node, or a moment; see :class:`Force` and :class:`Moment`."""
+
+    external = True
+    part: slice
+    value: Any
+
+    def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike) -> None:
+        self.nodes = (node,)
+        self.value, self.frame, self.point = value, frame, np.asarray(point)
+
+    def batch_key(self) -> Hashable:
+        """Loads in one frame share a batch."""
+        return self.frame
+
+    @classmethod
+    def batch(cls, elements: Sequence[Load], number: Numbering) -> ElementBatch:
+        """All loads in one frame."""
+        return (WorldLoads if elements[0].frame == "world" else BodyLoads)(elements, number)
+
+
+@checked
+class Force(Load):
+    """A force on a node.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    value : (3,) or function of t
+        Force in N; a function takes the time in s and returns three numbers. If it jumps, let its attribute ``jumps``
+        list the times: steps end there.
+    frame : {"world", "body"}
+        Frame of the components; a body force follows the node.
+    point : (3,)
+        Point of application in the node frame.
+    """
+
+    part = slice(0, 3)
+
+    def __init__(self, node: Node, value: Wrench, frame: Frame = "world", point: Vector3 = (0.0, 0.0, 0.0)) -> None:
+        super().__init__(node, value, frame, point)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The node, unless the force acts on its place alone."""
+        return self.nodes if self.frame == "body" or self.point.any() else ()
+
+
+@checked
+class Moment(Load):
+    """A moment on a node.
+
+    Parameters
+    ----------
+    node : Node
+        Where it acts.
+    value : (3,) or function of t
+        Moment in N m; a function takes the time in s and returns three numbers.
+    frame : {"world", "body"}
+        Frame of the components; a body moment follows the node.
+    """
+
+    part = slice(3, 6)
+
+    def __init__(self, node: Node, value: Wrench, frame: Frame = "world") -> None:
+        super().__init__(node, value, frame, np.zeros(3))
+
+
+class BodyLoads(ElementBatch):
+    """Loads that follow their nodes."""
+
+    def __init__(self, loads: Sequence[Load], number: Numbering) -> None:
+        self.owners = loads
+        self.nodes = node_rows(loads, number)
+        self._lever = so3.skew(np.array([load.point for load in loads]))
+        self._constant = np.zeros((len(loads), 6))
+        self._functions = [(row, load) for row, load in enumerate(loads) if callable(load.value)]
+        for row, load in enumerate(loads):
+            if not callable(load.value):
+                self._constant[row, load.part] = load.value
+
+    def at(self, t: float) -> Array:
+        """Wrenches ``(n, 6)`` at their points."""
+        wrenches = self._constant.copy()
+        for row, load in self._functions:
+            wrenches[row, load.part] = evaluate(load.value, t, load, 3)
+        return wrenches
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When one of the functions jumps next, of those that have an attribute ``jumps``, a list of times."""
+        return min((next_jump(load.value, t) for _, load in self._functions), default=inf)
+
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        """Wrenches with the constant ones multiplied by a factor."""
+        return prescribed - (1.0 - factor) * self._constant
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
+        """Minus the wrench at the node."""
+        return self._at_node(-prescribed[:, :3], -prescribed[:, 3:]), None
+
+    def stiffness(self, context: Any) -> Array:
+        """A body load does not change with the motion."""
+        return np.zeros((len(self.nodes), 6, 6))
+
+    def _at_node(self, force: Array, moment: Array) -> Array:
+        return np.concatenate([force, moment + np.matvec(self._lever, force)], axis=-1)
+
+
+class WorldLoads(BodyLoads):
+    """Loads that keep their direction in the world."""
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array]:
+        """Minus the wrench at the node, turned to the body frame."""
+        wrench = -np.vecmat(prescribed.reshape(-1, 2, 3), motion.R.take(self.nodes, 0))
+        return self._at_node(wrench[:, 0], wrench[:, 1]), wrench
+
+    def stiffness(self, context: Array) -> Array:
+        """The body components turn against the body."""
+        K = np.zeros((len(context), 6, 6))
+        turned = K[:, :, 3:]
+        turned[:] = so3.skew(context).reshape(-1, 6, 3)
+        turned[:, 3:] += self._lever @ turned[:, :3]
+        return K

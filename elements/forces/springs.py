@@ -1,0 +1,272 @@
+"""A spring that slips: dry friction, a rope on a drum, a bar that yields.
+
+Ideal plasticity in one dimension by return mapping (Simo, Hughes, *Computational Inelasticity*, 1998, section 1.4;
+docs/theory.md, "Lines").
+
+A spring and a damper side by side between two points.
+
+``N = k (l - l_0) + c l'``, or any law of the time, the length and its rate (docs/theory.md, "Lines").
+
+A spring and a damper in series.
+
+``N = k (l - l_0 - z)``, ``z' = N/eta`` (docs/theory.md, "Lines").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    ElementBatch,
+    Energy,
+    Motion,
+    Node,
+    NotNegative,
+    Numbering,
+    Positive,
+    Unknown,
+    Vector3,
+    checked,
+)
+from fem_mbs.elements.forces.coordinate_law import Acting, Law
+from fem_mbs.elements.forces.line import LineBatch, LineElement
+from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
+from fem_mbs.errors import ModelError
+
+
+@checked
+class SpringDamper(LineElement):
+    """A spring and a damper side by side, between points of two nodes; its force is a pull.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    stiffness : float
+        Of the spring, N/m.
+    damping : float
+        Of the damper, N s/m.
+    free_length : float, optional
+        Length without force, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points in the node frames; the nodes themselves by default.
+    force : function of t, length, speed, optional
+        In place of all this, any law: the pull in N of the time in s, the distance of the points in m and its rate in
+        m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
+        derivatives; else they come from a complex step or from differences.
+
+    Raises
+    ------
+    ModelError
+        If a number is negative, the points are at one place, or both a stiffness and a law are given, or neither.
+    LawError
+        In a run, if a law returns anything but one finite number.
+    """
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        stiffness: NotNegative | None = None,
+        damping: NotNegative = 0.0,
+        free_length: NotNegative | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+        force: PullLaw | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        label = f"SpringDamper on {a}, {b}"
+        if stiffness is None and force is None:
+            raise ModelError(f"{label}: has no force; give a stiffness, or a law as force")
+        if force is not None and (stiffness or damping or free_length is not None):
+            raise ModelError(
+                f"{label}: force is a law in place of stiffness, damping and free_length, received both; "
+                "add them in the law, or give a second SpringDamper"
+            )
+        self.stiffness, self.damping, self.force = stiffness or 0.0, damping, force
+        self.free_length = self.built if free_length is None else free_length
+        self.active = force is not None
+
+    def batch_key(self) -> Hashable:
+        """Linear ones apart."""
+        return self.force is None
+
+    @classmethod
+    def batch(cls, elements: Sequence[SpringDamper], number: Numbering) -> ElementBatch:
+        """All linear ones, or all with laws."""
+        return (LinearBatch if elements[0].force is None else LawBatch)(elements, number)
+
+
+class LinearBatch(LineBatch):
+    """Linear springs and dampers as arrays."""
+
+    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.k, self.c, self.free = np.array([[e.stiffness, e.damping, e.free_length] for e in elements]).T
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: None) -> Law:
+        """``k (l - l_0) + c l'``."""
+        pull = self.k * (length - self.free) + self.c * speed
+        return Law(pull[:, None], self.k[:, None], self.c[:, None], np.zeros((len(pull), 1, 0)))
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the springs store."""
+        return Energy(strain=0.5 * self.k * (self.values(motion) - self.free) ** 2)
+
+
+class LawBatch(LineBatch):
+    """Laws of users, asked one after the other."""
+
+    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._laws = [element.force for element in elements if element.force is not None]
+
+    def at(self, t: float) -> float:
+        """The time, which laws depend on."""
+        return t
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: float) -> Law:
+        """What the laws return."""
+        kinds = [OF_LENGTH] * len(length)
+        value, by_length, by_speed = ask(self._laws, self.owners, kinds, prescribed, length, speed)[..., None]
+        return Law(value, by_length, by_speed, np.zeros((len(length), 1, 0)))
+
+
+@checked
+class Maxwell(LineElement):
+    """A spring and a damper one behind the other, between points of two nodes: stiff against blows, it creeps.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    stiffness : float
+        Of the spring, N/m.
+    viscosity : float
+        Force of the damper over its speed, N s/m. A force relaxes in ``viscosity/stiffness`` seconds.
+    free_length : float, optional
+        Length without force and with the damper as built, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points in the node frames; the nodes themselves by default.
+
+    Notes
+    -----
+    The elongation ``z`` of the damper is a state of the element: ``N = k (length - free_length - z)``, ``z' = N/eta``.
+    ``solution.unknowns(element, "damper")`` has it. The force is a pull.
+    """
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        stiffness: Positive,
+        viscosity: Positive,
+        free_length: Positive | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        self.stiffness, self.viscosity = stiffness, viscosity
+        self.free_length = self.built if free_length is None else free_length
+        self.unknowns = (Unknown("damper", "state", size=self.built, unit="m"),)
+
+    @classmethod
+    def batch(cls, elements: Sequence[Maxwell], number: Numbering) -> ElementBatch:
+        """All Maxwell elements of a model."""
+        return MaxwellBatch(elements, number)
+
+
+class MaxwellBatch(LineBatch):
+    """Maxwell elements as arrays."""
+
+    def __init__(self, elements: Sequence[Maxwell], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.k, eta, self.free = np.array([[e.stiffness, e.viscosity, e.free_length] for e in elements]).T
+        shares = np.stack([np.ones_like(eta), -1.0 / eta], axis=-1)
+        """Pull, and minus the rate of the state, per unit of the force of the spring."""
+        self._shares = shares
+        self._slopes = self.k[:, None] * shares
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: None) -> Law:
+        """``N`` and ``-N/eta``."""
+        pull = self.k * (length - self.free - state[:, 0])
+        slopes = self._slopes
+        return Law(pull[:, None] * self._shares, slopes, np.zeros_like(slopes), -slopes[..., None])
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the springs store."""
+        elongation = self.values(motion) - self.free - motion.u[self.own][:, 0]
+        return Energy(strain=0.5 * self.k * elongation**2)
+
+
+@checked
+class SlipSpring(LineElement):
+    """A spring between points of two nodes that slips where its force would exceed a limit.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    stiffness : float
+        While it holds, N/m.
+    limit : float
+        Largest pull or push, N.
+    free_length : float, optional
+        Length without force at t = 0, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points in the node frames; the nodes themselves by default.
+
+    Notes
+    -----
+    The length without force has a history: it stays during a step, and follows afterwards if the spring has slipped
+    (elasticity and ideal plasticity, by return mapping). ``solution.unknowns(spring, "free length")`` has it.
+    """
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        stiffness: Positive,
+        limit: Positive,
+        free_length: Positive | None = None,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        self.stiffness, self.limit = stiffness, limit
+        free = self.built if free_length is None else free_length
+        self.unknowns = (Unknown("free length", "history", free, size=self.built, unit="m"),)
+
+    @classmethod
+    def batch(cls, elements: Sequence[SlipSpring], number: Numbering) -> ElementBatch:
+        """All such springs of a model."""
+        return SlipBatch(elements, number)
+
+
+class SlipBatch(LineBatch):
+    """Springs that slip as arrays."""
+
+    def __init__(self, elements: Sequence[SlipSpring], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.k, self.limit = np.array([[element.stiffness, element.limit] for element in elements]).T
+
+    def law(self, length: Array, speed: Array, state: Array, prescribed: None) -> Law:
+        """The force of the spring, cut at the limit; history has no equation."""
+        tried = self.k * (length - state[:, 0])
+        holds = np.abs(tried) <= self.limit
+        value, by_length, none = np.zeros((3, len(tried), 2))
+        value[:, 0], by_length[:, 0] = np.clip(tried, -self.limit, self.limit), np.where(holds, self.k, 0.0)
+        return Law(value, by_length, none, none[..., None])
+
+    def accept(self, context: Acting) -> Array:
+        """The length without force that leaves the force as it is."""
+        free: Array = context.q - context.law.value[:, 0] / self.k
+        return free[:, None]
+
+    def energy(self, motion: Motion) -> Energy:
+        """What the springs store."""
+        law = self.acting(motion, None).law
+        return Energy(strain=0.5 * law.value[:, 0] ** 2 / self.k)

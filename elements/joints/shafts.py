@@ -1,0 +1,177 @@
+"""Constant velocity joint: two shafts at any angle turn at the same speed.
+
+A joint is homokinetic where it is symmetric to the plane that bisects the shafts (Hunt, *Constant-velocity shaft
+couplings: a general theory*, Journal of Engineering for Industry 95, 1973). The relative rotation is then one about an
+axis ``n`` in that plane, perpendicular to both shafts, by the angle ``beta`` between them: ``S = exp(beta n)`` with
+``n . u = 0`` for the shaft ``u``. With ``sin(beta) n`` the axial vector of ``S``, that is ``y . S x - x . S y = 0`` for
+two axes across the shaft, linear in ``S``. Turned by the same angle about the shafts, ``S`` becomes
+``exp(-phi u) S exp(phi u)``, and ``n`` another axis across ``u``: equal rotations at any angle, exactly.
+
+Universal joint: frees two rotations, about perpendicular axes of which each node carries one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import CoordinateBatch, Direction, Measured, Node, Numbering, Placed, Vector3, checked
+from fem_mbs.elements.joints.coordinates import RelativeCoordinates, rotation_vector
+from fem_mbs.elements.joints.relative import (
+    ROTATIONS,
+    TRANSLATIONS,
+    Limit,
+    RelativeJoint,
+    axes_about,
+    check_perpendicular,
+    turned_to,
+)
+from fem_mbs.elements.shapes import Ball, Cylinder
+
+
+@checked
+class UniversalJoint(RelativeJoint):
+    """A Cardan joint: a cross turns in a fork of node a and in a fork of node b.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    axis_a, axis_b : (3,)
+        The two axes of the cross, fixed in a and in b, perpendicular, at t = 0, world frame.
+    point : (3,), optional
+        Centre of the cross at t = 0, world frame; by default the position of node b.
+    point_b : (3,), optional
+        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
+
+    Notes
+    -----
+    Its coordinates are "rotation x", of the cross against a about ``axis_a``, and "rotation y", of b against the cross
+    about ``axis_b``. Both are regular at all angles. Shafts at the angle beta turn at different speeds,
+    ``omega_b/omega_a = cos(beta)/(1 - sin(beta)^2 cos(phi)^2)``, where ``phi`` is how far ``axis_a`` is turned out of
+    the plane of the shafts; for equal speeds, see :class:`ConstantVelocityJoint`.
+    """
+
+    closes = (*TRANSLATIONS, "rotation z")
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        axis_a: Direction,
+        axis_b: Direction,
+        point: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        x, y = np.asarray(axis_a), np.asarray(axis_b)
+        check_perpendicular(x, y, f"UniversalJoint on {a}, {b}: axis_a and axis_b")
+        axes = np.stack([x, y, np.cross(x, y)], axis=-1)
+        super().__init__(a, b, point, axes, point_b=point_b)
+
+
+STRAIGHT = 1e-9
+"""Sine of an angle between shafts below which they are in line."""
+FOLDED = 1e-2
+"""``1 + trace S = 2 + 2 cos(beta)`` below which shafts are folded back: 174 degrees."""
+
+
+@checked
+class ConstantVelocityJoint(RelativeJoint):
+    """Join two shafts so that they turn at the same speed, at any angle between them.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    axis_a, axis_b : (3,)
+        The two shafts, at t = 0, world frame: both in the sense of the flow of power, so that shafts in line have equal
+        axes. They may be at an angle of up to a quarter turn as built.
+    point : (3,), optional
+        Where the shafts meet at t = 0, world frame; by default the position of node b.
+    point_b : (3,), optional
+        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
+
+    Notes
+    -----
+    The rotation of b against a is one about an axis across both shafts, by the angle between them. Its coordinates,
+    "rotation x" and "rotation y", are the components of this rotation vector along two axes of a across its shaft, less
+    those as built, where x is the axis of the angle. They turn with the shaft; the angle between the shafts is the size
+    of the vector. The moment that the joint transmits is along the bisector of the shafts. At 174 degrees the shafts
+    are folded back onto each other, and the joint ends there by a :class:`MotionError`.
+    """
+
+    closes = (*TRANSLATIONS, "rotation z")
+
+    def __init__(
+        self,
+        a: Node,
+        b: Node,
+        axis_a: Direction,
+        axis_b: Direction,
+        point: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        shaft, other = np.asarray(axis_a), np.asarray(axis_b)
+        bent = np.cross(shaft, other)
+        axes, sine = axes_about(shaft), float(np.linalg.norm(bent))
+        if sine > STRAIGHT:
+            axes = np.stack([bent / sine, np.cross(shaft, bent) / sine, shaft], axis=-1)
+        self.built = float(np.arctan2(sine, shaft @ other))
+        """Angle between the shafts as built, rad."""
+        axes_b = turned_to(axes, other, f"ConstantVelocityJoint on {a}, {b}", ("axis_a", "axis_b"))
+        super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
+
+    @property
+    def limit(self) -> Limit:  # type: ignore[override]
+        """Where the shafts are folded back, and where half a turn about the bisector meets the equation, too."""
+        both = self.axes[0] @ self.axes[1].T
+        return Limit(
+            both.ravel(),
+            FOLDED - 1.0,
+            "its shafts are folded back onto each other, at more than 174 degrees, where no joint keeps their speeds "
+            "equal",
+        )
+
+    def rotation_weights(self) -> list[Array]:
+        """Half the component along the shaft of the axial vector of the relative rotation."""
+        x, y = (np.outer(self.axes[0][:, i], self.axes[1][:, 1 - i]) for i in (0, 1))
+        return [0.5 * (y - x)]
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """The ends of both shafts and the ball in which they meet."""
+        ends = []
+        for node, axes, point, side in zip(self.nodes, self.axes, self.offsets, (-1.0, 1.0), strict=True):
+            shaft = axes[:, 2]
+            ends.append(Placed(node, Cylinder(0.25 * size, 1.6 * size, shaft, point + 0.8 * side * size * shaft)))
+        return [*ends, Placed(self.nodes[1], Ball(0.5 * size, self.offsets[1]))]
+
+    def coordinate_key(self, name: str) -> Hashable:
+        """Those of all such joints share a batch."""
+        return ConstantVelocityJoint, name
+
+    @classmethod
+    def coordinate_batch(  # type: ignore[override]
+        cls, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering
+    ) -> CoordinateBatch:
+        """Angles in rad."""
+        return ShaftAngles(joints, name, number)
+
+    def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
+        return {ROTATIONS[k]: (rotation_vector, k) for k in (0, 1)}
+
+
+class ShaftAngles(RelativeCoordinates):
+    """Components of rotation vectors, less those as built, which are ``(built, 0)``."""
+
+    counts_turns = False
+
+    def __init__(self, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering) -> None:
+        super().__init__(joints, joints[0]._measures()[name], number)
+        self._built = np.array([joint.built if name == ROTATIONS[0] else 0.0 for joint in joints])
+
+    def measure(self, x: Array, R: Array, u: Array) -> Measured:
+        """Of the relative motion of the nodes."""
+        measured = super().measure(x, R, u)
+        return measured._replace(value=measured.value - self._built)

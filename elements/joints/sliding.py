@@ -1,0 +1,303 @@
+"""A node that travels along a beam that deforms.
+
+The arc length ``sigma`` is an unknown of the joint, a coordinate without mass. With the section frame there
+(``beam_track.py``), the node's point stands to the section at ``r + S c = 0``: three equations along the axes of the
+section, whose multipliers obey ``epsilon . lambda = 0`` by the equation of ``sigma``: no force along the beam
+(docs/curves.md, "Sliding joint").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Bends,
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
+    Motion,
+    Node,
+    Numbering,
+    StepEnd,
+    Unknown,
+    Vector3,
+    checked,
+    node_rows,
+    own_rows,
+)
+from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest
+from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, nodal
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
+
+ON_BEAM = 1e-8
+"""Largest distance from the beam as built, against its length."""
+BEYOND = 0.5
+"""Share of the last element by which an iteration may leave the beam."""
+CORNER = np.radians(2.0)
+"""Largest jump of the direction between elements as built."""
+COSINES = ((0, 2), (1, 2), (1, 0))
+"""Axes of the section and of the node that stay perpendicular where the orientation is held."""
+
+
+@checked
+class SlidingJoint(Constraint):
+    """A point of a node stays on a beam, along which it slides without friction, over all of its elements.
+
+    Parameters
+    ----------
+    beam : Beam
+        What it slides on, however it deforms; of any order and interpolation.
+    node : Node
+        What slides: of a body, of another beam, or the ground, through which the beam then slides.
+    point : (3,), optional
+        The point that is on the beam at t = 0, world frame; by default the position of the node.
+    rotation : bool
+        Whether the node also keeps its orientation against the section where it is: a sleeve. Else it turns freely.
+
+    Notes
+    -----
+    Its coordinate, "travel", is how far it has moved along the beam, by the arc length as built, which is an unknown of
+    the joint: ``solution.unknowns(joint, "arc length")`` counts from the start of the beam. A :class:`JointDrive`
+    prescribes it, other forces on coordinates drive, damp or stop it. A run in which the node leaves the beam ends with
+    a :class:`MotionError`. The multipliers are the force on the beam along the axes of the section.
+    """
+
+    coordinates = (Coordinate("travel", False),)
+
+    def __init__(self, beam: Beam, node: Node, point: Vector3 | None = None, rotation: bool = False) -> None:
+        label = f"SlidingJoint on {beam}, {node}"
+        if node in beam.nodes:
+            raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")
+        self.beam, self.nodes, self.rotation = beam, (*beam.nodes, node), rotation
+        place = node.position if point is None else np.asarray(point)
+        self.offset = node.rotation.T @ (place - node.position)
+        self.tracks = BeamTracks([beam])
+        _refuse_corners(beam, label)
+        section = self._section(sigma := self._sigma())
+        gap = float(np.linalg.norm(section.x[0] - place))
+        if gap > ON_BEAM * float(self.tracks.lengths[0]):
+            raise ModelError(
+                f"{label}: the point {place} is {gap:.4g} m from the beam, whose nearest place is {section.x[0]}, "
+                f"{sigma:.6g} m from its start; a point on the beam is needed"
+            )
+        self.axes = (node.rotation.T @ section.R[0],)
+        """Axes of the section as built, as columns in the frame of the node."""
+        self.equations = (*TRANSLATIONS, *(ROTATIONS if rotation else ()))
+
+    @property
+    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+        """The arc length, where the node is now."""
+        sigma = self._sigma()
+        (rate,) = consistent_rates(self, np.array([sigma]))
+        return (Unknown("arc length", "coordinate", sigma, rate, size=float(self.tracks.lengths[0]), unit="m"),)
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """The nodes of the beam, and the one that slides if its point is not at it or its orientation is held."""
+        return self.nodes if self.rotation or self.offset.any() else self.nodes[:-1]
+
+    def batch_key(self) -> Hashable:
+        """Joints on beams alike, with the same equations, share a batch."""
+        return len(self.nodes), self.beam.order, self.rotation
+
+    @classmethod
+    def batch(cls, constraints: Sequence[SlidingJoint], number: Numbering) -> ConstraintBatch:
+        """All joints of one key."""
+        return SlidingBatch(constraints, number)
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """How far they have moved."""
+        return OwnCoordinate(joints, 0, number)
+
+    def _places(self) -> tuple[Array, Array]:
+        """Positions and rotations of the nodes of the beam."""
+        x, R = (np.array([getattr(node, name) for node in self.beam.nodes]) for name in ("position", "rotation"))
+        return x, R
+
+    def _sigma(self) -> float:
+        node = self.nodes[-1]
+        return nearest(self.tracks, *self._places(), node.position + node.rotation @ self.offset)
+
+    def _section(self, sigma: float) -> Sections:
+        x, R = self._places()
+        return self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma]))
+
+
+@dataclass(frozen=True)
+class Context:
+    """What further derivatives need of an evaluation."""
+
+    batch: SlidingBatch
+    x: Array
+    R: Array
+    sigma: Array
+    sections: Sections
+    frames: Frames
+    Ad: Array
+    b: Array
+    """Gradients against the motion of the node relative to the section, ``(n, m, 6)``."""
+
+    @cached_property
+    def bent(self) -> tuple[Array, IntArray]:
+        """``H`` (m, c, c) of all equations against the columns ``(m, c)`` that they have, and these."""
+        return self.batch.bent(self)
+
+
+class SlidingBatch(ConstraintBatch):
+    """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
+
+    own: IntArray
+    owners: Sequence[SlidingJoint]
+
+    def __init__(self, joints: Sequence[SlidingJoint], number: Numbering) -> None:
+        self.owners = joints
+        self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)
+        self.tracks = BeamTracks([joint.beam for joint in joints])
+        self._m, n = len(joints[0].equations), len(joints)
+        self.cell = np.repeat(np.arange(n), self._m)
+        self.length = np.tile([name not in ROTATIONS for name in joints[0].equations], n)
+        self._held = joints[0].rotation
+        self._offset = np.array([joint.offset for joint in joints])
+        k = len(self.tracks.cells)
+        self.bends = Bends(np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1)))
+        self._axes = np.array([joint.axes[-1].T for joint in joints])
+
+    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, Context]:
+        """``Phi`` (m,) and ``B`` (m, b)."""
+        x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
+        if text := self._off(sigma, BEYOND, motion.t):
+            raise MotionError(text)
+        context = self._context(np.arange(len(self.nodes)), x, R, sigma)
+        S, r = context.frames
+        phi = [r + np.matvec(S, self._offset)]
+        if self._held:
+            phi.append(np.stack([np.vecdot(S[:, i], self._axes[:, j]) for i, j in COSINES], axis=-1))
+        B = np.zeros((*context.b.shape[:2], 6 * self.nodes.shape[1] + 1))
+        own = self._columns(context.sections.element)
+        columns = np.broadcast_to(own[:, None], (*B.shape[:2], own.shape[1]))
+        along = -(context.b @ context.Ad) @ context.sections.gradient
+        np.put_along_axis(B, columns, np.concatenate([along[..., :-1], context.b, along[..., -1:]], axis=-1), -1)
+        return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
+
+    def second(self, context: Context) -> Array:
+        """``H`` (m, b, b)."""
+        compact, columns = context.bent
+        return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
+
+    def stiffness(self, context: Context, multipliers: Array) -> Array:
+        """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
+        compact, _ = context.bent
+        every = (multipliers[:, None, None] * compact).reshape(-1, self._m, *compact.shape[1:])
+        result = np.zeros((len(self.nodes), len(self.tracks.cells), *compact.shape[1:]))
+        result[np.arange(len(self.nodes)), context.sections.element] = every.sum(axis=1)
+        return result.reshape(-1, *compact.shape[1:])
+
+    def rate_gradient(self, context: Context, V: Array) -> Array:
+        """``H V`` (m, b)."""
+        compact, columns = context.bent
+        result = np.zeros((len(self.cell), V.shape[1]))
+        moving = np.take_along_axis(V[self.cell], columns, axis=1)
+        np.put_along_axis(result, columns, np.vecmat(moving, compact), -1)
+        return result
+
+    def astray(self, end: StepEnd) -> str:
+        """A node that has left the beam."""
+        return self._off(end.u[self.own[:, 0]], 0.0, end.t)
+
+    def _off(self, sigma: Array, share: float, t: float) -> str:
+        """Which node is further off its beam than a share of the element at the end; empty if none is."""
+        borders = self.tracks.borders
+        first = -share * (borders[:, 1] - borders[:, 0]) - ON_BEAM * borders[:, -1]
+        last = borders[:, -1] + share * (borders[:, -1] - borders[:, -2]) + ON_BEAM * borders[:, -1]
+        off = ((sigma < first) | (sigma > last)) & ~self.tracks.closed
+        if not off.any():
+            return ""
+        k = int(np.argmax(off))
+        joint, end = self.owners[k], "start" if sigma[k] < first[k] else "end"
+        return (
+            f"{joint}: {joint.nodes[-1]} runs off the {end} of {joint.beam} at t = {t:.6g} s (arc length "
+            f"{sigma[k]:.6g} m of {borders[k, -1]:.6g} m); end the run before, make the beam longer, or stop it by a "
+            "JointStop"
+        )
+
+    def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:
+        """Of the joints ``rows`` (r,), with their nodes and arc lengths."""
+        sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
+        frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
+        S = frames.S
+        b = np.zeros((len(rows), self._m, 6))
+        b[:, :3, :3], b[:, :3, 3:] = S, so3.cross(self._offset[rows, None], S)
+        if self._held:
+            for k, (i, j) in enumerate(COSINES):
+                b[:, 3 + k, 3:] = so3.cross(self._axes[rows, j], S[:, i])
+        return Context(self, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
+
+    def _bend(self, S: Array, rows: IntArray) -> Array:
+        """Derivatives ``(r, m, 6, 6)`` of ``b`` against the relative motion."""
+        bend = np.zeros((len(rows), self._m, 6, 6))
+        turned = so3.skew(S)
+        bend[:, :3, :3, 3:], bend[:, :3, 3:, 3:] = turned, so3.skew(self._offset[rows])[:, None] @ turned
+        if self._held:
+            for k, (i, j) in enumerate(COSINES):
+                bend[:, 3 + k, 3:, 3:] = so3.skew(self._axes[rows, j]) @ turned[:, i]
+        return bend
+
+    def _columns(self, elements: IntArray) -> IntArray:
+        """Columns ``(r, 6p + 7)`` of the nodes of elements, of the node that slides, of the arc length."""
+        q = self.nodes.shape[1] - 1
+        cells = self.tracks.cells[elements]
+        nodes = (6 * cells[..., None] + np.arange(6)).reshape(len(cells), -1)
+        return np.concatenate([nodes, np.broadcast_to(6 * q + np.arange(7), (len(nodes), 7))], axis=-1)
+
+    def bent(self, context: Context) -> tuple[Array, IntArray]:
+        """See :class:`Context`: the sections of all joints once more for each of their equations."""
+        rows = self.cell
+        every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
+        of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))
+        b, bend = every.b[of], self._bend(every.frames.S, rows)[of]
+        return _pulled(nodal(every.Ad, bend, b), b, every.Ad, every.sections), self._columns(every.sections.element)
+
+
+def _refuse_corners(beam: Beam, label: str) -> None:
+    """Refuse a beam whose direction jumps from one element to the next, as built."""
+    last, first = beam.frames[:-1, -1], beam.frames[1:, 0]
+    if beam.nodes[0] is beam.nodes[-1]:
+        last, first = beam.frames[:, -1], np.roll(beam.frames[:, 0], -1, axis=0)
+    angles = np.linalg.norm(so3.log(last.mT @ first), axis=-1)
+    if angles.max(initial=0.0) > CORNER:
+        k = int(np.argmax(angles))
+        node = beam.nodes[beam.cells[k, -1]]
+        raise ModelError(
+            f"{label}: the beam has a corner of {np.degrees(angles[k]):.3g} degrees at {node}, "
+            "over which nothing slides smoothly; make it of more elements along an arc, or slide on a beam on one side"
+        )
+
+
+def _pulled(H: Array, b: Array, Ad: Array, sections: Sections) -> Array:
+    """``(r, 6p + 7, 6p + 7)`` for the nodes, from ``H`` (r, 12, 12) for the section and the node that slides."""
+    G = sections.gradient
+    c = G.shape[-1] + 6
+    z, node = np.append(np.arange(c - 7), c - 1), np.arange(c - 7, c - 1)
+    result = np.empty((len(H), c, c))
+    result[:, z[:, None], z] = G.mT @ H[:, :6, :6] @ G + sections.geometric(-np.vecmat(b, Ad))
+    result[:, z[:, None], node] = G.mT @ H[:, :6, 6:]
+    result[:, node[:, None], z] = H[:, 6:, :6] @ G
+    result[:, node[:, None], node] = H[:, 6:, 6:]
+    return result
+
+
+def _spread(compact: Array, columns: IntArray, size: int) -> Array:
+    result = np.zeros((len(compact), size, size))
+    result[np.arange(len(compact))[:, None, None], columns[:, :, None], columns[:, None]] = compact
+    return result

@@ -1,0 +1,166 @@
+"""Functions that users give for drives and loads: their values and derivatives, or an error that names the owner.
+
+Functions of time that jump, and say when.
+
+Derivatives of functions of time by differences over steps that fit.
+
+One-sided differences of six values, back in time where there is any, over ever shorter steps, extrapolated (Ridders,
+*Accurate computation of F'(x) and F'(x)F''(x)*, Advances in Engineering Software 4, 1982): the entry of the table is
+taken that agrees best with its neighbours. A function of any rate up to some MHz is resolved. Steps have no common
+measure, lest a vibration looks as if it stood still. Plain numbers are several times faster here than arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import LARGEST, real, shown
+from fem_mbs.errors import LawError
+
+
+def next_jump(law: object, t: float) -> float:
+    """The first time after ``t`` that the attribute ``jumps`` of a law lists; infinity without one."""
+    return min((float(own) for own in getattr(law, "jumps", ()) if own > t), default=inf)
+
+
+LONGEST, SHORTEST, RATIO = 0.0137193, 5e-8, 0.3137
+"""The longest step in s, about the shortest one, and each next one against that before."""
+LEVELS = 24
+AGREE = (1e-10, 1e-8)
+"""Differences of neighbours in the table, against the derivatives, that are small enough."""
+ROUNDING = 1e-15
+"""Of values of the function, against the largest."""
+DOUBT = 1e-3
+"""Errors of two derivatives that differ, against their difference, from which the shorter steps are right."""
+FEWEST = 3
+"""Steps that have to agree."""
+
+
+class Stencil(NamedTuple):
+    """Where a function is asked, in steps, and the weights of its first and second derivative."""
+
+    places: tuple[float, ...]
+    weights: tuple[tuple[float, ...], tuple[float, ...]]
+    orders: tuple[tuple[int, ...], tuple[int, ...]]
+    """Powers of the step in the errors that extrapolation removes, one after the other."""
+    sizes: tuple[float, float]
+    """Sums of the weights, by which rounding grows."""
+
+
+def _stencil(places: list[float], first: list[float], second: list[float]) -> Stencil:
+    weights = tuple(w / 12.0 for w in first), tuple(w / 12.0 for w in second)
+    orders = tuple(tuple(range(own, own + LEVELS)) for own in (5, 4))
+    sizes = tuple(ROUNDING * sum(map(abs, own)) for own in weights)
+    return Stencil(tuple(places), weights, orders, sizes)  # type: ignore[arg-type]
+
+
+_ONE, _TWO = [-27.4, 60.0, -60.0, 40.0, -15.0, 2.4], [45.0, -154.0, 214.0, -156.0, 61.0, -10.0]
+AHEAD = _stencil([0, 1, 2, 3, 4, 5], _ONE, _TWO)
+BACK = _stencil([0, -1, -2, -3, -4, -5], [-w for w in _ONE], _TWO)
+
+
+def differences(function: Callable[[float], Array], t: float, end: float) -> tuple[Array, Array]:
+    """First and second derivative at ``t`` of a function that is known from 0 to ``end``."""
+    here = function(t)
+    zero, refusal, used = here.ravel().tolist(), None, BACK
+    tables = [[Table(kind) for _ in zero] for kind in (0, 1)]
+    h = LONGEST
+    for _ in range(LEVELS):
+        stencil = _fitting(t, h, end)
+        if stencil is not None:
+            if stencil is not used:  # errors of different stencils fall in different ways
+                tables, used = [[Table(kind) for _ in zero] for kind in (0, 1)], stencil
+            try:
+                values = [zero if k == 0.0 else function(t + k * h).ravel().tolist() for k in stencil.places]
+            except LawError as error:  # known over a shorter time than was thought
+                refusal = error
+            else:
+                own = list(zip(*values, strict=True))
+                settled = [
+                    table.add(value, h, stencil) for row in tables for table, value in zip(row, own, strict=True)
+                ]
+                if all(settled) or (h < SHORTEST and len(tables[0][0].row) > FEWEST):
+                    break
+        h *= RATIO
+    if refusal is not None and not tables[0][0].row:
+        raise refusal
+    first, second = (np.array([table.best for table in row]).reshape(here.shape) for row in tables)
+    return first, second
+
+
+def _fitting(t: float, h: float, end: float) -> Stencil | None:
+    """The stencil that fits between 0 and the end; back if possible, lest a result depends on when its run ends."""
+    if t >= 5.0 * h:
+        return BACK
+    return AHEAD if t + 5.0 * h <= end else None
+
+
+class Table:
+    """Differences of one number for ever shorter steps, extrapolated to none: its derivative of order ``kind + 1``."""
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+        self.row: list[float] = []
+        self.best, self.error, self.against = 0.0, inf, 0
+
+    def add(self, values: Sequence[float], h: float, stencil: Stencil) -> bool:
+        """Add that of a step; whether the table has settled."""
+        scale = h ** (self.kind + 1)
+        row = [sum(w * f for w, f in zip(stencil.weights[self.kind], values, strict=True)) / scale]
+        noise = stencil.sizes[self.kind] * max(map(abs, values)) / scale
+        found, error = row[0], inf
+        for before, order in zip(self.row, stencil.orders[self.kind], strict=False):
+            share = RATIO**order
+            row.append((row[-1] - share * before) / (1.0 - share))
+            apart = max(abs(row[-1] - row[-2]), abs(row[-1] - before)) + noise
+            if apart < error:
+                found, error = row[-1], apart
+        # two shorter steps tell together whether longer ones saw a fast vibration as a slow one
+        sure = any(values) and error + self.error < DOUBT * abs(found - self.best)
+        self.against = self.against + 1 if sure else 0
+        if not self.row or error < self.error or self.against == 2:
+            self.best, self.error, self.against = found, error, 0
+        self.row = row
+        return len(row) >= FEWEST and self.error <= max(AGREE[self.kind] * abs(self.best), 4.0 * noise)
+
+
+def derivatives(
+    law: Callable[[float], Any], t: float, owner: object = "law", size: int | None = None, end: float = inf
+) -> tuple[Array, Array]:
+    """First and second derivative of a law at ``t``; an error names the object that owns it.
+
+    From its methods ``velocity`` and ``acceleration`` if it has them, else from differences, which do not ask it before
+    t = 0 or after ``end``.
+    """
+    if hasattr(law, "velocity") and hasattr(law, "acceleration"):
+        return evaluate(law.velocity, t, owner, size), evaluate(law.acceleration, t, owner, size)
+    return differences(lambda s: evaluate(law, s, owner, size), t, end)
+
+
+def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | None, rows: int | None = None) -> Array:
+    """Value of a user's function of time; an error names the object that owns it.
+
+    ``size`` is the expected number of components, None for a single number. With ``rows``, as many such values are
+    welcome too.
+    """
+    try:
+        given = law(t)
+    except LawError as error:  # of a law that knows what is wrong
+        raise LawError(f"{owner}: {error}") from None
+    except Exception as error:
+        raise LawError(f"{owner}: its function of time failed at t = {t:.6g} s: {error!r}") from error
+    if size is None and type(given) is float and abs(given) <= LARGEST:
+        return np.asarray(given)
+    value = real(given)
+    expected = ((),) if size is None else ((size,), (rows, size))
+    if value is None or value.shape not in expected or not (np.abs(value) <= LARGEST).all():
+        wanted = "one finite number" if size is None else f"{size} finite numbers"
+        wanted += "" if rows is None else f", or {rows} times as many"
+        received = shown(given) if value is None else value
+        raise LawError(f"{owner}: its function of time must return {wanted}, received {received} at t = {t:.6g} s")
+    return value

@@ -1,0 +1,242 @@
+"""Harmonic motion.
+
+From one value to another at rest, by a polynomial.
+
+A ramp, with corners as round as one likes.
+
+The smooth start of a drive that then turns at a constant rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import cos, pi, sin
+from typing import Annotated, Any
+
+from fem_mbs.contracts import NotNegative, Positive, checked, shown, whole_number
+from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.errors import ModelError
+
+SHARES = {3: (3.0, -2.0), 5: (10.0, -15.0, 6.0), 7: (35.0, -84.0, 70.0, -20.0)}
+"""By the order: coefficients of the powers ``s^k`` from ``k = (order + 1)/2`` on of the share of the way."""
+
+
+def _coefficients(order: int) -> tuple[tuple[float, ...], ...]:
+    """Of the share of the way and its first and second derivative, highest power first."""
+    rows = [(0.0,) * ((order + 1) // 2) + SHARES[order]]
+    for _ in range(2):
+        rows.append(tuple(k * c for k, c in enumerate(rows[-1]))[1:])
+    return tuple(row[::-1] for row in rows)
+
+
+POLYNOMIALS = {order: _coefficients(order) for order in SHARES}
+
+
+def _order(value: Any, label: object) -> int:
+    order = whole_number(value, label)
+    if order not in SHARES:
+        raise ModelError(f"{label} must be 3, 5 or 7, received {shown(value)}")
+    return order
+
+
+@checked
+class PointToPoint(TimeLaw):
+    """From ``start`` to ``end``, at rest before and after, by the polynomial of lowest order.
+
+    Parameters
+    ----------
+    start, end : float
+        Values before and after.
+    duration : float
+        Time in s that it takes, positive.
+    begin : float
+        When it starts, s.
+    order : {3, 5, 7}
+        Of the polynomial. With 3 the velocity is continuous, with 5 the acceleration too, with 7 the jerk too; the
+        largest velocity is 1.5, 1.875, 2.19 times the mean one.
+    """
+
+    def __init__(
+        self,
+        start: float,
+        end: float,
+        duration: Positive,
+        begin: float = 0.0,
+        order: Annotated[int, _order] = 5,
+    ) -> None:
+        self.start, self.end, self.duration, self.begin, self.order = start, end, duration, begin, order
+        self._rows = POLYNOMIALS[order]
+
+    def __call__(self, t: float) -> float:
+        """The value."""
+        s = (t - self.begin) / self.duration
+        if s >= 1.0:
+            return self.end
+        return self.start + (self.end - self.start) * _horner(self._rows[0], max(s, 0.0))
+
+    def velocity(self, t: float) -> float:
+        """First derivative."""
+        return self._derivative(1, t)
+
+    def acceleration(self, t: float) -> float:
+        """Second derivative."""
+        return self._derivative(2, t)
+
+    def _derivative(self, k: int, t: float) -> float:
+        s = (t - self.begin) / self.duration
+        if not 0.0 <= s < 1.0:
+            return 0.0
+        return (self.end - self.start) / self.duration**k * _horner(self._rows[k], s)
+
+    def __repr__(self) -> str:
+        return f"PointToPoint({self.start}, {self.end}, {self.duration}, begin={self.begin}, order={self.order})"
+
+
+@checked
+class SmoothStep(PointToPoint):
+    """A step from 0 to ``height`` that takes ``duration``, with continuous acceleration (a polynomial of order 5).
+
+    Parameters
+    ----------
+    height : float
+        Value after the step.
+    duration : float
+        Time in s that it takes, positive.
+    begin : float
+        When it starts, s.
+    """
+
+    def __init__(self, height: float, duration: Positive, begin: float = 0.0) -> None:
+        super().__init__(0.0, height, duration, begin)
+
+    def __repr__(self) -> str:
+        return f"SmoothStep({self.end}, {self.duration}, begin={self.begin})"
+
+
+def _horner(coefficients: tuple[float, ...], s: float) -> float:
+    result = 0.0
+    for c in coefficients:
+        result = result * s + c
+    return result
+
+
+@checked
+@dataclass(frozen=True)
+class Ramp(TimeLaw):
+    """Zero until ``begin``, then rising at ``rate`` until ``end``, then held.
+
+    Parameters
+    ----------
+    rate : float
+        Per second.
+    begin, end : float
+        When it starts and stops to rise, s; without ``end`` it rises for ever.
+    corner : float
+        Time in s over which the velocity changes at each corner, beginning there. With 0 the velocity jumps, which a
+        load may do, but a drive only at its start; otherwise velocity and acceleration are continuous, and the height
+        is that of the sharp ramp, ``corner`` later.
+    """
+
+    rate: float
+    begin: float = 0.0
+    end: float | None = None
+    corner: NotNegative = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a ramp that ends before it begins."""
+        if self.end is not None and self.end <= self.begin:
+            raise ModelError(f"Ramp: end must be after begin = {self.begin:g} s, received {self.end:g}")
+
+    def __call__(self, t: float) -> float:
+        """The value."""
+        return self._combined(0, t)
+
+    def velocity(self, t: float) -> float:
+        """First derivative; from the right at a sharp corner."""
+        return self._combined(1, t)
+
+    def acceleration(self, t: float) -> float:
+        """Second derivative; zero at a sharp corner."""
+        return self._combined(2, t)
+
+    def _combined(self, order: int, t: float) -> float:
+        up = _corner(order, t - self.begin, self.corner)
+        return self.rate * (up if self.end is None else up - _corner(order, t - self.end, self.corner))
+
+
+def _corner(order: int, t: float, c: float) -> float:
+    """A ramp of slope 1 from 0 on, or a derivative of it; its velocity is ``3 s^2 - 2 s^3`` over the corner."""
+    if t < 0.0:
+        return 0.0
+    if t >= c:
+        return (t - 0.5 * c, 1.0, 0.0)[order]
+    s = t / c
+    return (c * s**3 * (1.0 - 0.5 * s), s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / c)[order]
+
+
+@checked
+@dataclass(frozen=True)
+class SpinUp(TimeLaw):
+    """An angle that starts at rest and turns at ``rate`` (rad/s) after ``duration`` (s).
+
+    ``(rate/T) (t^2/2 + (T/2pi)^2 (cos(2 pi t/T) - 1))`` up to ``T = duration``, then ``rate (t - T/2)``: velocity and
+    acceleration are continuous (Bruels, Cardona, Arnold 2012, eq. 86).
+    """
+
+    rate: float
+    duration: Positive
+
+    def __call__(self, t: float) -> float:
+        """Angle in rad."""
+        T = self.duration
+        if t >= T:
+            return self.rate * (t - T / 2)
+        return self.rate / T * (t * t / 2 + (T / (2 * pi)) ** 2 * (cos(2 * pi * t / T) - 1))
+
+    def velocity(self, t: float) -> float:
+        """First derivative."""
+        T = self.duration
+        return self.rate if t >= T else self.rate / T * (t - T / (2 * pi) * sin(2 * pi * t / T))
+
+    def acceleration(self, t: float) -> float:
+        """Second derivative."""
+        T = self.duration
+        return 0.0 if t >= T else self.rate / T * (1 - cos(2 * pi * t / T))
+
+
+@checked
+@dataclass(frozen=True)
+class Harmonic(TimeLaw):
+    """``offset + amplitude sin(2 pi frequency t + phase)``.
+
+    Parameters
+    ----------
+    amplitude : float
+        In the unit of what it is for.
+    frequency : float
+        In Hz, positive: of an angular frequency in rad/s, give ``omega / (2 * np.pi)``.
+    phase : float
+        In rad; ``np.pi / 2`` makes a cosine.
+    offset : float
+        The mean.
+    """
+
+    amplitude: float
+    frequency: Positive
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def __call__(self, t: float) -> float:
+        """The value."""
+        return self.offset + self.amplitude * sin(self._angle(t))
+
+    def velocity(self, t: float) -> float:
+        """First derivative."""
+        return 2 * pi * self.frequency * self.amplitude * cos(self._angle(t))
+
+    def acceleration(self, t: float) -> float:
+        """Second derivative."""
+        return -((2 * pi * self.frequency) ** 2) * self.amplitude * sin(self._angle(t))
+
+    def _angle(self, t: float) -> float:
+        return 2 * pi * self.frequency * t + self.phase

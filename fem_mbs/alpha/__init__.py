@@ -1,0 +1,1 @@
+"""The generalised-alpha family on the Lie group."""

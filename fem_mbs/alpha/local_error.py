@@ -1,0 +1,116 @@
+"""The local error of a step: what Newmark's formulas leave, and what the equations of motion make of it.
+
+How far Newton's method has to go in a step: well below what the step itself gets wrong.
+
+docs/theory.md, "When Newton's method stops".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.alpha.chart import Chart
+from fem_mbs.alpha.newmark import Parameters
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import State
+from fem_mbs.linear.solvers import Factors
+from fem_mbs.newton import Newton
+from fem_mbs.system import constraints
+from fem_mbs.system.matrices import mass_product
+from fem_mbs.system.system import Evaluation, System
+
+FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
+"""Tolerances against a local error ``e``: of forces, which err by ``e^(2/3)``, and of constraints."""
+LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
+"""Below these there is rounding."""
+
+
+def tolerances(newton: Newton, error: float) -> tuple[float, float]:
+    """Tolerances of forces and constraints of a step whose local error will be about ``error``, 0 if unknown."""
+    force, constraint = FORCE_SHARE * error ** (2.0 / 3.0), CONSTRAINT_SHARE * error
+    return (
+        min(newton.force_tolerance, max(force, LEAST_FORCE)),
+        min(newton.constraint_tolerance, max(constraint, LEAST_CONSTRAINT)),
+    )
+
+
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+
+
+def lead(system: System, state: State) -> Array:
+    """Highest time derivatives ``(N,)``: accelerations of nodes and coordinates, rates of states."""
+    if not system.k:
+        return state.vdot.ravel()
+    return np.append(state.vdot, np.where(system.order == 1, state.udot, state.uddot))
+
+
+def rate(state: State) -> Array:
+    """Velocities of nodes and rates of own unknowns, ``(N,)``."""
+    return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
+
+
+def defect(
+    system: System, chart: Chart, parameters: Parameters, h: float, state: State, slope: Array, curvature: Array
+) -> Array:
+    """Defect ``h^3 (C_q vddot + ...)`` (N,) of the increment in the step of ``h`` that led to a state.
+
+    Arnold, Cardona, Bruels (2015), Lemma 4.2. ``slope`` (N,) is the derivative of :func:`lead`, over two steps where
+    there are as many, because numerical damping makes the highest frequencies alternate from step to step;
+    ``curvature`` (k,) is the second one, which states need.
+    """
+    nodes = chart.local_error(parameters.C_q, state.v, state.vdot, system.nodes_of(slope))
+    if not system.k:
+        return nodes.ravel() if h == 1.0 else h**3 * nodes.ravel()
+    own = np.where(system.order == 2, parameters.C_q * system.own_of(slope), 0.0)
+    own += np.where(system.order == 1, parameters.first_order.C_z * curvature, 0.0)
+    return h**3 * np.append(nodes, own)
+
+
+def response(
+    system: System, parameters: Parameters, evaluation: Evaluation, defect: Array, factors: Factors, with_eta: bool
+) -> Array:
+    """Error ``(N,)`` of the configuration that the equations of the step make of a defect.
+
+    The iteration matrix does so with the inertia forces of the defect on the right-hand side: what joints do not allow
+    and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
+    """
+    R = evaluation.motion.R
+    body = system.with_own(system.kinematics.to_body(R, system.nodes_of(defect)), defect)
+    if system.k:
+        system.own_of(body)[system.order < 2] = 0.0
+    inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
+    force = inertia * mass_product(system, evaluation, body)[system.free_rows]
+    right = [force, np.zeros(system.m)]
+    if with_eta:
+        rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
+        right.append(parameters.gamma / parameters.beta * rates)
+    error = factors.solve(np.concatenate(right))[: system.n_free]
+    whole = system.spread(error)
+    return system.with_own(system.kinematics.from_body(R, system.nodes_of(whole)), whole)
+
+
+def unresolved(system: System, h: float, before: State, state: State, leads: Array) -> Array:
+    """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
+
+    Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
+    step to step, or grows so, does not: ``leads`` (N,), the sum of the accelerations at both ends, hardly knows of it.
+    """
+    change = state.v - before.v - 0.5 * h * system.nodes_of(leads)
+    return h * largest(change)
+
+
+def largest(d: Array) -> Array:
+    """Largest length and largest angle ``(2,)`` of increments ``(n, 6)``."""
+    parts = d.reshape(-1, 2, 3)
+    norms: Array = np.sqrt(np.vecdot(parts, parts).max(axis=0))
+    return norms
+
+
+def looked_at(k: int) -> bool:
+    """Whether the lasting error of step ``k`` is looked at: one in a block of 6 steps, later of 12, then of 24.
+
+    Squares times the golden ratio choose the step of a block, so that they do not keep in step with an oscillation.
+    """
+    size = 6 if k < 60 else 12 if k < 240 else 24
+    block, place = divmod(k, size)
+    return place == int(block * block * GOLDEN % 1.0 * size)

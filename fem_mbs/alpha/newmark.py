@@ -1,0 +1,150 @@
+"""Newmark's formulas with the recursion of the algorithmic accelerations, linear in the increment of a step.
+
+Bruels, Cardona, Arnold (2012), eqs. 27-32 and Table 1. From the values for ``vdot = 0``,
+
+    a* = (alpha_f vdot_n - alpha_m a_n)/(1 - alpha_m)
+    v* = v_n + h (1 - gamma) a_n + h gamma a*
+    D* = h v_n + h^2 (1/2 - beta) a_n + h^2 beta a*,
+
+follow ``v = v* + gamma' (D - D*)``, ``vdot = beta' (D - D*)`` and ``a = a* + (D - D*)/(h^2 beta)`` at the end of the
+step. States, whose equation is of first order, have ``udot`` in place of both rates (:class:`FirstOrder`); algebraic
+unknowns have no rates.
+
+Coefficients of the generalised-alpha method.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import pi
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+
+
+class Parameters(NamedTuple):
+    """Coefficients for equations of second order."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+    @property
+    def shift(self) -> float:
+        """``Delta_alpha``: ``a_n`` stands for ``vdot(t_n + Delta_alpha h)``."""
+        return self.alpha_m - self.alpha_f
+
+    @property
+    def C_q(self) -> float:  # noqa: N802
+        """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, Lemma 4.2)."""
+        return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
+
+    @property
+    def C_v(self) -> float:  # noqa: N802
+        """Constant of the local error ``C_v h^3 v_ttt`` of the velocity."""
+        return _quadrature_error(self.alpha_m, self.shift, self.gamma)
+
+    @property
+    def both_defects(self) -> float:
+        """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.
+
+        In an oscillation ``A cos(w t)`` the defects of the configuration, and of the velocity over ``w``, are ``C_q
+        (w h)^3 A sin(w t)`` and ``C_v (w h)^3 A cos(w t)``. What goes along the motion adds up, in the mean to
+        ``(C_q + C_v)/2``; the mean of the size of a sine is ``2/pi``.
+        """
+        return 0.25 * pi * (1.0 + self.C_v / self.C_q)
+
+    @property
+    def first_order(self) -> FirstOrder:
+        """Coefficients for equations of first order with the same damping of the fastest."""
+        return FirstOrder(2.0 * self.alpha_f - 0.5, self.alpha_f, 1.0 - self.alpha_f)
+
+
+class FirstOrder(NamedTuple):
+    """Coefficients for equations of first order ``z' = f``.
+
+    Jansen, Whiting, Hulbert, *A generalized-alpha method for integrating the filtered Navier-Stokes equations with a
+    stabilized finite element method*, CMAME 190 (2000), written as in Bruels, Golinval, *The generalized-alpha method
+    in mechatronic applications*, ZAMM 86 (2006): ``z_n+1 = z_n + h (1 - gamma) w_n + h gamma w_n+1`` and
+    ``(1 - alpha_m) w_n+1 + alpha_m w_n = (1 - alpha_f) z'_n+1 + alpha_f z'_n``.
+    """
+
+    alpha_m: float
+    alpha_f: float
+    gamma: float
+
+    @property
+    def C_z(self) -> float:  # noqa: N802
+        """Constant of the local error ``C_z h^3 z'''``."""
+        return _quadrature_error(self.alpha_m, self.alpha_m - self.alpha_f, self.gamma)
+
+
+def _quadrature_error(alpha_m: float, shift: float, gamma: float) -> float:
+    """Constant of ``h^3`` times the third derivative in the error of ``z + h (1 - gamma) w_n + h gamma w_n+1``."""
+    # w_n = z'(t_n + shift h) + kappa h^2 z''' by the recursion, then the quadrature of w
+    kappa = shift * (alpha_m - 0.5 - 0.5 * shift)
+    return 1.0 / 6.0 - 0.5 * ((1.0 - gamma) * shift**2 + gamma * (1.0 + shift) ** 2) - kappa
+
+
+def chung_hulbert(rho_inf: float) -> Parameters:
+    """Coefficients of second order with spectral radius ``rho_inf`` at infinite frequency."""
+    alpha_m = (2.0 * rho_inf - 1.0) / (rho_inf + 1.0)
+    alpha_f = rho_inf / (rho_inf + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    return Parameters(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
+
+
+class Newmark(NamedTuple):
+    """The formulas ``(v, vdot, a) = factors D + constants`` of one step."""
+
+    factors: Array
+    """``gamma'``, ``beta'`` and ``1/(h^2 beta)``, ``(3, N)``, or ``(3, 1)`` where they are the same for all."""
+    constants: Array
+    """``(3, N)``."""
+    guess: Array
+    """``D`` of constant acceleration, ``h v + h^2 a/2``, ``(N,)``."""
+
+
+def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
+    """Formulas for a step from velocities, accelerations ``lead`` and algorithmic ones ``a``, each ``(N,)``.
+
+    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the own unknowns.
+    """
+    factors, weights = _second_order(parameters, h)
+    start = weights @ np.concatenate([v, lead, a]).reshape(3, -1)
+    if not len(order):
+        return Newmark(factors, start[:3], start[3])
+    factors = np.repeat(factors, len(v), axis=1)
+    low = len(v) - len(order) + np.flatnonzero(order < 2)
+    factors[:, low] = start[:, low] = 0.0
+    states = low[order[order < 2] == 1]
+    own_factors, weights = _first_order(parameters, h)
+    factors[:, states] = own_factors
+    start[:, states] = weights @ np.stack([lead[states], a[states]])
+    return Newmark(factors, start[:3], start[3])
+
+
+@lru_cache(maxsize=64)
+def _second_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
+    """Factors ``(3, 1)``; constants and guess ``(4, 3)`` from ``(v, vdot, a)`` at the start of the step."""
+    alpha_m, alpha_f, beta, gamma = parameters
+    a0 = np.array([0.0, alpha_f, -alpha_m]) / (1.0 - alpha_m)
+    v0 = np.array([1.0, 0.0, h * (1.0 - gamma)]) + h * gamma * a0
+    D0 = np.array([h, 0.0, h * h * (0.5 - beta)]) + h * h * beta * a0
+    factors = np.array([gamma / (h * beta), (1.0 - alpha_m) / (h * h * beta * (1.0 - alpha_f)), 1.0 / (h * h * beta)])
+    constants = np.stack([v0, np.zeros(3), a0]) - factors[:, None] * D0
+    return factors[:, None], np.concatenate([constants, [[h, 0.0, 0.5 * h * h]]])
+
+
+@lru_cache(maxsize=64)
+def _first_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
+    """The same of states: ``udot`` in place of ``v``, ``w`` in place of ``a``, from ``(udot, w)`` at the start."""
+    alpha_m, alpha_f, gamma = parameters.first_order
+    w0 = np.array([alpha_f, -alpha_m]) / (1.0 - alpha_m)
+    D0 = np.array([0.0, h * (1.0 - gamma)]) + h * gamma * w0
+    factors = np.array([(1.0 - alpha_m) / (h * gamma * (1.0 - alpha_f)), 0.0, 1.0 / (h * gamma)])
+    constants = np.stack([np.zeros(2), np.zeros(2), w0]) - factors[:, None] * D0
+    return factors[:, None], np.concatenate([constants, [[0.0, h]]])

@@ -1,0 +1,124 @@
+"""Starting values that keep the multipliers of second order from the first step on.
+
+Arnold, Cardona, Bruels (2015), Tables 1 and 2. The second derivative of the velocity comes from accelerations after the
+start only, because loads and drives need not exist before.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.alpha.chart import Chart
+from fem_mbs.alpha.local_error import defect, lead, rate
+from fem_mbs.alpha.newmark import Parameters, newmark
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Follow, State
+from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.projection import constraint_correction
+from fem_mbs.initial.state_point import StatePoint
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import rate_product, solve_with_constraints
+from fem_mbs.system.system import System
+
+SHARE = 0.1
+
+
+class StartingValues(NamedTuple):
+    """Algorithmic accelerations ``a_0`` (N,), and what the velocities are perturbed by, ``(N,)``."""
+
+    a: Array
+    kick: Array
+
+
+def perturbed(
+    system: System, state: State, h: float, chart: Chart, parameters: Parameters, stabilized: bool
+) -> StartingValues:
+    """``a_0 = vdot(t_0 + Delta_alpha h)`` and, for index 3, a velocity perturbed by ``O(h^2)``.
+
+    The perturbation (eqs. 141, 142) cancels the constraint part of the leading local error of the configuration, on the
+    group ``h^3 (C_q vddot + bracket(v) vdot/12)``, which the index-3 method would turn into an oscillation of order one
+    of the multipliers. The index-2 method has a velocity that obeys its constraint, and needs none.
+    """
+    slope = _slope(system, state, SHARE * h)
+    a = shifted(system, state, h, chart, parameters, slope)
+    if stabilized or not system.m:
+        return StartingValues(a, np.zeros(system.N))
+    error = defect(system, chart, parameters, h, state, slope, np.zeros(system.k))
+    return StartingValues(a, constraint_correction(system, state, error) / h)
+
+
+def shifted(system: System, state: State, h: float, chart: Chart, parameters: Parameters, slope: Array) -> Array:
+    """``vdot(t_0 + Delta_alpha h)`` (N,) from the derivative ``slope`` (N,) of the highest time derivatives."""
+    shift = np.append(np.full(6 * system.n, parameters.shift), _shifts(system, parameters))
+    third = np.append(chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
+    return lead(system, state) + shift * h * third
+
+
+def before_the_start(system: System, state: State) -> Array:
+    """The highest time derivatives (N,) before a start: those of what moves, none of what was at rest without loads."""
+    moves = np.append(state.v.ravel() != 0.0, (state.udot != 0.0) & (system.order == 2))
+    if moves.any():
+        moves = np.isin(system.islands, system.islands[moves])
+    return np.where(moves, lead(system, state), 0.0)
+
+
+def resolved(system: System, state: State, h: float, parameters: Parameters, jump: Array) -> Array:
+    """What steps of ``h`` can resolve of a ``jump`` (N,) of the highest time derivatives.
+
+    A load that acts at once on what is stiff or light has large accelerations that last for less than a step; in
+    Newmark's formulas they would move it far. With the share ``F = S^-1 L`` that the iteration matrix ``S`` leaves of
+    inertia ``L``, this is ``I - (I - F)^3`` of them: in resolved motion the same to the sixth order of ``h`` for
+    stiffness, to the third for damping; at most a multiple of the static displacement over ``h^2`` in stiff motion.
+    """
+    states = _of_states(system)
+    if not jump.any():
+        return jump
+    here = lead(system, state)
+    formulas = newmark(parameters, h, rate(state), here, here, system.order)
+    per_rate = formulas.factors[:2] + np.zeros((2, system.N))
+    increments = np.where(states, per_rate[0], per_rate[1])
+    evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+    body = np.stack([evaluation.motion.V, evaluation.motion.A])
+    lifted = np.stack([own * np.broadcast_to(np.eye(6), (system.n, 6, 6)) for own in per_rate[:, 0]])
+    dV, dA = system.kinematics.derivatives(body, lifted)
+    own = per_rate[:, 6 * system.n :]
+    values = tangent.entries(system, evaluation, Follow(dV, own[0]), Follow(dA, own[1]), h * h)
+    factors = system.solver.factor(tangent.assemble(system, values))
+
+    def share(rates: Array) -> Array:
+        d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
+        right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
+        gaps = constraints.gradient_product(system, evaluation, d)
+        left: Array = increments * solve_with_constraints(system, factors, right, gaps)[0]
+        return left
+
+    once = share(system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump))
+    twice = share(once)
+    result = 3.0 * (once - twice) + share(twice)
+    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
+
+
+def _of_states(system: System) -> Array:
+    return np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)
+
+
+def _shifts(system: System, parameters: Parameters) -> Array:
+    states = parameters.first_order.alpha_m - parameters.first_order.alpha_f
+    return np.where(system.order == 2, parameters.shift, np.where(system.order == 1, states, 0.0))
+
+
+def _slope(system: System, state: State, h: float) -> Array:
+    """Derivative of the highest time derivatives at the start, from those at 0, h and 2 h."""
+
+    def ahead(h: float) -> Array:
+        D = h * state.v + 0.5 * h * h * state.vdot
+        x, R = system.kinematics.retract(state.x, state.R, D)
+        u, udot = state.u + h * state.udot + 0.5 * h * h * state.uddot, state.udot + h * state.uddot
+        place = StatePoint(state.t + h, x, R, state.v + h * state.vdot, u, udot)
+        vdot, _, _, udot, uddot = accelerations(system, place)
+        return np.append(vdot, np.where(system.order == 1, udot, uddot))
+
+    return (4.0 * ahead(h) - ahead(2.0 * h) - 3.0 * lead(system, state)) / (2.0 * h)

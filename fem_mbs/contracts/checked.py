@@ -1,0 +1,247 @@
+"""Arguments are checked by their annotations: a decorator for whatever users call.
+
+An annotation says what an argument may be: a class, ``bool``, ``int``, ``float``, ``str``, a function, a sequence of
+these, a union of these, or ``Annotated[type, rule]``, where ``rule(value, label)`` returns what the function is to get
+in place of the value, or raises :class:`~fem_mbs.errors.ModelError`. ``arguments.py`` has the rules by name. What
+depends on several arguments is left to the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
+from fem_mbs.errors import ModelError
+
+Rule: TypeAlias = Callable[[Any, Any], Any]
+"""Takes a value and a label; returns what is to be used in its place."""
+Public = TypeVar("Public", bound=Callable[..., Any])
+
+PLAIN: dict[Any, Rule] = {
+    bool: truth,
+    int: partial(whole_number, least=None),
+    float: number,
+    str: partial(text, empty=True),
+    Callable: function,
+}
+"""Rules of annotations that say no more."""
+LISTS = (list, tuple, Sequence, Iterable)
+Kinds: TypeAlias = tuple[type, ...]
+"""Classes whose objects pass as they are."""
+FREE: tuple[None, Kinds] = None, ()
+"""Of arguments that may be anything."""
+
+
+class Made(NamedTuple):
+    """What an object was made of, its attribute ``made``: from this it can be made again, in another process.
+
+    Classes whose attribute ``made`` is None do not remember it.
+    """
+
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    placed: int
+    """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
+
+
+class Placements:
+    """Counts the nodes that were moved after they were made."""
+
+    count = 0
+
+
+placements = Placements()
+
+
+def snapshot(value: Any) -> Any:
+    """A value that does not change with the arrays and lists of a script."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(snapshot, value))
+    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
+
+
+def checked(public: Public) -> Public:
+    """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
+    if isinstance(public, type):
+        public.__init__ = _checked(public.__init__)  # type: ignore[misc]
+        return public
+    return _checked(public)  # type: ignore[return-value]
+
+
+def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
+    parameters = inspect.signature(function).parameters.values()
+    names = [own.name for own in parameters if own.kind not in (own.VAR_POSITIONAL, own.KEYWORD_ONLY, own.VAR_KEYWORD)]
+    method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
+    ordered: list[tuple[Rule | None, Kinds]] = []
+    rules: dict[str, tuple[Rule | None, Kinds]] = {}
+
+    def resolve() -> None:
+        """At the first call: names in annotations may stand further down in a file."""
+        for name, hint in hints_of(function).items():
+            rule = rule_of(hint)
+            rules[name] = rule, getattr(rule, "kinds", ())
+        ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        if constructor and (outer := type(given[0]).__init__) is not call and hasattr(outer, "checks"):
+            return function(*given, **named)  # of a base, by a constructor that has checked
+        if not ordered:
+            resolve()
+        keeps = constructor and getattr(type(given[0]), "made", True) is not None
+        raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
+        values, label = list(given), None
+        for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
+            if rule is None or isinstance(value, kinds):
+                continue
+            label = label or Label(function, values, named, method)
+            label.argument, label.passed = names[k], k
+            values[k] = rule(value, label)
+        for name, value in named.items():
+            rule, kinds = rules.get(name, FREE)
+            if rule is None or isinstance(value, kinds):
+                continue
+            label = label or Label(function, values, named, method)
+            label.argument, label.passed = name, len(given)
+            named[name] = rule(value, label)
+        result = function(*values, **named)
+        if raw is not None and hasattr(given[0], "__dict__"):
+            vars(given[0])["made"] = Made(*raw, placements.count)
+        return result
+
+    call.checks = True  # type: ignore[attr-defined]
+    return call
+
+
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Annotations of the parameters; what a function returns may be of a class that is not imported."""
+    hints = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    names = inspect.unwrap(function).__globals__
+    return get_type_hints(SimpleNamespace(__annotations__=hints), names, include_extras=True)
+
+
+class Label:
+    """How a message calls an argument: by the call, the nodes that it is about or its name, and the argument."""
+
+    def __init__(self, function: Callable[..., Any], given: list[Any], named: dict[str, Any], method: bool) -> None:
+        self.argument, self.passed = "", 0
+        self._function, self._given, self._named, self._method = function, given, named, method
+
+    def __str__(self) -> str:
+        name, arguments = self._function.__name__, self._given[: self.passed]
+        if self._method:
+            owner, *arguments = self._given[: max(self.passed, 1)]
+            kind = (owner if isinstance(owner, type) else type(owner)).__name__
+            name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
+        own = self._named.get("name")
+        about = [str(part) for part in _parts([*arguments, *_before(self._named, self.argument)])]
+        if isinstance(own, str) and own:
+            name += f" '{own}'"
+        elif about:
+            name += f" on {', '.join(dict.fromkeys(about[:2]))}"
+        return f"{name}: {self.argument}"
+
+
+def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:
+    """Values of the arguments before one."""
+    for name, value in named.items():
+        if name == argument:
+            return
+        yield value
+
+
+def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Those of the arguments that are nodes, elements or joints of a model."""
+    from fem_mbs.contracts.constraint import Constraint
+    from fem_mbs.contracts.element import Element
+    from fem_mbs.contracts.node import Node  # whose own arguments are checked
+
+    for value in arguments:
+        if isinstance(value, Node | Element | Constraint):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _parts(value)
+
+
+def rule_of(hint: Any) -> Rule | None:
+    """The rule of an annotation; None if it allows anything."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar) or all(part in inner for part in get_args(ArrayLike)):
+        return None
+    if origin is Annotated:
+        return inner[1]  # type: ignore[no-any-return]
+    if origin in (Union, UnionType):
+        return _either(inner)
+    if origin in LISTS:
+        return partial(_each, rule_of(inner[0]), f"a list of {_several(inner[0])}")
+    kind = origin or hint
+    if kind in PLAIN:
+        return PLAIN[kind]
+    return _either((kind,)) if isinstance(kind, type) and kind is not object else None
+
+
+def _either(hints: tuple[Any, ...]) -> Rule | None:
+    """The rule of a union: what is of one of its classes passes, and the rest obeys the first other rule that fits."""
+    if Any in hints:
+        return None
+    origins = [get_origin(hint) or hint for hint in hints]
+    plain = [isinstance(kind, type) and kind not in (*PLAIN, *LISTS, Annotated) for kind in origins]
+    kinds = tuple(kind for kind, alone in zip(origins, plain, strict=True) if alone)
+    others = [rule_of(hint) for hint, alone in zip(hints, plain, strict=True) if not alone]
+    if None in others:
+        return None
+    called = [_called(kind) for kind in kinds if kind is not NoneType]
+
+    def rule(value: Any, label: Any) -> Any:
+        if isinstance(value, kinds):
+            return value
+        refusals = []
+        for other in others:
+            try:
+                return other(value, label)  # type: ignore[misc]
+            except ModelError as refusal:
+                refusals.append(refusal)
+        if refusals:
+            raise refusals[0]
+        raise ModelError(f"{label} must be {' or '.join(called)}, received {shown(value)}")
+
+    rule.kinds = kinds  # type: ignore[attr-defined]
+    return rule
+
+
+def _called(kind: type) -> str:
+    """How a message calls an object of a class."""
+    return str(getattr(kind, "called", f"a {'dict' if kind is Mapping else kind.__name__}"))
+
+
+def _several(hint: Any) -> str:
+    """How a message calls several of what an annotation allows."""
+    inner = get_args(hint)
+    if get_origin(hint) is Annotated:
+        return _several(inner[0])
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_several, inner))
+    return f"{getattr(hint, '__name__', 'such')}s"
+
+
+def _each(rule: Rule | None, what: str, value: Any, label: Any) -> Any:
+    """A list of values that obey a rule."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ModelError(f"{label} must be {what}, received {shown(value)}")
+    if rule is None:
+        return value
+    argument, result = label.argument, []
+    for k, member in enumerate(value):
+        label.argument = f"{argument}[{k}]"
+        result.append(rule(member, label))
+    label.argument = argument
+    return result

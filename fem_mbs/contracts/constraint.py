@@ -1,0 +1,198 @@
+"""The contract of a constraint: whatever closes relative motions of nodes, of positions or of velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch
+from fem_mbs.contracts.motion import Motion
+from fem_mbs.contracts.node import Node
+from fem_mbs.contracts.numbering import Numbering
+from fem_mbs.contracts.picture import Picture, Placed
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.unknown import Unknown
+from fem_mbs.errors import ModelError
+
+
+class Constraint(Public):
+    """What a user adds to a model to close relative motions, ``Phi(q, t) = 0`` or ``B(q) v = b(t)``.
+
+    To write one: as :class:`~fem_mbs.contracts.element.Element`, and
+
+    1. ``equations`` names the ``m`` rows of the constraint as a reader of an error message would call them.
+    2. ``offset`` is the joint's point in the frame of the last node, where reactions are given.
+    3. ``coordinates`` lists the ``c`` motions that it leaves free, if these are of interest;
+       ``coordinate_batch(joints, name, number)`` measures one of them for all joints with equal
+       ``coordinate_key(name)``. ``driven`` names those that are prescribed.
+    4. ``shapes(size)`` says what it looks like, fixed to its nodes; ``picture(number, stations)`` draws what is not.
+
+    ``fem_mbs.testing.check_joint`` holds the laws of the contract.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("coordinate_key", "coordinate_batch"),
+    )
+    name: str | None = None
+    nodes: tuple[Node, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
+    equations: tuple[str, ...] = ()
+    offset: Array = np.zeros(3)
+    coordinates: tuple[Coordinate, ...] = ()
+    driven: tuple[str, ...] = ()
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on."""
+        return self.nodes
+
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
+        return ()
+
+    def batch_key(self) -> Hashable:
+        """Constraints of one class with equal keys share a batch."""
+        return None
+
+    @classmethod
+    def batch(cls, constraints: Sequence[Any], number: Numbering) -> ConstraintBatch:
+        """One batch of all ``constraints``, which have equal keys."""
+        raise NotImplementedError(f"{cls.__name__} must define batch(constraints, number)")
+
+    def coordinate_key(self, name: str) -> Hashable:
+        """Joints with equal keys may share a batch of coordinates."""
+        return type(self), name
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[Any], name: str, number: Numbering) -> CoordinateBatch:
+        """Coordinates of one name of all ``joints``, which have equal keys."""
+        raise ModelError(f"{joints[0]} has no coordinates")
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        """What is drawn of it beside its shapes and its point; None for nothing."""
+        return None
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
+        return ()
+
+    def __str__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes))}"
+
+    __repr__ = __str__
+
+
+class Rates(NamedTuple):
+    """Partial derivatives against time at constant ``q``."""
+
+    phi: Array
+    """``Phi_t`` (m,); of equations of velocities, ``-b'(t)``."""
+    gradient: Array
+    """``B_t`` (m, b)."""
+    second: Array
+    """``Phi_tt`` (m,); of equations of velocities, unused."""
+
+
+class StepEnd(NamedTuple):
+    """How a step has ended."""
+
+    before: float
+    """Time at which it began."""
+    t: float
+    R: Array
+    """Rotations of all nodes."""
+    u: Array
+    """Own unknowns of all elements and constraints."""
+    multipliers: Array
+    """Of all constraints."""
+    rows: slice
+    """Those of the batch that is asked."""
+
+
+class Bends(NamedTuple):
+    """Which blocks the geometric stiffness of constraints has, where it couples few of their many columns."""
+
+    cells: IntArray
+    """The constraint of each block, ``(r,)``."""
+    columns: IntArray
+    """Its columns, ``(r, c)``."""
+
+
+class ConstraintBatch:
+    """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
+
+    Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns, ``b = 6p + s`` in all.
+
+    To write one:
+
+    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``own`` (n, s) the rows of own
+       unknowns in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
+    2. ``length`` (m,) is True for equations in units of length (of velocities: length per time), False for those
+       without unit. ``velocity`` (m,) is True for equations ``B(q) v = b(t)`` of velocities that cannot be integrated;
+       None stands for none.
+    3. ``at(t)`` evaluates what depends on time alone, once a step.
+    4. ``evaluate(motion, prescribed)`` returns ``Phi`` (m,), or ``-b`` for equations of velocities, the gradient ``B``
+       (m, b) in body increments, and a context for the functions below.
+    5. ``second(context)`` returns ``H = DB`` (m, b, b): ``H[i, j, k]`` is the derivative of ``B[i, j]`` against
+       increment ``k``.
+    6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
+    7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
+    8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
+       step; only those of history are taken.
+
+    9. Where constraints have many nodes, of which few are coupled with each other, ``bends`` says which, and
+       ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
+
+    From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
+    functions below; where a closed form is cheaper, write it.
+    """
+
+    nodes: IntArray
+    owners: Sequence[Constraint]
+    cell: IntArray
+    length: BoolArray
+    own: IntArray | None = None
+    velocity: BoolArray | None = None
+    bends: Bends | None = None
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""
+
+    def at(self, t: float) -> Any:
+        """Values that depend on time alone."""
+        return None
+
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
+        """``Phi``, its gradient ``B`` and the context of further derivatives."""
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate(motion, prescribed)")
+
+    def second(self, context: Any) -> Array:
+        """``H = DB``, ``(m, b, b)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define second(context)")
+
+    def astray(self, end: StepEnd) -> str:
+        """What is wrong with how a step has ended, though the equations hold."""
+        return ""
+
+    def rates(self, context: Any) -> Rates | None:
+        """Partial derivatives against time."""
+        return None
+
+    def accept(self, context: Any) -> Array:
+        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
+        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+
+    def stiffness(self, context: Any, multipliers: Array) -> Array:
+        """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``."""
+        H = multipliers[:, None, None] * self.second(context)
+        return np.add.reduceat(H, np.searchsorted(self.cell, np.arange(len(self.nodes))))
+
+    def rate_gradient(self, context: Any, V: Array) -> Array:
+        """Derivative ``H V`` (m, b) of ``B V`` at constant velocities ``V`` (n, b)."""
+        return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]

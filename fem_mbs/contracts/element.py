@@ -1,0 +1,221 @@
+"""The contract of an element: whatever puts forces on nodes.
+
+What an element is told about the model that it is part of, to say what looks wrong of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from math import inf
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.motion import Follow, Motion
+from fem_mbs.contracts.node import Node
+from fem_mbs.contracts.numbering import Numbering
+from fem_mbs.contracts.picture import Picture, Placed
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.unknown import Unknown
+
+
+class Around(NamedTuple):
+    """The model as built, at rest at t = 0."""
+
+    number: Numbering
+    gravity: Array
+    """Acceleration of gravity, world frame."""
+    extent: float
+    """Of the model, in its unit of length."""
+    force: Array
+    """Force ``(n, 3)`` of loads and weight on each node, world frame."""
+    moment: Array
+    """Moment ``(n, 3)`` of these on each node about it, world frame."""
+
+
+class Energy(NamedTuple):
+    """Energies in J: of each cell of a batch, ``(n,)``, or sums, which take longer over the states of a run."""
+
+    kinetic: Array | float = 0.0
+    strain: Array | float = 0.0
+    gravity: Array | float = 0.0
+
+    def summed(self) -> Energy:
+        """Of all cells."""
+        return Energy(*(float(np.sum(part)) for part in self))
+
+
+class Element(Public):
+    """What a user adds to a model to put forces on its nodes.
+
+    To write one:
+
+    1. ``__init__`` stores the nodes in ``self.nodes`` and checks every value it is given; an element that exists is
+       valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
+    2. ``unknowns`` lists what it has of its own beside the six of each node; see
+       :class:`~fem_mbs.contracts.unknown.Unknown`.
+    3. ``batch(elements, number)`` stacks elements of the class into one :class:`ElementBatch`; ``number(node)`` is the
+       row of a node in the arrays of :class:`~fem_mbs.contracts.motion.Motion`, ``number.own(element)`` has the rows of
+       own unknowns.
+    4. ``batch_key()`` tells which elements may share a batch; by default all of one class.
+    5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
+       and bring energy.
+    6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
+
+    ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
+    ``fem_mbs.testing.check_element`` holds the laws of the contract.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("external", "active", "doubts"),
+    )
+    name: str | None = None
+    nodes: tuple[Node, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
+    external: bool = False
+    active: bool = False
+
+    @property
+    def turned(self) -> tuple[Node, ...]:
+        """Nodes whose rotation it acts on or depends on."""
+        return self.nodes
+
+    @property
+    def pinned(self) -> tuple[Node, ...]:
+        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
+        return ()
+
+    def batch_key(self) -> Hashable:
+        """Elements of one class with equal keys share a batch."""
+        return None
+
+    @classmethod
+    def batch(cls, elements: Sequence[Any], number: Numbering) -> ElementBatch:
+        """One batch of all ``elements``, which have equal keys."""
+        raise NotImplementedError(f"{cls.__name__} must define batch(elements, number)")
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        """What is drawn of it, in at least ``stations`` points along each of its lines; None for nothing."""
+        return None
+
+    def shapes(self, size: float) -> Sequence[Placed]:
+        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
+        return ()
+
+    def doubts(self, around: Around) -> Iterable[str]:
+        """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
+        return ()
+
+    def __str__(self) -> str:
+        kind = type(self).__name__
+        return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
+
+    __repr__ = __str__
+
+
+class ElementBatch:
+    """All elements of one kind as arrays: ``n`` cells with ``p`` nodes and ``s`` own unknowns each.
+
+    Forces and matrices have ``b = 6p + s`` rows: force and moment on each node, in its body frame, then the equations
+    of own unknowns. Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns.
+
+    To write one:
+
+    1. ``nodes`` (n, p) holds the rows of each cell's nodes; ``owners`` (n,) the element each cell belongs to; ``own``
+       (n, s) the rows of its own unknowns in ``motion.u``, None without any. These may also be unknowns of others.
+    2. ``at(t)`` evaluates what depends on time alone. It is called once a step, its result handed to ``force``.
+    3. ``force(motion, prescribed)`` returns the contribution ``(n, b)`` to the residual
+       ``M vdot + g + B^T lambda = 0``, so internal forces are positive and applied loads negative, and a context that
+       is handed to the matrices. A residual is judged by the largest contribution to it: where ``terms`` is set to
+       more than one, ``force`` returns ``(n, terms, b)``, whose sum is the contribution. An equation of an own unknown,
+       to which nothing else contributes, wants at least two.
+    4. ``stiffness(context)``, ``damping(context)``, ``mass(context)``, each ``(n, b, b)``, are the derivatives of the
+       contribution against increments, velocities (``V`` of nodes, ``udot``) and accelerations (``A``, ``uddot``) with
+       the others held; None stands for no damping, no mass.
+    5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
+       accelerations follow the increments (:class:`~fem_mbs.contracts.motion.Follow`). It follows from the three; where
+       all are wanted and a closed form is cheaper, write it.
+    6. ``energy(motion)`` returns the energies stored in the cells of the batch.
+    7. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
+       step; only those of history are taken.
+    8. ``scaled(prescribed, factor)``, for loads alone, returns what ``at`` returned with constant loads, those that are
+       not functions of time, multiplied by a factor: equilibria are followed from no load to the full one.
+    9. ``reads`` (n, r), for elements that depend on reactions of joints (friction), has the rows of the multipliers in
+       ``motion.multipliers`` that each depends on, from ``number.multipliers(joint)``; ``by_multipliers(context)``
+       returns the derivatives ``(n, b, r)`` of the contribution against them.
+    10. ``next_jump(t, u)``, of a batch in which something jumps at known instants (a load that is switched on, a
+        sampled controller), returns the first one after ``t``; steps end there, and what follows starts anew. An
+        instant up to ``t`` is one that is due now. ``jump(context)`` returns the values ``(n, s)`` of ``own`` after a
+        jump, of which those of kind "history" are taken. ``at(t)`` is asked just before and just after.
+    11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
+        statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
+        linearly, the second the context of a stiffness with these stresses in place of its own.
+    """
+
+    nodes: IntArray
+    owners: Sequence[Element]
+    own: IntArray | None = None
+    reads: IntArray | None = None
+    terms: int = 1
+
+    def at(self, t: float) -> Any:
+        """Values that depend on time alone."""
+        return None
+
+    def scaled(self, prescribed: Any, factor: float) -> Any:
+        """What ``at`` returned, with constant loads multiplied by ``factor``."""
+        return prescribed
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
+        """Contribution to the residual ``(n, b)`` or its terms ``(n, terms, b)``, and the context of the matrices."""
+        raise NotImplementedError(f"{type(self).__name__} must define force(motion, prescribed)")
+
+    def stiffness(self, context: Any) -> Array:
+        """Derivative against increments at constant velocities and accelerations, ``(n, b, b)``."""
+        raise NotImplementedError(f"{type(self).__name__} must define stiffness(context)")
+
+    def damping(self, context: Any) -> Array | None:
+        """Derivative against velocities, ``(n, b, b)``."""
+        return None
+
+    def mass(self, context: Any) -> Array | None:
+        """Derivative against accelerations, ``(n, b, b)``."""
+        return None
+
+    def by_multipliers(self, context: Any) -> Array:
+        """Derivative against the multipliers that it reads, ``(n, b, r)``."""
+        raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
+
+    def tangent(self, context: Any, dV: Follow, dA: Follow) -> Array:
+        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""
+        result = self.stiffness(context)
+        for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
+            if matrix is not None:
+                result = result + follow.after(matrix, self.nodes, self.own)
+        return result
+
+    def accept(self, context: Any) -> Array:
+        """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
+        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """The next instant at which something jumps, with the own unknowns ``u`` (k,) of the model at ``t``."""
+        return inf
+
+    def jump(self, context: Any) -> Array | None:
+        """Values ``(n, s)`` of ``own`` after a jump, of which those of kind "history" are taken; None for none."""
+        return None
+
+    def stress_ahead(self, context: Any, d: Array) -> Any:
+        """Stresses after increments, extrapolated linearly."""
+        return None
+
+    def with_stress(self, context: Any, stress: Any) -> Any:
+        """The context of a stiffness with other stresses."""
+        return context
+
+    def energy(self, motion: Motion) -> Energy:
+        """Energies stored in the cells."""
+        return Energy()

@@ -1,0 +1,320 @@
+"""The contract of a step control: how long steps are, and whether they pass.
+
+The contract of a method of time integration.
+
+A method is data and two pure functions. ``init`` makes what it remembers, ``step`` takes a state and this memory and
+returns new ones; the same call twice gives the same answer. The driver knows nothing else of a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.state import State
+from fem_mbs.contracts.validate import LARGEST, instance, number, shown
+from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from fem_mbs.system.system import System
+
+
+class Astray(NamedTuple):
+    """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
+
+    Attributes
+    ----------
+    lasting : (2,)
+        What is left of the local error after joints and stiffness: adds up over the steps.
+    unresolved : (2,)
+        Size of oscillations that are too fast for the step.
+    """
+
+    lasting: Array
+    unresolved: Array
+
+
+@dataclass
+class Report:
+    """How a step went."""
+
+    iterations: int = 0
+    evaluations: int = 0
+    factorizations: int = 0
+    history: list[float] = field(default_factory=list)
+    """Relative residual after each iteration."""
+    astray: Astray | None = None
+    """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
+
+
+class Limit(NamedTuple):
+    """What limits the steps of an explicit method.
+
+    Attributes
+    ----------
+    step : float
+        Longest stable step in s, about.
+    rate : float
+        Frequency in rad/s, or rate of decay in 1/s, of the fastest small motion.
+    moving : float
+        The rate in 1/s at which things move: speeds against the extent of the model, and angular velocities.
+    """
+
+    step: float
+    rate: float
+    moving: float
+
+    def __str__(self) -> str:
+        return (
+            f"about {self.step:.2g} s, for a motion of {self.rate:.3g} rad/s or 1/s ({self.rate / (2 * np.pi):.3g} Hz)"
+        )
+
+
+class FrozenModel(Public):
+    """What a method sees of a model: the part of :class:`fem_mbs.System` that the contract of methods itself needs."""
+
+    x0: Array
+
+    def to_user(self, state: State) -> State:
+        """A state as users see it."""
+        raise NotImplementedError
+
+    def from_user(self, state: State, label: str, joints: bool = True) -> State:
+        """The state that a user gives, if it can be one of the model."""
+        raise NotImplementedError
+
+    def interpolate(self, first: State, second: State, share: float) -> State:
+        """The state at a share from 0 to 1 of the time from one state to another."""
+        raise NotImplementedError
+
+
+class Step(NamedTuple):
+    """What a step returns.
+
+    Attributes
+    ----------
+    state : State
+        The state at the end.
+    memory : NamedTuple
+        What the method goes on with: numbers, arrays, None, and tuples of numbers and arrays, so that it can be kept in
+        a file.
+    report : Report
+        Counts of iterations, evaluations and factorisations, and how far the step led the nodes astray.
+    error : float or None
+        Size of the local error: lengths over the extent of the model, angles in rad, own unknowns over their size;
+        ``system.weight`` makes these of an increment. None from a method without an estimate.
+    """
+
+    state: State
+    memory: Any
+    report: Report
+    error: float | None = None
+
+
+SHORTEST = 1e-20
+"""Step in s whose square is still a number beside others."""
+
+
+class Nothing(NamedTuple):
+    """The memory of a one-step method."""
+
+
+class Method(Public):
+    """A method of time integration.
+
+    To write one:
+
+    1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
+       of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
+       ``error_share tolerance^(error_order/order)``. Steps that follow a tolerance stay as they are for changes by
+       factors below ``deadband``, because a change costs something; 1 where it does not.
+    2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
+    3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
+    4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
+       the step does to the memory is the business of the method. It ends with ``system.accept(state)``, which updates
+       unknowns of kind "history", and raises one of ``fem_mbs.solve.FAILURES`` where a shorter step may have a
+       solution.
+    5. ``check(system)`` refuses models that it cannot integrate.
+    6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
+    7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
+    8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
+    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
+       is not what ``init`` returns.
+    10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
+        method does not say better.
+    11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
+    12. ``invariant`` is false of coordinates that depend on the axes of the world or of the bodies.
+    13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
+        or to rounding: "position", "velocity", "acceleration".
+
+    ``fem_mbs.testing.check_method`` holds the laws of the contract.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = (
+        *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit"),
+        *("error_order", "error_share", "deadband", "invariant", "levels"),
+    )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("init", "step"):
+            if name in vars(cls):
+                setattr(cls, name, _guarded(vars(cls)[name]))
+
+    order: ClassVar[int]
+    error_order: ClassVar[int | None] = None
+    error_share: ClassVar[float] = 1.0
+    deadband: ClassVar[float] = 1.2
+    invariant: ClassVar[bool] = True
+    levels: ClassVar[tuple[str, ...]] = ()
+    Memory: ClassVar[Any]
+
+    def init(self, system: System, state: State, h: float) -> Any:
+        """The memory for a first step of about ``h`` s from a consistent state."""
+        raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+
+    def after_jump(self, system: System, before: State, state: State, h: float) -> Any:
+        """The memory for a first step of about ``h`` s after accelerations have jumped from those of a state before."""
+        return self.init(system, state, h)
+
+    def step(self, system: System, state: State, h: float, memory: Any) -> Step:
+        """A step of ``h`` s."""
+        raise NotImplementedError(f"{type(self).__name__} must define step(system, state, h, memory)")
+
+    def check(self, system: System) -> None:
+        """Raise :class:`ModelError` for a model that the method cannot integrate."""
+
+    def within(self, allowed: float) -> Method:
+        """The method as it suffices where local errors up to ``allowed`` pass."""
+        return self
+
+    def doubt(self, system: System, state: State, h: float) -> str:
+        """Why the method may have become unstable, of a state that a step of ``h`` has led to; empty if it has not."""
+        return ""
+
+    def between(self, system: System, first: State, second: State, share: float) -> State:
+        """The state at a share from 0 to 1 of the step that led from one state to the next."""
+        return system.interpolate(first, second, share)
+
+    def limit(self, system: System, state: State, h: float) -> Limit | None:
+        """What stability allows of steps of about ``h`` s from a state; None of a method without such a limit."""
+        return None
+
+    def advice(self, state: State, h: float) -> str:
+        """What may help where a step fails."""
+        return "try a smaller step, more elements where the motion is large, or look at loads that jump"
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``init`` or ``step``, which also users call: with states as they see them (see ``system/states.py``)."""
+
+    @wraps(function)
+    def init(method: Method, system: System, state: State, h: float) -> Any:
+        label = f"{type(method).__name__}.init"
+        return function(method, *_taken(system, state, h, label))
+
+    @wraps(function)
+    def step(method: Method, system: System, state: State, h: float, memory: Any) -> Any:
+        label = f"{type(method).__name__}.step"
+        inner = _taken(system, state, h, label)
+        if not isinstance(memory, method.Memory):
+            raise ModelError(
+                f"{label}: memory must be what init or the last step returned, a {method.Memory.__name__}, received "
+                f"{shown(memory)}"
+            )
+        result = function(method, *inner, memory)
+        if state.source is None:
+            return result
+        return check_step(result, method)._replace(state=system.to_user(result.state))
+
+    return init if function.__name__ == "init" else step
+
+
+def _taken(system: System, state: State, h: float, label: str) -> tuple[Any, State, float]:
+    """The arguments; states that know their model are those that users have."""
+    if not (isinstance(system, FrozenModel) and isinstance(state, State)):
+        instance(system, FrozenModel, f"{label}: system")
+        instance(state, State, f"{label}: state")
+    if type(h) is not float or not SHORTEST <= h <= LARGEST:
+        h = number(h, f"{label}: h", positive=True, low=SHORTEST)
+    if state.source is None and np.shape(state.x) == system.x0.shape:
+        return system, state, h
+    return system, system.from_user(state, f"{label}: state"), h
+
+
+def check_step(step: object, method: Method) -> Step:
+    """What a method returned, if it is a step; the driver asks once."""
+    if not isinstance(step, Step) or not isinstance(step.state, State):
+        raise ModelError(
+            f"{type(method).__name__}.step must return Step(state, memory, report, error), received {shown(step)}"
+        )
+    return step
+
+
+def unconstrained(method: Method, system: System) -> None:
+    """Refuse joints and algebraic unknowns, for methods that integrate ordinary differential equations."""
+    name = type(method).__name__
+    if system.m:
+        joint, equation = system.constraint_owner[0]
+        raise ModelError(
+            f"{name} is for models without constraints, and {joint} closes {equation} ({system.m} equations in all); "
+            "take GeneralizedAlpha, or springs in place of joints"
+        )
+    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+        if order == 0:
+            raise ModelError(
+                f"{name} cannot integrate the algebraic unknown '{unknown.name}' of {owner}; take GeneralizedAlpha"
+            )
+
+
+class Plan(NamedTuple):
+    """A step to try: its length, and the time at which it ends if that is given beforehand."""
+
+    h: float
+    end: float | None
+
+
+class StepControl(Protocol):
+    """What the driver asks of a step control; like a method it is data and pure functions, and has a memory."""
+
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
+        """The memory at the start of a run, and the first step."""
+        ...
+
+    def stretch(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
+        """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
+        ...
+
+    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
+        """The next step; None at the end of the run."""
+        ...
+
+    def failed(self, memory: Any, plan: Plan) -> Any | None:
+        """The memory after a step that has no solution; None to give up."""
+        ...
+
+    def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, and the memory after it."""
+        ...
+
+    def limited(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
+        """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
+        ...
+
+    def tried(self, memory: Any, h: float) -> str:
+        """How a step was tried that failed for good, in words."""
+        ...
+
+    def warning(self, memory: Any) -> str:
+        """What is to be said after a run; empty for nothing."""
+        ...

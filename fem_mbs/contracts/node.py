@@ -1,0 +1,104 @@
+"""A node: a frame in space with a group, a velocity and a name; made and checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts.arguments import Name, RotationLike, choice
+from fem_mbs.contracts.checked import checked, placements
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.validate import instance, rotation_matrix, vector
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import GROUPS
+
+Group = Annotated[str, choice(GROUPS)]
+GIVEN = ("name", "group", "position", "rotation")
+HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
+"""What keeps a node from having a velocity."""
+
+
+class Placed(NamedTuple):
+    """Where a node was until so many placements of nodes."""
+
+    until: int
+    position: Array
+    rotation: Array
+
+
+@checked
+@dataclass(eq=False, repr=False)
+class Node(Public):
+    """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
+
+    ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
+    ``angular_velocity`` (3,) is in the body frame; all are initial values. The two velocities can be set until the
+    model is frozen.
+    """
+
+    _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
+    called: ClassVar[str] = "a node made by model.add_node"
+    made: ClassVar[None] = None
+    before: ClassVar[tuple[Placed, ...]] = ()
+    """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
+
+    name: Name
+    group: Group
+    position: Annotated[Array, vector]
+    rotation: Annotated[Array, rotation_matrix]
+    velocity: Annotated[Array, vector]
+    angular_velocity: Annotated[Array, vector]
+    fixed_translation: bool = field(default=False)
+    fixed_rotation: bool = field(default=False)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in HOLDS:
+            value = vector(value, f"{self}: {name}")
+            if getattr(self, HOLDS[name]) and value.any():
+                raise ModelError(f"{self}: {name} cannot be {value}, as model.fix holds the node")
+        if name in GIVEN and name in vars(self):
+            raise ModelError(
+                f"{self}: {name} cannot be changed once the node is made, as elements may be built on it; give it to "
+                "model.add_node"
+            )
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        super().__setattr__(name, value)
+
+    def place(self, position: Array, rotation: Array) -> None:
+        """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
+        for value in (position, rotation):
+            value.flags.writeable = False
+        before = Placed(placements.count, self.position, self.rotation)
+        vars(self).update(position=position, rotation=rotation, before=(*self.before, before))
+        placements.count += 1
+
+    def __str__(self) -> str:
+        return f"node '{self.name}'"
+
+    __repr__ = __str__
+
+
+def make_node(
+    name: str,
+    group: str,
+    position: ArrayLike,
+    rotation: RotationLike | None = None,
+    velocity: ArrayLike | None = None,
+    angular_velocity: ArrayLike | None = None,
+) -> Node:
+    """Build a node from what the user gave, or refuse with a message that names it."""
+    still = np.zeros(3)
+    R = np.eye(3) if rotation is None else rotation
+    velocity, angular_velocity = (still if given is None else given for given in (velocity, angular_velocity))
+    arrays: dict[str, Any] = {"position": position, "rotation": R}
+    return Node(name=name, group=group, **arrays, velocity=velocity, angular_velocity=angular_velocity)  # type: ignore[arg-type]
+
+
+def check_node(value: object, label: str) -> Node:
+    """A node, or a :class:`ModelError` that begins with ``label``."""
+    return instance(value, Node, label)

@@ -1,0 +1,110 @@
+"""Where nodes and own unknowns stand in the arrays of a motion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.node import Node
+from fem_mbs.contracts.unknown import Unknown
+from fem_mbs.errors import ModelError
+
+ORIGIN = np.zeros(3)
+Shared = TypeVar("Shared")
+
+
+class Part(Protocol):
+    """What an element and a constraint have in common."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Its nodes."""
+        ...
+
+    @property
+    def unknowns(self) -> tuple[Unknown, ...]:
+        """Its own unknowns."""
+        ...
+
+
+class Numbering:
+    """Rows of nodes and of own unknowns; called with a node, it returns the row of the node.
+
+    Parameters
+    ----------
+    origin : (3,)
+        The point of the world from which positions count in a motion.
+    end : float
+        Time in s after which functions of time are not asked.
+
+    Attributes
+    ----------
+    parts : list of Part
+        All elements and constraints.
+    equations : dict of Part to (m,)
+        Rows of the multipliers of each constraint, known once there are batches of all constraints.
+    unknowns : list of (Part, Unknown)
+        All own unknowns, in the order of ``motion.u``.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], parts: Sequence[Part], origin: Array = ORIGIN, end: float = math.inf
+    ) -> None:
+        self.origin, self.end, self.parts = origin, end, list(parts)
+        self._rows = {node: row for row, node in enumerate(nodes)}
+        self._own: dict[Part, IntArray] = {}
+        self._shared: dict[Hashable, Any] = {}
+        self.equations: dict[Part, IntArray] = {}
+        self.unknowns: list[tuple[Part, Unknown]] = []
+        for part in parts:
+            first = len(self.unknowns)
+            self.unknowns.extend((part, unknown) for unknown in part.unknowns)
+            self._own[part] = np.arange(first, len(self.unknowns))
+
+    def __call__(self, node: Node) -> int:
+        try:
+            return self._rows[node]
+        except KeyError:
+            raise ModelError(f"{node} is not part of this model") from None
+
+    def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
+        """What ``make`` makes, one for all who ask with an equal key: what several batches measure, once."""
+        if key not in self._shared:
+            self._shared[key] = make()
+        return self._shared[key]  # type: ignore[no-any-return]
+
+    def own(self, part: Part) -> IntArray:
+        """Rows of the own unknowns of an element or a constraint in ``motion.u``."""
+        try:
+            return self._own[part]
+        except KeyError:
+            raise ModelError(f"{part} is not part of this model") from None
+
+    def multipliers(self, part: Part) -> IntArray:
+        """Rows of the multipliers of a constraint in ``motion.multipliers``, in the order of its equations."""
+        try:
+            return self.equations[part]
+        except KeyError:
+            raise ModelError(f"{part} is not part of this model; add it") from None
+
+
+def node_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
+    """Rows ``(n, p)`` of the nodes of elements or constraints with ``p`` nodes each."""
+    rows = [[number(node) for node in part.nodes] for part in parts]
+    return np.array(rows, dtype=np.intp).reshape(len(rows), -1 if rows and rows[0] else 0)
+
+
+def consecutive(rows: IntArray) -> IntArray | slice:
+    """A slice in place of rows that follow one another: it takes no copies."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
+    """Rows ``(n, s)`` of the own unknowns of elements or constraints with ``s`` each."""
+    return np.array([number.own(part) for part in parts], dtype=np.intp)

@@ -1,0 +1,90 @@
+"""What a picture is made of: parts, each with points that move and cells that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.motion import Motion
+
+if TYPE_CHECKING:
+    from fem_mbs.contracts.node import Node
+
+
+class Kind(IntEnum):
+    """What a cell shows: the values of the cell data ``part``."""
+
+    LINE = 0
+    SURFACE = 1
+    NODE = 2
+    BODY = 3
+    JOINT = 4
+    SPRING = 5
+    JOINT_SHAPE = 6
+    BODY_SHAPE = 7
+
+
+class Cells(NamedTuple):
+    """Cells of one type: its name in meshio, the points ``(n, p)`` of each cell, and named numbers ``(n,)``."""
+
+    type: str
+    points: IntArray
+    numbers: dict[str, IntArray]
+
+
+class Faces(NamedTuple):
+    """A surface: points ``(n, 3)``, and blocks of triangles, quads or polygons ``(m, p)`` of them by their type."""
+
+    points: Array
+    cells: list[tuple[str, IntArray]]
+
+
+class Shape:
+    """Base of what a body or a joint looks like; fixed in the frame of a node.
+
+    To write one, define ``faces(sides)``.
+    """
+
+    called = "a shape, such as Box, Cylinder, Ball or Surface"
+
+    def faces(self, sides: int) -> Faces:
+        """The surface, normals outward, in m and in the node frame; ``sides`` stand for a circle."""
+        raise NotImplementedError(f"{type(self).__name__} must define faces(sides)")
+
+
+class Placed(NamedTuple):
+    """A shape and the node that it moves with."""
+
+    node: Node
+    shape: Shape
+
+
+class Picture(Protocol):
+    """What is drawn of an element, of all nodes, or of the joints of one batch.
+
+    ``cells`` count the points of the picture from 0.
+    """
+
+    cells: list[Cells]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """Positions ``"points"`` and point data at an instant, each ``(n, 3)``, always the same names."""
+        ...
+
+
+class Polyline:
+    """A line through points ``(n, 3)``, world frame, that a function tells of a motion: a strut, a rope, a track."""
+
+    def __init__(self, points: Callable[[Motion], Array], count: int, kind: Kind = Kind.LINE) -> None:
+        self._points = points
+        pairs = np.stack([np.arange(count - 1), np.arange(1, count)], axis=-1)
+        numbers = {"part": np.full(count - 1, kind), "element_id": np.arange(count - 1)}
+        self.cells = [Cells("line", pairs, numbers)]
+
+    def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
+        """The points."""
+        return {"points": np.asarray(self._points(motion), dtype=float)}

@@ -1,0 +1,1 @@
+"""Files in and out: ParaView, FMUs and stored runs."""

@@ -1,0 +1,107 @@
+"""A run that another program leads: inputs are set, the run goes on by a communication step, outputs are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.contracts import Method, Seconds, State, checked, shown
+from fem_mbs.errors import ModelError
+from fem_mbs.model.model import Model
+from fem_mbs.newton import FAILURES
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.march import March
+from fem_mbs.run.simulate import start
+from fem_mbs.system.states import to_user
+from fem_mbs.system.system import System
+
+ROUNDING = 1e-6
+"""A rest of this share of a step is no step."""
+
+
+@checked
+class CoSimulation:
+    """A model under way, which goes on from one communication point to the next.
+
+    Inputs go linearly from one value to the next, over the communication step after it was set; accelerations are
+    solved for anew at each communication point, as at the start of a run. Results are of first order in the
+    communication step.
+
+    Parameters
+    ----------
+    model : Model
+        What to integrate.
+    inputs : dict
+        Names, each with an ``ExternalInput`` that the model has as a load, a signal, or the reference of a motor.
+    outputs : dict
+        Names, each with a sensor, a block or a sum of signals.
+    step : float
+        Largest step of the integration in s; communication steps are divided into equal ones.
+    method : Method, optional
+        By default ``GeneralizedAlpha(rho_inf=0.9)``.
+
+    Raises
+    ------
+    ModelError
+        If the model, an input or an output is not valid.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        step: Seconds,
+        method: Method | None = None,
+    ) -> None:
+        for name, law in inputs.items():
+            if not hasattr(law, "lead"):
+                raise ModelError(f"CoSimulation: inputs[{name!r}] must be an ExternalInput, received {shown(law)}")
+        for name, source in outputs.items():
+            if not hasattr(source, "signal_values"):
+                raise ModelError(
+                    f"CoSimulation: outputs[{name!r}] must be a sensor, a block or a sum of signals, received "
+                    f"{shown(source)}"
+                )
+        self.inputs, self.outputs, self.step = dict(inputs), dict(outputs), step
+        self._system, self._method = System(model), method or GeneralizedAlpha()
+        self._method.check(self._system)
+        self._state: State | None = None
+
+    @property
+    def state(self) -> State:
+        """Where it stands; at first the consistent state at t = 0."""
+        if self._state is None:
+            self._state = start(self._system, self._method)
+        return self._state
+
+    def advance(self, duration: float) -> None:
+        """Go on by a communication step in s.
+
+        Raises
+        ------
+        FemMbsError
+            If a step fails for good.
+        """
+        begin = self.state.t
+        end = begin + duration
+        control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
+        for law in self.inputs.values():
+            law.lead(begin, duration)
+        march = March(self._system, self._method, control, end, self._state if begin else None)
+        try:
+            for _ in march:
+                pass
+        except FAILURES as failure:
+            raise march.explained(failure) from failure.__cause__
+        self._state = march.state
+
+    def output(self, name: str) -> float:
+        """The value of an output now."""
+        state = to_user(self._system, self.state)
+        values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
+        return float(values[0])

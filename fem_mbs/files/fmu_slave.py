@@ -1,0 +1,48 @@
+"""What runs in an FMU: pythonfmu copies this file into it, beside the model."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+from pythonfmu import Fmi2Causality, Fmi2Initial, Fmi2Slave, Real
+
+from fem_mbs.files.co_simulation import CoSimulation
+
+
+class Slave(Fmi2Slave):  # type: ignore[misc]
+    """A model that goes on by communication steps."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.modelName = Path(__file__).stem
+        contents = Path(self.resources, "model.pickle").read_bytes()
+        self._run = CoSimulation(*pickle.loads(contents))
+        for name, law in self._run.inputs.items():
+            self.register_variable(
+                Real(
+                    name,
+                    causality=Fmi2Causality.input,
+                    start=law.value,
+                    getter=lambda law=law: law.value,
+                    setter=lambda value, law=law: setattr(law, "value", value),
+                )
+            )
+        for name in self._run.outputs:
+            self.register_variable(
+                Real(
+                    name,
+                    causality=Fmi2Causality.output,
+                    initial=Fmi2Initial.calculated,
+                    getter=lambda name=name: self._run.output(name),
+                )
+            )
+
+    def setup_experiment(self, start_time: float, *more: Any) -> None:
+        if start_time != 0.0:
+            raise ValueError(f"{self.modelName} begins at t = 0, received a start at {start_time} s")
+
+    def do_step(self, current_time: float, step_size: float) -> bool:
+        self._run.advance(step_size)
+        return True

@@ -1,0 +1,1 @@
+"""Runs in files: written as they come, opened in other processes, gone on with."""

@@ -1,0 +1,232 @@
+"""A model as data: its nodes, and its elements and joints as the arguments with which they were made.
+
+A model that is made again from its description is the same to the bit: parts are made by their constructors, on nodes
+where these were then (:meth:`Model.assemble` may have moved them since).
+
+Whether two objects of one class have the same numbers.
+
+Whether two descriptions are of one model, and if not, what differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Node
+from fem_mbs.errors import ModelError
+from fem_mbs.files.store.build import rebuild
+from fem_mbs.files.store.functions import Asked, asked
+from fem_mbs.files.store.values import Data, UnstorableError, Writer, classes
+from fem_mbs.system.system import System
+
+PASSED_OVER = ("made", "name")
+LIBRARY = "fem_mbs"
+
+
+def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = None) -> str:
+    """The first public attribute that differs; empty if none does. Functions are passed over."""
+    seen = set() if seen is None else seen
+    if id(one) in seen or isinstance(one, Node | Asked):
+        return ""
+    if isinstance(one, np.ndarray | float | int | str | np.generic | None):
+        return "" if _equal(one, other) else name or "its value"
+    seen.add(id(one))
+    if isinstance(one, list | tuple):
+        if type(one) is not type(other) or len(one) != len(other):
+            return name
+        pairs = (difference(a, b, name, seen) for a, b in zip(one, other, strict=True))
+        return next(filter(None, pairs), "")
+    if isinstance(one, Mapping):
+        if not isinstance(other, Mapping) or len(one) != len(other):
+            return name
+        pairs = (difference(a, b, name, seen) for a, b in zip(one.values(), other.values(), strict=True))
+        return next(filter(None, pairs), "")
+    if type(one) is not type(other) or type(one).__module__.split(".")[0] != LIBRARY:
+        return ""
+    own, others = getattr(one, "__dict__", {}), getattr(other, "__dict__", {})
+    pairs = (
+        difference(value, others[key], key if not name else name, seen)
+        for key, value in own.items()
+        if key not in PASSED_OVER and not key.startswith("_") and key in others
+    )
+    return next(filter(None, pairs), "")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray):
+        if not isinstance(other, np.ndarray) or one.shape != other.shape:
+            return False
+        return bool((one == other).all() or ((one == other) | ((one != one) & (other != other))).all())
+    return bool(one == other or (one != one and other != other))
+
+
+def check_same(model: Data, other: Data, label: str) -> None:
+    """Refuse another model than that of a file."""
+    if model.text == other.text and np.array_equal(model.numbers, other.numbers, equal_nan=True):
+        return
+    here, there = (json.loads(own.text) for own in (model, other))
+    inlined = [
+        _inlined(text, own.numbers, {"node": text["nodes"]["names"], "part": [part["name"] for part in text["parts"]]})
+        for text, own in ((here, model), (there, other))
+    ]
+    what = next(_differing(*inlined), "it has other parts")
+    raise ModelError(f"{label}: the model is not the one of the file: {what}")
+
+
+def _inlined(value: Any, numbers: Array, names: dict[str, list[str]]) -> Any:
+    """A description with its arrays in place, and names in place of numbers."""
+    if isinstance(value, list):
+        return [_inlined(own, numbers, names) for own in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        first, _, *shape = value["array"]
+        return numbers[first : first + int(np.prod(shape))].tolist()
+    if len(value) == 1 and (kind := next(iter(value))) in names:
+        return {kind: names[kind][value[kind]]}
+    return {name: _inlined(own, numbers, names) for name, own in value.items()}
+
+
+def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
+    """What differs between two descriptions, in words."""
+    names = here["nodes"]["names"], there["nodes"]["names"]
+    if names[0] != names[1]:
+        yield f"its nodes are {', '.join(names[0][:8])} ..., those of the file {', '.join(names[1][:8])} ..."
+    for what in here["nodes"]:
+        pairs = zip(names[0], here["nodes"][what], there["nodes"][what], strict=False)
+        yield from (f"{what} of node '{name}'" for name, own, other in pairs if own != other)
+    parts = [{part["name"]: part for part in text["parts"]} for text in (here, there)]
+    for name in dict.fromkeys((*parts[1], *parts[0])):
+        own, other = (side.get(name) for side in parts)
+        if own is None or other is None:
+            yield f"'{name}' is only in the {'model' if other is None else 'file'}"
+        elif own != other:
+            yield f"'{name}' was made of {_brief(own)}, that of the file of {_brief(other)}"
+    if here["gravity"] != there["gravity"]:
+        yield f"its gravity is {here['gravity']}, that of the file {there['gravity']}"
+
+
+def _brief(part: dict[str, Any]) -> str:
+    text = json.dumps([part.get("class"), part.get("arguments"), part.get("named")])
+    return text if len(text) < 300 else f"{text[:300]} ..."
+
+
+Function = Callable[..., Any]
+START = ("x0", "R0", "velocities", "u0", "udot0", "gravity", "free")
+
+
+class Description(NamedTuple):
+    """A model as data, and what functions of its script returned."""
+
+    model: Data
+    functions: list[Asked]
+    system: System
+    """The same model made from the data, whose functions remember what they returned."""
+
+
+def describe(system: System) -> Description:
+    """The description of the model that a system was made of.
+
+    Raises
+    ------
+    ModelError
+        If the model or a part of it was changed since it was made, so that it would not be the same when made again.
+    """
+    nodes, parts = system.nodes, system.number.parts
+    writer = Writer(nodes, parts)  # type: ignore[arg-type]
+    cuts = sorted({place.until for node in nodes for place in node.before})
+    groups: dict[Any, int] = {}
+    text = {
+        "group": nodes[0].group,
+        "gravity": writer.value(system.gravity),
+        "nodes": _nodes(writer, system),
+        "moved": [
+            [k, cuts.index(place.until), writer.value(x), writer.value(R)]
+            for k, node in enumerate(nodes)
+            for place, (x, R) in zip(node.before, _later(node), strict=True)
+        ],
+        "parts": (described := []),
+        "added": len(parts),
+    }
+    for part in writer.parts:  # which grows by those that others are built on, without being in the model
+        described.append(_part(writer, system, part, cuts, groups))
+    data = writer.data(text)
+    functions = [asked(own) for own in writer.functions]
+    again = System(rebuild(data, functions), *([system.end] if np.isfinite(system.end) else []))
+    _check(system, again)
+    return Description(data, functions, again)
+
+
+def _nodes(writer: Writer, system: System) -> dict[str, Any]:
+    nodes = system.nodes
+    first: list[Any] = [node.before[0] if node.before else node for node in nodes]
+    return {
+        "names": [node.name for node in nodes],
+        "groups": [node.group for node in nodes],
+        "positions": writer.value(np.array([place.position for place in first])),
+        "rotations": writer.value(np.array([place.rotation for place in first])),
+        "velocities": writer.value(system.velocities),
+        "held": [[node.fixed_translation, node.fixed_rotation] for node in nodes],
+    }
+
+
+def _later(node: Node) -> Iterator[tuple[Array, Array]]:
+    """Where a node was after each of its moves."""
+    later: Sequence[Any] = (*node.before, node)[1:]
+    return ((place.position, place.rotation) for place in later)
+
+
+def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
+    made: Any = getattr(part, "made", None)
+    own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
+    try:
+        # a class of the library, made of what a file can hold
+        if classes().get(type(part).__name__) is not type(part):
+            raise UnstorableError
+        own |= writer.arguments(part)
+        inputs = getattr(part, "inputs", ()) if hasattr(part, "connect") else ()
+        if inputs and not (made.arguments or made.named):
+            own["connect"] = writer.value(inputs[0])
+    except UnstorableError:
+        own["stage"] = len(cuts)
+        own["foreign"] = _foreign(writer, system, part, groups)
+    return own
+
+
+def _foreign(writer: Writer, system: System, part: Any, groups: dict[Any, int]) -> dict[str, Any]:
+    group = groups.setdefault((type(part), part.batch_key()), len(groups))
+    lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "turned", "pinned")}
+    lists["unknowns"] = [writer.arguments(unknown) for unknown in part.unknowns]
+    own = {"kind": type(part).__name__, "group": group, **lists}
+    if isinstance(part, Constraint):
+        added = part in system.number.equations
+        own |= {
+            "equations": list(part.equations),
+            "coordinates": [[c.name, bool(c.angle)] for c in part.coordinates],
+            "offset": writer.value(np.asarray(part.offset, dtype=float)),
+            "length": system.of_length[system.number.equations[part]].tolist() if added else [],
+        }
+    return own
+
+
+def _check(system: System, again: System) -> None:
+    """Refuse a model that is not the same when it is made again."""
+    for one, other in zip(system.number.parts, again.number.parts, strict=True):
+        if what := difference(one, other):
+            raise ModelError(
+                f"{one}: a file cannot hold it: {what} is not as it was given to {type(one).__name__}, with which it "
+                "is made again from a file; make a new one in place of changing it"
+            )
+    for name in START:
+        if not np.array_equal(getattr(system, name), getattr(again, name)):
+            raise ModelError(
+                f"a file cannot hold the model: it was changed after the run ({name}); save a solution before its "
+                "model is changed"
+            )
+    if system.source != again.source:
+        raise ModelError("a file cannot hold the model: its equations are not the same when it is made again")

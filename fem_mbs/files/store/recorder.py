@@ -1,0 +1,241 @@
+"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory.
+
+What a file has of where a run stands, and of what it was asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.contracts import ARRAYS, State
+from fem_mbs.errors import StoreError
+from fem_mbs.files.store.file import RunFile, open_run
+from fem_mbs.files.store.reading import Ended, solution_of
+from fem_mbs.files.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
+from fem_mbs.files.store.table import StepTable
+from fem_mbs.files.store.values import UnstorableError, Writer, packed
+from fem_mbs.run.recorder import AtTimes, Store, Wanted
+from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
+from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import TurnCounter
+from fem_mbs.system.states import to_user
+from fem_mbs.system.system import System
+
+if TYPE_CHECKING:
+    from fem_mbs.run.checkpoint import Checkpoint
+    from fem_mbs.run.events import Events
+    from fem_mbs.run.loop import Accepted
+    from fem_mbs.run.march import March
+
+
+def standing(writer: Writer, checkpoint: Checkpoint, whole: bool = True) -> dict[str, Any]:
+    """The state, and if ``whole`` the memory of the method and that of the steps."""
+    if not whole:
+        return {"state": state_text(writer, checkpoint.state), "memory": {}, "memory_name": None, "pace": {}}
+    return {
+        "state": state_text(writer, checkpoint.state),
+        "memory": {name: writer.value(own) for name, own in checkpoint.memory._asdict().items()},
+        "memory_name": type(checkpoint.memory).__name__,
+        "pace": {name: writer.value(own) for name, own in checkpoint.pace._asdict().items()},
+    }
+
+
+def redundant(system: System) -> list[str]:
+    """Names of the joints that repeat each other."""
+    return [] if system.redundant is None else [str(joint.name) for joint in system.redundant.joints]
+
+
+def state_text(writer: Writer, state: State) -> dict[str, Any]:
+    """A state."""
+    return {name: writer.value(getattr(state, name)) for name in ("t", *ARRAYS)}
+
+
+def method_text(writer: Writer, method: Any) -> dict[str, Any] | None:
+    """A method of the library; None for one of a script, or none."""
+    try:
+        value = writer.value(method)
+    except UnstorableError:
+        return None
+    return value if isinstance(value, dict) and "class" in value else None
+
+
+LOG = logging.getLogger("fem_mbs")
+INTERVAL = 1.0
+"""Seconds between checkpoints."""
+NO_STATS = Stats(np.zeros(0, np.intp), 0, 0, 0, 0, np.zeros(0), 0.0)
+
+
+class Totals(NamedTuple):
+    """Counts over a run."""
+
+    steps: int = 0
+    iterations: int = 0
+    evaluations: int = 0
+    factorizations: int = 0
+
+
+class StoredRun:
+    """A run under way whose states go to a file.
+
+    Parameters
+    ----------
+    march : March
+        The run.
+    store : Store
+        Where it goes, and how much of it.
+    table : StepTable
+        The file.
+    writer : RowWriter
+        Makes rows.
+    wanted : function
+        The states to keep, of a step.
+    watch : Events
+        What it watches.
+    begun : float
+        When the run began, ``time.perf_counter()``.
+    """
+
+    label, where, warns = "simulate", "t = {:.6g} s", True
+
+    def __init__(
+        self,
+        march: March,
+        store: Store,
+        table: StepTable,
+        writer: RowWriter,
+        channels: Any,
+        wanted: Wanted,
+        watch: Events,
+        begun: float,
+    ) -> None:
+        self.system, self.last = march.system, march.state
+        self.to_user: Callable[[State], State] = partial(to_user, march.system)
+        self.watch, self.march, self._table, self._writer, self._wanted = watch, march, table, writer, wanted
+        self._channels = channels
+        self._joints = turning_joints(march.system)
+        self._turns = TurnCounter(march.system) if self._joints and is_sparse(store, wanted) else None
+        self._begun, self._flushed, self._wall = begun, time.perf_counter(), 0.0
+        self._since, self.totals = [*NO_COUNTS], Totals()
+        self._hits: list[int] = []
+        self._kept_last = self._lost = False
+        self.session = 1
+
+    def begin(self) -> None:
+        """Keep the first state."""
+        self._keep(list(self._wanted(None, self.last)), self.last)
+        self.flush()
+
+    def go_on(self, file: RunFile, hits: list[int]) -> None:
+        """Count on from the checkpoint of a file."""
+        self._since, self.totals = file.kept("since"), Totals(*file.kept("totals"))
+        self._wall, self._hits, self.session = file.kept("wall"), hits, file.kept("session") + 1
+        self._wanted.done = file.kept("done")  # type: ignore[attr-defined]
+        if self._turns is not None:
+            turns = dict(zip(self._joints, file.kept("turns"), strict=True))
+            self._turns.go_on(turns, self.last)
+        self._writer.session(self.session)
+        self.flush()
+
+    def add(self, accepted: Accepted) -> None:
+        """Store what is wanted of a step."""
+        state, report, _ = accepted
+        counts = 1, report.iterations, report.evaluations, report.factorizations
+        self._since = [own + more for own, more in zip(self._since, counts, strict=True)]
+        self.totals = Totals(*(own + more for own, more in zip(self.totals, counts, strict=True)))
+        before, self.last = self.last, state
+        self._lost = True  # until it is in the file: not if the disk is full, or on Ctrl-C in between
+        self._add_events()
+        self._keep(list(self._wanted(before, state)), state)
+        self._lost = False
+        if time.perf_counter() - self._flushed > INTERVAL:
+            self.flush()
+
+    def flush(self, outcome: Outcome | None = None, rows: int | None = None, since: list[int] | None = None) -> None:
+        """Let other programs see the rows, and keep where the run stands: after how many, with what counts since."""
+        if not self._table.flush(self._checkpoint(outcome, rows, since)):
+            self._table.flush(self._checkpoint(outcome, rows, since, whole=False))
+            LOG.warning(
+                "'%s' has no room for where the run stands, so that mbs.resume cannot go on with it; %s remembers much",
+                self._table.path,
+                type(self.march.method).__name__,
+            )
+        self._flushed = time.perf_counter()
+
+    def solution(
+        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+    ) -> Solution:
+        """The solution so far, read from the file where it is asked for."""
+        self._wall, self._begun = self._time(), math.nan
+        # where a step is not in the file, the last checkpoint stays
+        if not self._lost and (outcome is not Outcome.INTERRUPTED or self.march.state is self.last):
+            with contextlib.suppress(StoreError):
+                stands = self._table.rows, self._since
+                if not self._kept_last and outcome is not Outcome.FINISHED:
+                    self._keep([self.last], self.last)
+                self.flush(outcome, *stands)
+        self._table.close()
+        ended = Ended(outcome, failed, rejected, error, self.last.t, self.totals, self._since, self._time())
+        return solution_of(open_run(self._table.path), self.system, self.march.checkpoint(), events, ended)
+
+    def _time(self) -> float:
+        return self._wall if math.isnan(self._begun) else self._wall + time.perf_counter() - self._begun
+
+    def _keep(self, kept: list[State], state: State) -> None:
+        if self._turns is not None:
+            self._turns.add(kept, state)
+        self._kept_last = bool(kept) and kept[-1] is state
+        if not kept:
+            return
+        turns = None if self._turns is None else self._turns.since()
+        for k, own in enumerate(kept):
+            flat = None if turns is None else flat_turns(turns, self._joints, k)
+            one = None
+            if self._channels is not None:
+                here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
+                one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
+            self._table.add(self._writer.fill(own, self._since, flat, one=one))
+            self._since = [*NO_COUNTS]
+
+    def _add_events(self) -> None:
+        """Store the states of events that were found since."""
+        for event, hits in enumerate(self.watch.hits):
+            if event == len(self._hits):
+                self._hits.append(0)
+            for state in hits[self._hits[event] :]:
+                self._table.add(self._writer.fill(state, event=event))
+            self._hits[event] = len(hits)
+
+    def _checkpoint(
+        self, outcome: Outcome | None, rows: int | None, since: list[int] | None, whole: bool = True
+    ) -> bytes:
+        """Where the run stands, as bytes; how much of it is known if it is not ``whole``."""
+        writer, error = Writer(), self.march.error
+        text = {
+            "outcome": None if outcome is None else outcome.name,
+            "rows": self._table.rows,
+            "go_on": self._table.rows if rows is None else rows,
+            **standing(writer, self.march.checkpoint(), whole),
+            "tally": writer.value([*self.march.tally()]),
+            "error": None if error is None else [float(own) for own in error],
+            "totals": list(self.totals),
+            "since": self._since if since is None else since,
+            "wall": self._time(),
+            "turns": [] if self._turns is None else [writer.value(own) for own in self._turns.last().values()],
+            "done": getattr(self._wanted, "done", 0),
+            "session": self.session,
+            "redundant": redundant(self.system),
+        }
+        return packed(writer.data(text))
+
+
+def is_sparse(store: Store, wanted: Wanted) -> bool:
+    """Whether there are fewer states in the file than steps, so that turns have to be counted on the way."""
+    return store.every > 1 or isinstance(wanted, AtTimes) or store.channels is not None

@@ -1,0 +1,239 @@
+"""Values of text and numbers: see :mod:`fem_mbs.files.store.values`.
+
+Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
+
+Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
+says what it is: arrays, whose numbers stand in one list beside the text; tuples and dicts; nodes and parts of the model
+by their number; objects of classes of the library by the name of the class and its arguments; functions by their
+number. Reading makes objects of these classes by their constructors, which check their arguments, and of no others.
+
+Values as text and numbers: see :mod:`fem_mbs.files.store.values`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.errors import ModelError
+
+
+class Data(NamedTuple):
+    """Text and the numbers of its arrays."""
+
+    text: str
+    numbers: Array
+
+
+@cache
+def classes() -> dict[str, type]:
+    """Classes of which a file may hold objects, by name."""
+    import fem_mbs
+    from fem_mbs import elements
+    from fem_mbs.contracts import Coordinate, Unknown
+    from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
+    from fem_mbs.newton import Newton
+    from fem_mbs.run.fixed_step import FixedStep
+
+    public = [getattr(library, name) for library in (elements, fem_mbs) for name in library.__all__]
+    own = [*public, Delayed, Product, Sum, FixedStep, Coordinate, Newton, Unknown]
+    return {kind.__name__: kind for kind in own if isinstance(kind, type)}
+
+
+def packed(data: Data) -> bytes:
+    """Text and numbers as bytes."""
+    text = data.text.encode()
+    return struct.pack("<Q", len(text)) + text + data.numbers.astype("<f8").tobytes()
+
+
+def unpacked(content: bytes) -> Data:
+    """Text and numbers of bytes."""
+    (length,) = struct.unpack_from("<Q", content)
+    return Data(content[8 : 8 + length].decode(), np.frombuffer(content[8 + length :], "<f8"))
+
+
+EXACT = 2**53
+"""Whole numbers below this one are exact as floating-point numbers."""
+
+
+class UnstorableError(Exception):
+    """A value that a file cannot hold."""
+
+
+class Writer:
+    """Makes text and numbers of values.
+
+    Attributes
+    ----------
+    functions : list
+        Functions that values contain; they are written as their numbers.
+    parts : list
+        The given parts, and those that values contain beside them.
+    """
+
+    def __init__(self, nodes: Sequence[Node] = (), parts: Sequence[Element | Constraint] = ()) -> None:
+        self._nodes = {id(node): k for k, node in enumerate(nodes)}
+        self.parts: list[Any] = list(parts)
+        self._parts = {id(part): k for k, part in enumerate(parts)}
+        self._arrays: list[Array] = []
+        self._size = 0
+        self.functions: list[Callable[..., Any]] = []
+
+    def data(self, value: Any) -> Data:
+        """The text of what :meth:`value` returned, and its numbers."""
+        text = json.dumps(value, separators=(",", ":"))
+        return Data(text, np.concatenate([np.empty(0), *self._arrays]))
+
+    def value(self, value: Any) -> Any:
+        """What JSON can hold of a value.
+
+        Raises
+        ------
+        UnstorableError
+            If it is none that a file can hold.
+        """
+        if value is None or isinstance(value, bool | str):
+            return value
+        if isinstance(value, int | float | np.bool_ | np.integer | np.floating):
+            return value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, list):
+            return [self.value(own) for own in value]
+        if isinstance(value, tuple) and classes().get(type(value).__name__) is not type(value):
+            return {"tuple": [self.value(own) for own in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
+        if isinstance(value, Node | Element | Constraint):
+            return self._member(value)
+        return self._object(value)
+
+    def arguments(self, value: Any) -> dict[str, Any]:
+        """An object as its class and the arguments of its constructor."""
+        made = getattr(value, "made", None)
+        given, named = (made.arguments, made.named) if made else (_attributes(value), {})
+        result = {"class": type(value).__name__, "arguments": [self.value(own) for own in given]}
+        return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
+
+    def _object(self, value: Any) -> Any:
+        if hasattr(value, "recipe"):
+            return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
+        if classes().get(type(value).__name__) is type(value):
+            return self.arguments(value)
+        if hasattr(value, "as_matrix"):  # a rotation of scipy
+            return self._array(np.asarray(value.as_matrix()))
+        if callable(value) and not isinstance(value, type):
+            if not any(value is own for own in self.functions):
+                self.functions.append(value)
+            return {"function": next(k for k, own in enumerate(self.functions) if own is value)}
+        raise UnstorableError(shown(value))
+
+    def _member(self, value: Any) -> dict[str, int]:
+        if isinstance(value, Node):
+            if id(value) not in self._nodes:
+                raise UnstorableError(f"{value}, which is not in the model")
+            return {"node": self._nodes[id(value)]}
+        if id(value) not in self._parts:
+            self._parts[id(value)] = len(self.parts)
+            self.parts.append(value)
+        return {"part": self._parts[id(value)]}
+
+    def _array(self, value: Array) -> Any:
+        kind = value.dtype.kind
+        if kind not in "fiub" or (kind in "iu" and value.size and int(abs(value).max()) >= EXACT):
+            return self.value(value.tolist())
+        flat = np.ravel(value).astype(float)
+        self._arrays.append(flat)
+        self._size += flat.size
+        return {"array": [self._size - flat.size, "i" if kind == "u" else kind, *value.shape]}
+
+
+def _attributes(value: Any) -> list[Any]:
+    """Arguments of an object that has them as attributes."""
+    return [getattr(value, name) for name in inspect.signature(type(value)).parameters]
+
+
+SECTION_STEPS = ("rectangle", "circle", "tube", "general", "with_damping", "shifted", "turned")
+
+
+class Reader:
+    """Makes values of text and numbers.
+
+    Parameters
+    ----------
+    numbers : (n,)
+        Those of all arrays.
+    node, part, function : functions
+        What has a number.
+    """
+
+    def __init__(
+        self,
+        numbers: Array,
+        node: Callable[[int], Node] | None = None,
+        part: Callable[[int], Any] | None = None,
+        function: Callable[[int], Any] | None = None,
+    ) -> None:
+        self._numbers = numbers
+        self._of_number = {"node": node, "part": part, "function": function}
+
+    def value(self, value: Any) -> Any:
+        """The value that JSON holds.
+
+        Raises
+        ------
+        ModelError
+            If it is of an unknown kind.
+        """
+        if isinstance(value, list):
+            return [self.value(own) for own in value]
+        if not isinstance(value, dict):
+            return value
+        if "class" in value:
+            return self._made(value)
+        if len(value) == 1:
+            ((kind, content),) = value.items()
+            if kind == "tuple":
+                return tuple(map(self.value, content))
+            if kind == "dict":
+                return {self.value(key): self.value(own) for key, own in content}
+            if kind == "array":
+                return self._array(*content)
+            if kind == "section":
+                return self._section(content)
+            if (find := self._of_number.get(kind)) is not None:
+                return find(content)
+        raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
+
+    def _made(self, value: dict[str, Any]) -> Any:
+        kind = classes().get(value["class"])
+        if kind is None:
+            raise ModelError(f"it holds an object of the class {shown(value['class'])}, which fem_mbs does not have")
+        named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
+        return kind(*map(self.value, value["arguments"]), **named)
+
+    def _section(self, steps: Sequence[Any]) -> Any:
+        from fem_mbs.elements import BeamSection
+
+        made: Any = BeamSection
+        for step, values in steps:
+            if step != "BeamSection" and step not in SECTION_STEPS:
+                raise ModelError(f"it holds a section that is made by {shown(step)}, which BeamSection does not have")
+            made = (BeamSection if step == "BeamSection" else getattr(made, step))(*self.value(values))
+        return made
+
+    def _array(self, first: int, kind: str, *shape: int) -> Array:
+        size = math.prod(shape)
+        if not (0 <= first <= first + size <= len(self._numbers) and min(shape, default=0) >= 0):
+            raise ModelError(f"it holds an array of the shape {shape}, which has more numbers than there are")
+        dtype = {"f": float, "i": np.intp, "b": np.bool_}[kind]
+        return self._numbers[first : first + size].astype(dtype).reshape(shape)

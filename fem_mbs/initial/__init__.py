@@ -1,0 +1,1 @@
+"""Initial values: consistent positions, velocities, accelerations and multipliers, and why there may be none."""

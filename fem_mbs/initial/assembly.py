@@ -1,0 +1,338 @@
+"""Assembly of a model whose joints are open as built: what it does to the model, and what it says of it.
+
+Places at which joints are closed, nearest to where a model is built.
+
+Nearest is ``sum |x - x_0|^2/L^2 + |log(R_0^T R)|^2`` over all nodes, with the extent ``L`` of the model, and 2 s times
+the strain energy of beams, whose large weight ``s`` keeps their shape. A correction solves
+
+    [[W + s K, B^T], [B, -c]] (delta, mu) = -(g, Phi).
+
+With ``g = 0`` it is the smallest that closes the joints, after Levenberg and Marquardt: the compliance ``c`` vanishes
+with the square of the gaps, so that equations may repeat each other (Yamashita, Fukushima, *On the rate of convergence
+of the Levenberg-Marquardt method*, 2001). With half the gradient ``g`` of what is to be least it leads there along
+closed joints (Gauss-Newton, sequential quadratic programming).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse.linalg import splu
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.initial.projection import project_velocities
+from fem_mbs.initial.state_point import as_built, without_accelerations
+from fem_mbs.lie import so3
+from fem_mbs.model.model import Model
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.sizes import GAP
+from fem_mbs.system.system import Evaluation, System
+
+CLOSED = 1e-12
+"""Largest gap that is left, lengths against the extent of the model."""
+CLOSINGS, IMPROVEMENTS = 100, 50
+"""Corrections after which to give up."""
+LONGEST = 0.5
+"""Largest correction, in rad and against the extent of the model."""
+SHORTEST = 2.0**-10
+"""Share of a correction below which none is tried."""
+SETTLED = 1e-9
+"""Largest correction that ends the search for the nearest place."""
+SOLID = 1e10
+"""Weight of the stiffest deformation of beams against that of a motion."""
+NAMED = 12
+"""Open equations that a message names."""
+
+
+class Pose(NamedTuple):
+    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes, own unknowns ``(k,)``."""
+
+    x: Array
+    R: Array
+    u: Array
+
+
+def built_pose(system: System) -> Pose:
+    """Where a model is built."""
+    return Pose(system.x0, system.R0, system.u0)
+
+
+class Closing:
+    """The joints of a system and what may move to close them: nodes that are not held, and places of the joints."""
+
+    def __init__(self, system: System, held: list[int]) -> None:
+        self.system = system
+        free = system.free.copy()
+        free[held] = False
+        pairs = zip(system.unknowns, system.order, strict=True)
+        places = [isinstance(owner, Constraint) and order == 2 for (owner, _), order in pairs]
+        self.components: IntArray = np.flatnonzero(np.append(free.ravel(), np.array(places, np.bool_)))
+        self.columns = system.equation[self.components]
+        self.rows = np.flatnonzero(~system.velocity_level)
+        self.units = 1.0 / system.weight[self.components]
+        self.solid, self.weight = self._stiffness(built_pose(system))
+
+    def gap(self, pose: Pose) -> float:
+        """Largest gap, lengths against the extent of the model."""
+        return float(np.abs(self._gaps(self._evaluate(pose))).max(initial=0.0))
+
+    def close(self, pose: Pose) -> Pose:
+        """Closed joints near a place.
+
+        Raises
+        ------
+        ModelError
+            If there are none; names those that stay open.
+        """
+        evaluation, none = self._evaluate(pose), np.zeros_like(self.units)
+        for _ in range(CLOSINGS):
+            size = float(np.linalg.norm(self._gaps(evaluation)))
+            if size <= CLOSED:
+                return pose
+            d = self._correction(evaluation, size**2, none)
+            closer = self._closer(pose, d, size)
+            if closer is None:
+                break
+            pose, evaluation = closer
+        if np.abs(self._gaps(evaluation)).max() <= GAP:
+            return pose
+        raise ModelError(self._open(evaluation))
+
+    def smallest(self, pose: Pose) -> Pose:
+        """Closed joints nearest to where the model is built, from closed joints."""
+        size = self._size(pose)
+        for _ in range(IMPROVEMENTS):
+            d = self._correction(self._evaluate(pose), CLOSED, self._half_gradient(pose))
+            share = self._longest(d)
+            while share >= SHORTEST:
+                try:
+                    moved = self.close(self._moved(pose, d, share))
+                    if (nearer := self._size(moved)) < size:
+                        break
+                except (ModelError, MotionError):
+                    pass
+                share *= 0.5
+            else:
+                break
+            pose, size = moved, nearer
+            if np.abs(d).max() <= SETTLED:
+                break
+        return pose
+
+    def _evaluate(self, pose: Pose) -> Evaluation:
+        return self.system.evaluate(self._motion(pose), np.zeros(self.system.m), self.system.prescribe(0.0))
+
+    def _motion(self, pose: Pose) -> Motion:
+        """At rest and without weight."""
+        still, none = np.zeros((self.system.n, 6)), np.zeros(self.system.k)
+        return Motion(0.0, pose.x, pose.R, still, still, np.zeros(3), pose.u, none, none)
+
+    def _gaps(self, evaluation: Evaluation) -> Array:
+        """Dimensionless gaps of the equations of positions."""
+        gaps: Array = (evaluation.constraint * self.system.constraint_weight)[self.rows]
+        return gaps
+
+    def _moved(self, pose: Pose, d: Array, share: float) -> Pose:
+        """The pose after a share of a dimensionless correction."""
+        body = np.zeros(self.system.N)
+        body[self.components] = share * self.units * d
+        moved, turned = np.split(self.system.nodes_of(body), 2, axis=1)
+        return Pose(pose.x + np.matvec(pose.R, moved), pose.R @ so3.exp(turned), pose.u + self.system.own_of(body))
+
+    @staticmethod
+    def _longest(d: Array) -> float:
+        """The largest share of a correction that moves nothing too far."""
+        return float(min(1.0, LONGEST / np.abs(d).max(initial=LONGEST)))
+
+    def _closer(self, pose: Pose, d: Array, size: float) -> tuple[Pose, Evaluation] | None:
+        """The largest of halved corrections that lessens the gaps, and the equations there."""
+        share = self._longest(d)
+        while share >= SHORTEST:
+            moved = self._moved(pose, d, share)
+            try:
+                trial = self._evaluate(moved)
+                if np.linalg.norm(self._gaps(trial)) < (1.0 - 0.1 * share) * size:
+                    return moved, trial
+            except MotionError:
+                pass
+            share *= 0.5
+        return None
+
+    def _correction(self, evaluation: Evaluation, compliance: float, half_gradient: Array) -> Array:
+        """Dimensionless correction of the components."""
+        B = tangent.gradient_matrix(self.system, evaluation.gradients)[self.rows][:, self.columns]
+        B = diags_array(self.system.constraint_weight[self.rows]) @ B @ diags_array(self.units)
+        soft = diags_array(np.full(len(self.rows), -max(compliance, CLOSED)))
+        matrix = block_array([[diags_array(np.ones(len(self.units))) + self.solid, B.T], [B, soft]], format="csc")
+        right = np.append(half_gradient, self._gaps(evaluation))
+        return np.asarray(-splu(matrix).solve(right)[: len(self.units)])
+
+    def _half_gradient(self, pose: Pose) -> Array:
+        """Half the derivative of :meth:`_size` against dimensionless increments."""
+        system, motion = self.system, self._motion(pose)
+        moved = np.vecmat(pose.x - system.x0, pose.R) / system.length**2, so3.log(system.R0.mT @ pose.R)
+        whole = np.append(np.concatenate(moved, axis=1), np.zeros(system.k))
+        for batch, data, rows in zip(system.batches, system.prescribe(0.0).elements, system.components, strict=True):
+            force, context = batch.force(motion, data)
+            if _is_solid(batch, context):
+                sums = force.reshape(len(force), -1, rows.shape[1]).sum(axis=1)
+                whole += self.weight * np.bincount(rows.ravel(), sums.ravel(), system.N)
+        return np.asarray(whole[self.components] * self.units)
+
+    def _size(self, pose: Pose) -> float:
+        """What is to be least."""
+        system, motion = self.system, self._motion(pose)
+        moved, turned = pose.x - system.x0, so3.log(system.R0.mT @ pose.R)
+        size = np.square(moved / system.length).sum() + np.square(turned).sum()
+        for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
+            if _is_solid(batch, batch.force(motion, data)[1]):
+                size += 2.0 * self.weight * batch.energy(motion).summed().strain
+        return float(size)
+
+    def _stiffness(self, pose: Pose) -> tuple[csc_array, float]:
+        """Stiffness of beams as built, dimensionless and weighted, and its weight; in body components it goes along."""
+        system, evaluation = self.system, self._evaluate(pose)
+        blocks = [
+            batch.stiffness(context) if _is_solid(batch, context) else np.zeros((*rows.shape, rows.shape[1]))
+            for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True)
+        ]
+        values = np.zeros(len(system.pattern.rows))
+        stored = flat(blocks)
+        values[: len(stored)] = stored
+        units = diags_array(self.units)
+        K = units @ tangent.force_matrix(system, values)[self.columns][:, self.columns] @ units
+        largest = abs(K).max() if K.nnz else 0.0
+        weight = SOLID / largest if largest > 0.0 else 0.0
+        return csc_array(0.5 * weight * (K + K.T)), weight
+
+    def _open(self, evaluation: Evaluation) -> str:
+        system = self.system
+        gaps = np.zeros(system.m)
+        gaps[self.rows] = np.abs(self._gaps(evaluation))
+        owners: dict[str, list[str]] = {}
+        for k in np.argsort(-gaps, kind="stable")[:NAMED]:
+            if gaps[k] > max(GAP, 0.1 * gaps.max()):
+                owner, equation = system.constraint_owner[k]
+                owners.setdefault(str(owner), []).append(f"{equation} {gaps[k] / system.constraint_weight[k]:.3g}")
+        listed = "; ".join(f"{owner}: {', '.join(parts)}" for owner, parts in owners.items())
+        return (
+            f"assemble: the joints cannot be closed; where they are closest, these stay open: {listed} (m or rad). "
+            "Look at their points, axes and drives, at lengths that do not reach, and at what model.fix and hold keep"
+        )
+
+
+def _is_solid(batch: ElementBatch, context: Any) -> bool:
+    """Whether elements have stresses, as beams do: their nodes belong together."""
+    return batch.stress_ahead(context, np.zeros((len(batch.nodes), 6 * batch.nodes.shape[1]))) is not None
+
+
+LISTED = 12
+"""Nodes that a table shows."""
+CONSISTENT = 1e-9
+"""Rate of a gap against the largest speed that is no violation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """What :meth:`Model.assemble` has moved; ``print`` shows a table.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        All nodes of the model.
+    distance : (n,)
+        How far each has moved, m.
+    angle : (n,)
+        How far each has turned, rad.
+    gap_before, gap : float
+        Largest gap of the joints before and after, lengths against the extent of the model.
+    velocity, angular_velocity : (n,)
+        By how much the initial velocities have changed, m/s and rad/s.
+    """
+
+    nodes: list[Node]
+    distance: Array
+    angle: Array
+    gap_before: float
+    gap: float
+    velocity: Array
+    angular_velocity: Array
+
+    @property
+    def moved(self) -> bool:
+        """Whether any node has moved or turned."""
+        return bool((self.distance > 0.0).any() or (self.angle > 0.0).any())
+
+    def __str__(self) -> str:
+        changes = np.stack([self.distance, self.angle, self.velocity, self.angular_velocity], axis=1)
+        rows = np.flatnonzero((changes > 0.0).any(axis=1))
+        if not len(rows):
+            return f"All joints were closed (largest gap {self.gap:.1e}); nothing was moved."
+        lines = [
+            f"Joints closed: largest gap {self.gap_before:.2e} before, {self.gap:.1e} now; {len(rows)} of "
+            f"{len(self.nodes)} nodes changed.",
+            f"{'':24}{'moved, m':>12}{'turned, rad':>13}{'velocity, m/s':>15}{'rad/s':>11}",
+        ]
+        order = rows[np.argsort(-changes[rows, :2].max(axis=1), kind="stable")]
+        lines += [
+            f"{str(self.nodes[k])[:23]:24}{x:12.4g}{angle:13.4g}{v:15.4g}{omega:11.4g}"
+            for k, (x, angle, v, omega) in zip(order[:LISTED], changes[order[:LISTED]], strict=True)
+        ]
+        if len(rows) > LISTED:
+            lines.append(f"and {len(rows) - LISTED} more, which moved less")
+        return "\n".join(lines)
+
+
+def assemble(model: Model, hold: Iterable[Node] = ()) -> Assembly:
+    """Close the joints of a model; see :meth:`Model.assemble`."""
+    system = System(model)
+    closing = Closing(system, _held(model, hold))
+    start, velocities = built_pose(system), _velocities(model)
+    before = closing.gap(start)
+    pose = start if before <= CLOSED else closing.smallest(closing.close(start))
+    built = [(node.position, node.rotation) for node in model.nodes]
+    # of a model that is far away, positions count from one of its nodes
+    moved = pose.x - start.x
+    _place(model, [(x + u, R) for (x, _), u, R in zip(built, moved, pose.R, strict=True)])
+    try:
+        if _inconsistent(System(model)):
+            project_velocities(model)
+    except Exception:
+        _place(model, built)
+        raise
+    changed = np.linalg.norm(moved, axis=1), np.linalg.norm(so3.log(start.R.mT @ pose.R), axis=1)
+    rates = np.linalg.norm(_velocities(model) - velocities, axis=2)
+    return Assembly(list(model.nodes), *changed, before, closing.gap(pose), *rates)
+
+
+def _place(model: Model, places: Iterable[tuple[Array, Array]]) -> None:
+    for node, (x, R) in zip(model.nodes, places, strict=True):
+        node.place(x.copy(), R.copy())
+
+
+def _held(model: Model, hold: Iterable[Node]) -> list[int]:
+    rows = {node: k for k, node in enumerate(model.nodes)}
+    for node in (nodes := list(hold)):
+        if node not in rows:
+            raise ModelError(f"Model.assemble: hold: {node} belongs to another model")
+    return [rows[node] for node in nodes]
+
+
+def _velocities(model: Model) -> Array:
+    return np.array([[node.velocity for node in model.nodes], [node.angular_velocity for node in model.nodes]])
+
+
+def _inconsistent(system: System) -> bool:
+    """Whether initial velocities violate a joint or a drive."""
+    evaluation = without_accelerations(system, as_built(system))
+    rate = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight).max(initial=0.0)
+    speed = np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max(initial=0.0)
+    return bool(rate > CONSISTENT * max(1.0, speed))

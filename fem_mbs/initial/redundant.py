@@ -1,0 +1,242 @@
+"""Joints that repeat each other: which, whether they contradict each other, and how they are handled.
+
+Equations that repeat each other wherever the model can go leave the motion unique, and of the reactions what they do
+together; the multipliers of least norm are taken (``fem_mbs/linear/least_norm.py``; docs/redundant.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Motion
+from fem_mbs.errors import ModelError, SingularSystemError
+from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.linear.null_space import count_repeated
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.sizes import projection
+from fem_mbs.system.system import Evaluation, System
+
+LOG = logging.getLogger("fem_mbs")
+SMALL = 1e-6
+"""Parts of a null vector below this size are rounding."""
+LISTED = 6
+"""Nodes or joints that a message lists by name."""
+CONTRADICTS = 1e-6
+"""Share of the largest rate or acceleration that no motion can have; differences of drives make less."""
+REST = 1e-8
+"""Rates in 1/s and accelerations in 1/s^2 that count as rest: what differences make of a drive that starts smoothly."""
+RULE = (
+    "The motion is unique, and so are the sums of their reactions; single reactions are not: of all that do the same, "
+    "those with the least sum of squares of forces and of moments over the extent of the model are given"
+)
+
+
+class Causes(NamedTuple):
+    """What makes a matrix singular."""
+
+    motions: Array
+    """Motions ``(N, r)``, in the body frames of the nodes."""
+    idle: IntArray
+    """Components that stand in no equation."""
+    void: IntArray
+    """Equations that act on nothing."""
+    acting: IntArray
+    """All other equations."""
+    repeated: Array
+    """Basis of the combinations of these that vanish."""
+    complete: bool
+    """Whether these are all of them, or some of a great many."""
+
+
+def name_joints(system: System, causes: Causes, when: str) -> str:
+    """Which equations act on nothing and which repeat each other, by the names of their joints."""
+    texts = _void(system, causes.void), _repeated(system, causes)
+    told = "\n".join(filter(None, texts))
+    return told and f"the joint forces {when} are not unique: {told}"
+
+
+def more_joints(system: System, causes: Causes, when: str) -> str:
+    """The joints, if there are more equations too many than is known."""
+    return name_joints(system, causes, when) if surplus(causes) > known_surplus(system) else ""
+
+
+def known_surplus(system: System) -> int:
+    """How many equations are too many by what the system knows."""
+    return 0 if system.redundant is None else system.redundant.surplus
+
+
+def surplus(causes: Causes) -> int:
+    """How many equations are too many."""
+    return len(causes.void) + int(causes.repeated.shape[1])
+
+
+def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, when: str) -> None:
+    """Have the system solve with equations that repeat each other, if there are more than it knows of.
+
+    Raises
+    ------
+    ModelError
+        If their drives contradict each other.
+    SingularSystemError
+        If they repeat each other at this position alone.
+    """
+    if surplus(causes) <= known_surplus(system):
+        return
+    basis = np.zeros((system.m, surplus(causes)))
+    basis[causes.acting, len(causes.void) :] = causes.repeated
+    basis[causes.void, np.arange(len(causes.void))] = 1.0
+    sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
+    joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
+    text = name_joints(system, causes, when)
+    found = surplus(causes)
+    if not causes.complete:
+        B = tangent.gradient_matrix(system, evaluation.gradients)
+        units = diags_array(1.0 / system.weight[system.free_rows])
+        found = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
+    system.regularize(Redundant(joints, found, sharing, basis[sharing], text))
+    rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
+    _refuse(system, evaluation.motion, rates, "rates", when)
+    if worst := _branching(system, evaluation):
+        raise SingularSystemError(
+            f"the position {when} is singular: {text}\nThey do so at this position alone ({worst}), where joints jam "
+            "or motions branch; start from a position a little further on, or remove what holds the motion twice"
+        )
+    LOG.warning("%s\n%s (solution.redundant names these joints)", text, RULE)
+
+
+def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> None:
+    """Raise :class:`ModelError` if joints that repeat each other ask for accelerations that contradict each other."""
+    if system.redundant is not None:
+        _refuse(system, evaluation.motion, constraints.acceleration_residual(system, evaluation), "accelerations", when)
+
+
+def independent(system: System) -> IntArray:
+    """Equations of which none repeats others, where the system was found to have such.
+
+    Raises
+    ------
+    ModelError
+        If there are too many of them to tell.
+    """
+    if system.redundant is None:
+        return np.arange(system.m)
+    if system.redundant.basis.shape[1] < system.redundant.surplus:
+        raise ModelError(
+            f"{system.redundant.surplus} constraint equations too many are more than can be left out here; remove some "
+            f"of the joints that repeat each other. {system.redundant.text}"
+        )
+    _, _, order = qr(system.redundant.basis.T, mode="economic", pivoting=True)
+    return np.setdiff1d(np.arange(system.m), system.redundant.sharing[order[: system.redundant.surplus]])
+
+
+def _refuse(system: System, motion: Motion, values: Array, what: str, when: str) -> None:
+    limit = REST + CONTRADICTS * float(np.abs(values * system.constraint_weight).max())
+    if worst := _worst(system, motion, values, limit):
+        assert system.redundant is not None
+        raise ModelError(
+            f"joints that repeat each other contradict each other: no motion has the {what} that they prescribe "
+            f"{when} ({worst}). Give their drives the same law, or drive one of them. {system.redundant.text}"
+        )
+
+
+def _branching(system: System, evaluation: Evaluation) -> str:
+    """The equation that a motion along the joints would open to second order; empty if it stays closed.
+
+    Where equations repeat each other all along a motion, ``l^T V H V = 0`` for all admissible ``V``.
+    """
+    any_motion = np.random.default_rng(0).normal(size=system.N) / system.weight
+    V = system.spread(projection(system, evaluation.motion).admissible(any_motion[system.free_rows]))
+    bend = np.zeros(system.m)
+    for factor, weight in ((1.0, 0.5), (-1.0, 0.5), (0.0, -1.0)):
+        bend += weight * constraints.acceleration_residual(system, _moving(system, evaluation, factor * V))
+    size = float(np.square(any_motion * system.weight).max(initial=0.0))
+    return _worst(system, evaluation.motion, bend, CONTRADICTS * size)
+
+
+def _moving(system: System, evaluation: Evaluation, V: Array) -> Evaluation:
+    """The equations at the same place for other body velocities."""
+    motion, still = evaluation.motion, np.zeros_like(evaluation.motion.V)
+    udot = np.where(system.order == 2, system.own_of(V), 0.0)
+    moved = Motion(
+        motion.t, motion.x, motion.R, system.nodes_of(V), still, motion.gravity, motion.u, udot, np.zeros_like(udot)
+    )
+    return system.evaluate(moved, np.zeros(system.m), system.prescribe(motion.t))
+
+
+def _worst(system: System, motion: Motion, values: Array, limit: float) -> str:
+    unmet = projection(system, motion).unmet(values)
+    sizes = np.abs(unmet * system.constraint_weight)
+    if sizes.max(initial=0.0) <= limit:
+        return ""
+    k = int(np.argmax(sizes))
+    owner, equation = system.constraint_owner[k]
+    return f"{owner} {equation}: {unmet[k]:.3g} where 0 is possible"
+
+
+def _void(system: System, equations: IntArray) -> str:
+    if not len(equations):
+        return ""
+    return (
+        f"these constraint equations act on nothing that can move: {_by_owner(system, equations)}. model.fix holds the "
+        "nodes already; remove the joint or free a node"
+    )
+
+
+def _repeated(system: System, causes: Causes) -> str:
+    rows, basis = causes.acting, causes.repeated
+    if not basis.shape[1]:
+        return ""
+    if causes.complete:
+        groups = [
+            f"{_by_owner(system, equations)} ({surplus} of these {len(equations)} too many)"
+            for equations, surplus in _groups(system, rows, basis)
+        ]
+    else:
+        sharing = rows[np.abs(basis).max(axis=1) > SMALL]
+        groups = [f"{_by_owner(system, sharing)} (many of these {len(sharing)} too many)"]
+    return (
+        "constraint equations repeat each other:\n  "
+        + listed(groups, "\n  ")
+        + "\nWhere that is not meant, remove a joint, replace one by a joint that closes fewer motions, or let a body "
+        "in the loop be flexible"
+    )
+
+
+def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray, int]]:
+    """Independent groups of equations that repeat each other, and how many of each group are too many.
+
+    The projection on the null space, unlike its basis, is unique; it does not couple independent groups. Its trace over
+    a group is the number of null vectors there.
+    """
+    sharing = np.abs(basis).max(axis=1) > SMALL
+    rows, basis = rows[sharing], basis[sharing]
+    projection = basis @ basis.T
+    count, label = connected_components(np.abs(projection) > SMALL, directed=False)
+    groups: dict[frozenset[str], list[int]] = {}
+    for k in range(count):
+        own = np.flatnonzero(label == k)
+        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[own]), []).extend(own)
+    return [(rows[np.sort(own)], round(projection[own, own].sum())) for own in groups.values()]
+
+
+def _by_owner(system: System, equations: Iterable[int]) -> str:
+    owners: dict[str, list[str]] = {}
+    for k in equations:
+        owner, equation = system.constraint_owner[k]
+        owners.setdefault(str(owner), []).append(equation)
+    return listed([f"{owner}: {', '.join(names)}" for owner, names in owners.items()], "; ")
+
+
+def listed(names: Sequence[str], separator: str) -> str:
+    """The first names of a list, and how many more there are."""
+    more = [f"and {len(names) - LISTED} more"] if len(names) > LISTED else []
+    return separator.join([*names[:LISTED], *more])

@@ -1,0 +1,250 @@
+"""Say which nodes can move without mass or resistance and which joints repeat each other, in the words of the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import csc_array, diags_array
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import SingularSystemError
+from fem_mbs.initial.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints, surplus
+from fem_mbs.linear.null_space import lengths, null_spaces, scaled
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.matrices import leading_matrix
+from fem_mbs.system.system import Evaluation, System
+
+_NONE = np.empty(0, np.intp)
+DENSE = 200
+"""Systems of at most so many equations are looked at as dense matrices."""
+
+
+def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
+    """Raise :class:`SingularSystemError` if accelerations are not unique; have joints that repeat each other handled.
+
+    Raises
+    ------
+    SingularSystemError
+        Also if equations repeat each other at this position alone.
+    """
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
+        raise SingularSystemError(text)
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    if moving := _move_without_mass(system, causes, when):
+        raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
+    handle_redundant(system, evaluation, causes, when)
+    if text := _without_inertia(system, leading_matrix(system, evaluation), when):
+        raise SingularSystemError(text)
+
+
+def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
+    """Have joints that repeat each other handled in the equations of rest, with the values as below."""
+    if system.m:
+        causes = _causes(system, system.solver.matrix(values), _gap(system, evaluation), definite=False)
+        handle_redundant(system, evaluation, causes, when)
+
+
+def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
+    """Why the accelerations are not unique, or multipliers in more ways than is known; empty if they are."""
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
+        return text
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    return "\n".join(filter(None, (_move_without_mass(system, causes, when), more_joints(system, causes, when))))
+
+
+def describe_mechanism(system: System, values: Array, R: Array, when: str) -> str:
+    """What makes ``[[K, B^T], [B, 0]]`` with these stored values singular at rotations ``R``; empty if it is regular.
+
+    ``K`` may be scaled, but not the equations of one node against each other.
+    """
+    matrix = system.solver.matrix(values)
+    # integrators may be determined by what they control
+    text = _undetermined(system, matrix, f"the equilibrium {when} is not unique")
+    causes = _causes(system, matrix, 0.0, definite=False)
+    if text and not causes.motions[: 6 * system.n].any() and not (causes.idle < 6 * system.n).any():
+        return text if causes.motions.any() or len(causes.idle) else ""
+    moving = _move_without_resistance(system, causes, R, when)
+    return "\n".join(filter(None, (moving, more_joints(system, causes, when))))
+
+
+def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str, str]:
+    """How many equations of joints are too many, which in words, and what can move without mass as built."""
+    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    causes = _causes(system, matrix, _gap(system, evaluation))
+    found = surplus(causes)
+    return (
+        found,
+        name_joints(system, causes, "as built") if found else "",
+        _move_without_mass(system, causes, "as built"),
+    )
+
+
+def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
+    """How many independent motions nothing resists where no load acts, and what moves in these, in words."""
+    motion = replace(evaluation.motion, gravity=np.zeros(3))
+    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
+    matrix = system.solver.matrix(tangent.assemble(system, tangent.stiffness_entries(system, evaluation)))
+    causes = _causes(system, matrix, _gap(system, evaluation), definite=False)
+    moving, names = _moving(system, causes)
+    names += [f"{system.nodes[row]} ({_way(evaluation.motion.R[row], motion)})" for row, motion in moving.items()]
+    more = "" if causes.complete else "and more, in which "
+    return causes.motions.shape[1] + len(causes.idle), more + listed(names, ", ")
+
+
+def _way(R: Array, motion: Array) -> str:
+    """How a node moves, in words."""
+    ways = _ways("moves", "along", R @ motion[:3]), _ways("turns", "about", R @ motion[3:])
+    return ", ".join(filter(None, ways))
+
+
+def _gap(system: System, evaluation: Evaluation) -> float:
+    """Largest gap of the joints against the extent of the model."""
+    return float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
+
+
+def _undetermined(system: System, matrix: csc_array, what: str) -> str:
+    """States and algebraic unknowns that their own equations do not determine, in words."""
+    rows = _first_order(system)
+    loose = _loose(matrix, rows)
+    if not len(loose):
+        return ""
+    owners = [system.unknowns[k] for k in system.free_rows[loose] - 6 * system.n]
+    names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+    return (
+        f"{what}: no equation determines {listed(names, ', ')}; look at its stiffness and damping in its own row, or "
+        "for a loop of blocks whose gains make one"
+    )
+
+
+def _without_inertia(system: System, values: Array, when: str) -> str:
+    """Own unknowns that follow accelerations and by which loops take all inertia away, in words."""
+    rows = _first_order(system)
+    if not len(rows):
+        return ""
+    rest = np.setdiff1d(np.arange(system.n_free), rows)
+    seen = rows[np.flatnonzero(abs(system.solver.matrix(values)[rows][:, rest]).sum(axis=1))]
+    if not len(seen):
+        return ""
+    try:
+        system.solver.factor(values)
+    except SingularSystemError:
+        owners = [system.unknowns[k] for k in system.free_rows[seen] - 6 * system.n]
+        names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+        return (
+            f"the accelerations {when} are not unique: what follows {listed(names, ', ')} takes all inertia away, as a "
+            "force that is minus a mass times its acceleration does; change a gain of the loop"
+        )
+    return ""
+
+
+def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
+    """Those of the unknowns that the equations of the same ``rows`` do not determine."""
+    if not len(rows):
+        return rows
+    block = matrix[rows][:, rows].toarray()
+    size = np.abs(matrix[rows]).max(axis=1).toarray().ravel()
+    _, values, vectors = np.linalg.svd(block / np.where(size > 0.0, size, 1.0)[:, None])
+    loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
+    return np.asarray(rows[loose])
+
+
+def _first_order(system: System) -> IntArray:
+    """Equations of states and algebraic unknowns."""
+    own = np.flatnonzero((system.order == 0) | (system.order == 1))
+    return system.equation[6 * system.n + own]
+
+
+def _dense(matrix: csc_array | Array) -> Array:
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
+    # states and algebraic unknowns follow from the others, but for integrators at rest
+    own = _first_order(system)
+    if not definite and len(_loose(matrix, own)):
+        own = _NONE
+    rest = np.setdiff1d(np.arange(system.n_free), own)
+    scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
+    small = matrix.shape[0] <= DENSE
+    if small:
+        matrix = matrix.toarray()
+    M = matrix[np.ix_(rest, rest)] if small else matrix[rest][:, rest]
+    if len(own) and not definite:
+        M = M - matrix[rest][:, own] @ np.linalg.solve(_dense(matrix[own][:, own]), _dense(matrix[own][:, rest]))
+        M = M if small else csc_array(M)
+    M = scaled(M, scale, scale)
+    B = matrix[system.n_free :][:, rest]
+    B = scaled(B, np.ones(B.shape[0]), scale)
+    # unknowns in no equation and equations without unknowns are told apart, however many there are
+    idle = lengths(M, 0) + lengths(B, 0) == 0.0
+    void = lengths(B, 1) * system.constraint_weight < SMALL**2
+    busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
+    units, motions, repeated, complete = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
+    if repeated.shape[1]:  # that light bodies hang on heavy ones does not count
+        metric = np.square(system.weight[system.free_rows[rest]][busy] * scale[busy])
+        metric = np.diag(metric) if small else csc_array(diags_array(metric))
+        _, _, repeated, complete = null_spaces(metric, B[acting][:, busy], gap=gap)
+    at = system.free_rows[rest]
+    components = np.zeros((system.N, motions.shape[1]))
+    components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
+    return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
+
+
+def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]]:
+    """Motions ``(6, r)`` of each node that has any, and names of the own unknowns that move."""
+    together = causes.motions[: 6 * system.n].reshape(system.n, 6, -1)
+    rows, kinds = np.divmod(causes.idle[causes.idle < 6 * system.n], 6)
+    moving = np.union1d(rows, np.flatnonzero(together.any(axis=(1, 2))))
+    nodes = {int(row): np.hstack([together[row], np.eye(6)[:, kinds[rows == row]]]) for row in moving}
+    own = np.union1d(np.flatnonzero(causes.motions.any(axis=1)), causes.idle)
+    unknowns = [system.unknowns[k - 6 * system.n] for k in own[own >= 6 * system.n]]
+    return nodes, [f"'{unknown.name}' of {owner}" for owner, unknown in unknowns]
+
+
+def _move_without_mass(system: System, causes: Causes, when: str) -> str:
+    moving, names = _moving(system, causes)
+    if not moving and not names:
+        return ""
+    used = {node for element in system.elements for node in element.nodes}
+    used |= {node for owner, _ in system.constraint_owner for node in owner.nodes}
+    for row, motion in moving.items():
+        node, R = system.nodes[row], system.R0[row]
+        ways = filter(None, (_ways("translation", "along", R @ motion[:3]), _ways("rotation", "about", R @ motion[3:])))
+        names.append(f"{node} ({', '.join(ways) if node in used else 'used by no element or joint'})")
+    return (
+        f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
+        "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
+        "model.fix(node, translation=..., rotation=...)"
+    )
+
+
+def _move_without_resistance(system: System, causes: Causes, R: Array, when: str) -> str:
+    moving, names = _moving(system, causes)
+    if not moving and not names:
+        return ""
+    names = [f"{name} can move" for name in names]
+    for row, motion in moving.items():
+        ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
+        names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
+    count = causes.motions.shape[1] + len(causes.idle)
+    what = f"{listed(names, ', ')} without resistance"
+    if count < len(names):  # nodes that move together
+        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {listed(names, ', ')}"
+    return (
+        f"the equilibrium {when} is not unique: {what}. Hold a node with "
+        "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
+    )
+
+
+def _ways(kind: str, along: str, vectors: Array) -> str:
+    """Words for the span of three-vectors ``(3, r)``, world frame."""
+    axes, sizes, _ = np.linalg.svd(vectors)
+    rank = int((sizes > SMALL * sizes.max(initial=0.0)).sum())
+    if rank in (0, 3):
+        return kind if rank else ""
+    axis = axes[:, 0] if rank == 1 else axes[:, 2]
+    axis = np.round(axis * np.sign(axis[np.argmax(np.abs(axis))]), 3) + 0.0
+    return f"{kind} {along if rank == 1 else f'{along} axes across'} ({', '.join(f'{a:g}' for a in axis)})"

@@ -1,0 +1,89 @@
+"""A point of the state space, and the equations of motion there before anything moves on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, State
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.system.batch_checks import check_shapes, not_finite
+from fem_mbs.system.sizes import GAP
+from fem_mbs.system.system import Evaluation, System
+
+
+class StatePoint(NamedTuple):
+    """A configuration and what is given of its rates: velocities of nodes and rates of coordinates."""
+
+    t: float
+    x: Array
+    R: Array
+    v: Array
+    u: Array
+    udot: Array
+
+
+def as_built(system: System) -> StatePoint:
+    """The initial configuration and velocities, as the user gave them."""
+    V = system.velocities.copy()
+    V[:, :3] = np.vecmat(V[:, :3], system.R0)
+    v = system.kinematics.from_body(system.R0, V)
+    return StatePoint(0.0, system.x0, system.R0, v, system.u0, system.udot0)
+
+
+def place_of(state: State) -> StatePoint:
+    """Where a state is."""
+    return StatePoint(state.t, state.x, state.R, state.v, state.u, state.udot)
+
+
+def without_accelerations(system: System, place: StatePoint) -> Evaluation:
+    """The equations for vanishing body accelerations and multipliers."""
+    motion = _motion(system, place)
+    with np.errstate(over="ignore", invalid="ignore"):
+        evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(place.t))
+    if not np.isfinite(evaluation.force).all() and (text := not_finite(system, evaluation)):
+        raise MotionError(text)
+    return evaluation
+
+
+def _motion(system: System, place: StatePoint) -> Motion:
+    t, x, R, v, u, udot = place
+    V = system.kinematics.to_body(R, v)
+    udot = np.where(system.order == 2, udot, 0.0)
+    return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u), np.zeros(system.m))
+
+
+def closed(system: System, place: StatePoint) -> Evaluation:
+    """The equations at a place, or a :class:`ModelError` that names the joint that is open there."""
+    evaluation = without_accelerations(system, place)
+    if worst := worst_joint(system, evaluation.constraint, GAP):
+        raise ModelError(
+            f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]}); model.assemble() "
+            "closes joints that are open as built"
+        )
+    return evaluation
+
+
+def check_system(system: System, caller: str) -> None:
+    """Raise :class:`ModelError` if nothing can move, or an element or a joint breaks its contract."""
+    if system.n_free == 0:
+        raise ModelError(
+            f"{caller}: nothing can move: the model has {system.n} nodes, and all are held. Add nodes with "
+            "model.add_node and give them bodies or beams"
+        )
+    motion = _motion(system, as_built(system))
+    for joints in system.constraint_batches:
+        joints.check_start(motion)
+    check_shapes(system, motion, system.prescribe(0.0))
+
+
+def worst_joint(system: System, values: Array, limit: float) -> tuple[object, str] | None:
+    """The joint with the largest of the values and what it says, if that is above a limit."""
+    sizes = np.abs(values * system.constraint_weight)
+    if sizes.max(initial=0.0) <= limit:
+        return None
+    row = int(np.argmax(sizes))
+    owner, equation = system.constraint_owner[row]
+    return owner, f"{equation}: {values[row]:.3g} where 0 is expected"

@@ -1,0 +1,1 @@
+"""Linear equations with a pattern that stays, and their null spaces."""

@@ -1,0 +1,1 @@
+"""Methods to compare with: Euler's forms on the group, and classical parametrisations."""

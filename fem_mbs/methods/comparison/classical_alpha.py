@@ -1,0 +1,252 @@
+"""The generalised-alpha method in classical coordinates: Tait-Bryan angles, or Euler parameters.
+
+For comparison with the Lie group method (Holzinger, Arnold, Gerstmayr 2024, sections 2.1 and 3.3): Newmark's formulas
+hold for the coordinates ``q`` of ``classical_chart.py`` and their rates, as plain sums; velocities follow as ``H q'``,
+accelerations as ``H q'' + H' q'``. The equations ``H^T (M vdot + g + B^T lambda) = 0`` are solved without the factor
+``H^T``. Euler parameters obey ``e.e = 1`` at the end of each step; their rates need not obey the derivative of this
+constraint, as in every method of index 3. Its multiplier is zero: ``H^T`` has no part along ``e``, as ``G e = 0``.
+
+One step of the generalised-alpha method in classical coordinates, for the index-3 equations.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.alpha.change_step import same
+from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
+from fem_mbs.alpha.index3_limit import instability
+from fem_mbs.alpha.local_error import lead, tolerances
+from fem_mbs.alpha.newmark import Newmark, Parameters, chung_hulbert, newmark
+from fem_mbs.alpha.predictor import Missed, first_guess, what_was_missed
+from fem_mbs.alpha.starting_values import before_the_start, resolved
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method, Share, State, Step, checked, choice
+from fem_mbs.initial.projection import with_joint_rate
+from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
+from fem_mbs.methods.comparison.classical_chart import ClassicalChart, check_norm, from_world, rotations_of, to_world
+from fem_mbs.methods.comparison.classical_runge_kutta import blamed, check_start, check_step
+from fem_mbs.newton import Experience, Found, Newton
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.system.system import System
+
+
+class End(NamedTuple):
+    """Where a step has led to; ``N`` counts classical coordinates and own unknowns."""
+
+    state: State
+    c: Array
+    """Coordinates of the rotations ``(n, l)``."""
+    rates: Array
+    """First rates ``(N,)``."""
+    lead: Array
+    """Highest derivatives ``(N,)``."""
+    a: Array
+    """Algorithmic accelerations ``(N,)``."""
+
+
+class ClassicalProblem(Index3Problem):
+    """The equations of one step in the increment of classical coordinates and the multipliers."""
+
+    chart: ClassicalChart
+
+    def __init__(
+        self, system: System, state: State, h: float, formulas: Newmark, chart: ClassicalChart, matrix: str
+    ) -> None:
+        super().__init__(system, state, h, formulas, chart, matrix)
+
+    def guess(self, D: Array, multipliers: Array) -> Unknown:
+        """All unknowns from a guess, with the constraint of the coordinates."""
+        return self._closed(D), multipliers
+
+    def corrected(
+        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
+    ) -> Unknown:
+        """The unknowns after a share of a correction, with the constraint of the coordinates."""
+        D, *rest = super().corrected(unknown, trial, linearization, correction, share)
+        return self._closed(D), *rest
+
+    def _closed(self, D: Array) -> Array:
+        closed = self.chart.closed(self.of_nodes(D))
+        return np.append(closed, D[self.first :])
+
+    def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
+        if self.matrix != "without_tangent_operator":
+            return super()._derivatives(unknown, trial)
+        # H as if it were constant
+        one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
+        return self.chart.inverse(self.coordinates(unknown)), self.factors * one
+
+    def end(self, found: Found[Unknown, Trial, Linearization]) -> End:
+        """The state at the end of the step, and its coordinates."""
+        system, unknown = self.system, found.unknown
+        x, R, rates, lifted = self.place(unknown)
+        state = State(self.t, x, R, *from_world(system, R, lifted), unknown[1], *self.own(unknown, rates))
+        highest = np.append(rates[1, : self.first], system.own_of(lead(system, state)))
+        return End(state, self.chart.rotations(self.coordinates(unknown)), rates[0], highest, rates[2])
+
+
+class ClassicalMemory(NamedTuple):
+    """What the method goes on with, beside the state; ``N`` counts classical coordinates and own unknowns."""
+
+    h: float
+    """The step that led here, or the first one that was meant."""
+    steps: int
+    c: Array
+    """Coordinates of the rotations ``(n, l)``."""
+    rates: Array
+    """First rates ``(N,)``."""
+    lead: Array
+    """Highest derivatives ``(N,)``."""
+    a: Array
+    """Algorithmic accelerations ``(N,)``."""
+    error: float
+    """Local error of the step that led here, estimated; 0 where it is not known."""
+    missed: tuple[Any, ...] | None
+    experience: tuple[Any, ...] | None
+    """See ``predictor.py`` and ``newton.py``."""
+    factors: tuple[Array, ...] | None
+    T_inv: Array | None
+    """The last factorised iteration matrix."""
+    before: Array | None = None
+    """At a start, highest derivatives on the groups just before it."""
+
+
+@checked
+@dataclass(frozen=True)
+class ClassicalAlpha(Method):
+    """The generalised-alpha method in Tait-Bryan angles or Euler parameters, for comparison with the Lie group method.
+
+    The rotation of a node is ``Rx(a) Ry(b) Rz(c)``, or that of a unit quaternion whose norm is a constraint. All
+    constraints hold on position level (index 3). Angles cannot pass ``b = +-90`` degrees, and what comes out depends
+    on the axes of bodies and world. Euler parameters have no singularity, but become unstable where a body turns by
+    more than about ``2 (1 - rho_inf)`` rad a step. A run that comes there ends with a :class:`ConvergenceError`. Nodes
+    may be on any group (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
+
+    Parameters
+    ----------
+    parametrization : {"tait_bryan", "euler_parameters"}
+        Coordinates of the rotations.
+    rho_inf : float
+        Spectral radius at infinite frequency, in [0, 1].
+    newton : Newton
+        Options of Newton's method. Without tangent operator, the matrix takes the derivative of rotations by their
+        coordinates to be constant.
+    """
+
+    order: ClassVar[int] = 2
+    Memory: ClassVar[type] = ClassicalMemory
+
+    parametrization: Annotated[str, choice(COORDINATES)] = "tait_bryan"
+    rho_inf: Share = 0.9
+    newton: Newton = field(default_factory=Newton)
+
+    @cached_property
+    def coefficients(self) -> Parameters:
+        """Those of Chung and Hulbert."""
+        return chung_hulbert(self.rho_inf)
+
+    @property
+    def invariant(self) -> bool:  # type: ignore[override]
+        """Angles depend on the axes."""
+        return self.kind is not TaitBryan
+
+    @property
+    def kind(self) -> type[RotationCoordinates]:
+        """Coordinates of the rotations."""
+        return COORDINATES[self.parametrization]
+
+    def init(self, system: System, state: State, h: float) -> ClassicalMemory:
+        """Coordinates and rates of a state; what is at rest was so before, without loads."""
+        return self._begin(system, state, h, before_the_start(system, state))
+
+    def after_jump(self, system: System, before: State, state: State, h: float) -> ClassicalMemory:
+        """The same where accelerations have jumped."""
+        return self._begin(system, state, h, lead(system, before))
+
+    def _begin(self, system: System, state: State, h: float, before: Array) -> ClassicalMemory:
+        here = before + resolved(system, state, h, self.coefficients, lead(system, state) - before)
+        c = rotations_of(system, self.kind, state.R)
+        if self.kind is TaitBryan:
+            check_start(system, c)
+        lifted = to_world(system, state.R, state.v, system.nodes_of(here))
+        first, second = ClassicalChart(system, self.kind, c).lower(lifted)
+        rates, highest = np.append(first, state.udot), np.append(second, system.own_of(here))
+        return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, None, None, None, None, before)
+
+    def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
+        """One step, by Newton's method."""
+        if not memory.steps and not same(h, memory.h):
+            assert memory.before is not None  # of a start
+            memory = self._begin(system, state, h, memory.before)
+        problem = self.problem(system, state, h, memory)
+        missed = None if memory.missed is None else Missed(*memory.missed)
+        experience = None if memory.experience is None else Experience(*memory.experience)
+        plain = problem.formulas.guess
+        guess = first_guess(plain, state.multipliers, h, missed)
+        # a diverging iteration overflows before it is stopped
+        watch = blamed(system, problem.t, h, memory.c) if self.kind is TaitBryan else nullcontext()
+        with np.errstate(over="ignore", invalid="ignore"), watch:
+            begin = problem.guess(guess.D, guess.multipliers)
+            needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
+            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
+        end = problem.end(found)
+        change = problem.of_nodes(end.lead - memory.lead)
+        self._check(system, problem, memory, end, change)
+        new = system.accept(end.state)
+        missed = what_was_missed(found.unknown[0] - plain, new.multipliers - state.multipliers, h, guess, missed)
+        # the defect of Newmark's formulas, from the last two accelerations
+        defect = np.matvec(problem.chart.matrix(problem.coordinates(found.unknown)), change)
+        error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
+        factors, T_inv = memory.factors, memory.T_inv
+        if found.linearization is not None:
+            factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
+        kept = error, missed, found.experience, factors, T_inv
+        return Step(new, ClassicalMemory(h, memory.steps + 1, end.c, end.rates, end.lead, end.a, *kept), found.report)
+
+    def _check(
+        self, system: System, problem: ClassicalProblem, memory: ClassicalMemory, end: End, change: Array
+    ) -> None:
+        """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
+        if self.kind is TaitBryan:
+            check_step(system, problem.t, problem.h, memory.c, end.c, change[:, 3:])
+        else:
+            of_rotations = (problem.of_nodes(part)[:, 3:] for part in (end.rates, end.lead))
+            check_norm(system, problem.t, self.rho_inf, memory.c, end.c, *of_rotations)
+
+    def problem(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalProblem:
+        """The equations of a step."""
+        v, a = self._adapted(system, state, h, memory)
+        formulas = newmark(self.coefficients, h, v, memory.lead, a, system.order)
+        chart = ClassicalChart(system, self.kind, memory.c)
+        return ClassicalProblem(system, state, h, formulas, chart, self.newton.matrix)
+
+    def _adapted(self, system: System, state: State, h: float, memory: ClassicalMemory) -> tuple[Array, Array]:
+        """Rates and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts, see ``change_step.py``."""
+        if same(h, memory.h):
+            return memory.rates, memory.a
+        ratio, chart = h / memory.h, ClassicalChart(system, self.kind, memory.c)
+        w = np.zeros(system.N)
+        if system.m:
+            w = with_joint_rate(system, state, w, missed=True)
+        nodes = chart.lower(to_world(system, state.R, system.nodes_of(w), np.zeros((system.n, 6))))[0]
+        dc = memory.rates[: nodes.size].reshape(nodes.shape)[:, 3:]
+        nodes[:, 3:] += self.kind.missed(memory.c, dc)
+        own = np.where(system.order < 2, 0.0, system.own_of(w))
+        rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, own)
+        return rates, memory.lead + ratio * (memory.a - memory.lead)
+
+    def _kept(self, system: System, memory: ClassicalMemory) -> Linearization | None:
+        """The matrix of the last step, for the modified Newton method."""
+        if not self.newton.modified or memory.factors is None or memory.T_inv is None:
+            return None
+        return Linearization(system.solver.restore(memory.factors), memory.T_inv)
+
+    def doubt(self, system: System, state: State, h: float) -> str:
+        """Of index 3, that velocities leave their constraints."""
+        return instability(system, state, h, self.rho_inf)

@@ -1,0 +1,225 @@
+"""Explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints.
+
+Holzinger, Arnold, Gerstmayr (2024), section 2.1 and Algorithm 2, for comparison with the methods on the group: angles
+``c`` are integrated with their rates ``c'`` (classical formulation 2), or with angular velocities, from which the rates
+follow as ``c' = G^-1 Omega`` (classical formulation 1).
+
+Where Tait-Bryan angles are singular, ``b = +-90`` degrees, and steps that do not resolve them nearby.
+
+As the angle ``b`` of a body passes the singularity at a small distance, ``a`` and ``c`` turn by half a turn against
+each other within that distance over the angular velocity. A longer step leads to a rotation that looks like any other,
+and is wrong. What tells is the error that a rule of the second order makes of the angles, ``h^2/12`` times the change
+of their second derivatives, and the sign of ``cos b``, which hardly any motion changes. Shorter steps in place of one
+that was refused are no remedy: what the steps before have lost is not small any more, so that the run ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Report, State, Step, checked, choice, unconstrained
+from fem_mbs.errors import ConvergenceError, LawError, ModelError
+from fem_mbs.initial.accelerations import Accelerations
+from fem_mbs.initial.state_point import StatePoint
+from fem_mbs.lie.rotation_coordinates import TaitBryan
+from fem_mbs.methods.comparison.classical_chart import ClassicalChart, from_world, held, rotations_of, to_world
+from fem_mbs.methods.runge_kutta import ExplicitRungeKutta, evaluated, fastest_so_far
+from fem_mbs.methods.tableaus import TABLEAUS
+from fem_mbs.newton import FAILURES
+from fem_mbs.system.system import System
+
+SMALLEST = 1e-6
+"""Smallest ``cos b`` at the start of a run; rates of the angles are angular velocities over that."""
+UNRESOLVED = 0.03
+"""Error of an angle in a step, in rad, from which on errors do not fall with the order of the method."""
+FAR, NEAR = np.cos(np.radians([30.0, 60.0])).tolist()
+"""``cos b`` below which errors of angles are looked at, and below which failures are put down to the singularity."""
+REMEDY = (
+    "Try a smaller step, axes of the bodies and of the world that keep b small, Euler parameters, or a method on the "
+    "group such as GeneralizedAlpha; the error has the steps so far as its solution"
+)
+
+
+def check_start(system: System, c: Array) -> None:
+    """Refuse angles ``(n, 3)`` whose rates do not exist."""
+    cosine = _cosine(system, c)
+    worst = int(np.argmin(cosine))
+    if cosine[worst] < SMALLEST:
+        raise ModelError(
+            f"{system.nodes[worst]}: its Tait-Bryan angle b is {_degrees(c[worst, 1])}, and rates of the angles do not "
+            "exist at b = +-90 degrees, where R = Rx(a) Ry(b) Rz(c) is singular. Try axes of the body and of the world "
+            "that keep b small, Euler parameters, or a method on the group such as GeneralizedAlpha"
+        )
+
+
+def check_step(system: System, t: float, h: float, before: Array, c: Array, change: Array) -> None:
+    """Refuse a step between angles ``(n, 3)`` that does not resolve the ``change`` of their second derivatives."""
+    cosine = np.stack([_cosine(system, before), _cosine(system, c)])
+    errors = np.where(cosine.min(axis=0) < FAR, h * h / 12.0 * np.abs(change).max(axis=1), 0.0)
+    errors[cosine[0] * cosine[1] < 0.0] = np.inf
+    worst = int(np.argmax(errors))
+    if errors[worst] <= UNRESOLVED:
+        return
+    turned = np.abs(c - before)[worst]
+    raise ConvergenceError(
+        f"{system.nodes[worst]}: its Tait-Bryan angle b goes from {_degrees(before[worst, 1])} to "
+        f"{_degrees(c[worst, 1])} in the step of {h:.3g} s to t = {t:.6g} s, and a and c turn by {turned[0]:.2g} and "
+        f"{turned[2]:.2g} rad: so near the singularity at b = +-90 degrees the step does not resolve them. {REMEDY}",
+        t,
+    )
+
+
+@contextmanager
+def blamed(system: System, t: float, h: float, c: Array) -> Iterator[None]:
+    """Put a failure of a step of ``h`` to ``t`` down to the singularity, where angles ``(n, 3)`` are near it."""
+    try:
+        yield
+    except FAILURES as failure:
+        cosine = _cosine(system, c)
+        worst = int(np.argmin(cosine))
+        if cosine[worst] > NEAR or isinstance(failure, LawError):
+            raise
+        raise ConvergenceError(
+            f"{system.nodes[worst]}: its Tait-Bryan angle b is {_degrees(c[worst, 1])}, and from there a step of "
+            f"{h:.3g} s to t = {t:.6g} s has no solution ({failure}); angles are singular at +-90 degrees. {REMEDY}",
+            t,
+        ) from failure
+
+
+def _cosine(system: System, c: Array) -> Array:
+    """``cos b`` of the nodes, 1 where their rotation is held."""
+    return np.where(held(system), 1.0, np.cos(c[:, 1]))
+
+
+def _degrees(angle: float) -> str:
+    return f"{np.degrees(angle):.4g} degrees"
+
+
+PARAMETRIZATIONS = ("tait_bryan",)
+FORMULATIONS = ("rates", "velocities")
+
+
+class Angles(NamedTuple):
+    """What the method goes on with, beside the state."""
+
+    c: Array
+    """Angles ``(n, 3)`` of the nodes."""
+    speed: float
+    """The largest so far, in extents of the model, rad and sizes of own unknowns a second."""
+
+
+@checked
+@dataclass(frozen=True)
+class ClassicalRungeKutta(ExplicitRungeKutta):
+    """An explicit Runge-Kutta method in Tait-Bryan angles, for comparison with :class:`RungeKuttaMuntheKaas`.
+
+    For models without constraints. The rotation of a node is ``Rx(a) Ry(b) Rz(c)``; angles cannot pass ``b = +-90``
+    degrees, and near them need short steps: a run whose steps are too long ends with a :class:`ConvergenceError`
+    (Holzinger, Arnold, Gerstmayr 2024; docs/theory.md, "Classical formulations").
+
+    Parameters
+    ----------
+    parametrization : {"tait_bryan"}
+        Coordinates of the rotations.
+    tableau : {"RK4", "DOPRI5", "ODE23", "RK6"}
+        As in :class:`RungeKuttaMuntheKaas`.
+    formulation : {"rates", "velocities"}
+        What is integrated beside the angles: their rates, or angular velocities in the body frame.
+    """
+
+    Memory: ClassVar[type] = Angles
+    invariant: ClassVar[bool] = False
+
+    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "tait_bryan"
+    tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
+    formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
+
+    def check(self, system: System) -> None:
+        """Refuse joints and algebraic unknowns."""
+        unconstrained(self, system)
+
+    def init(self, system: System, state: State, h: float) -> Angles:
+        """The angles of a state."""
+        c = rotations_of(system, TaitBryan, state.R)
+        check_start(system, c)
+        return Angles(c, 0.0)
+
+    def step(self, system: System, state: State, h: float, memory: Angles) -> Step:
+        """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
+        # an unstable step overflows
+        with np.errstate(over="ignore", invalid="ignore"), blamed(system, state.t + h, h, memory.c):
+            run = _Stages(self, system, state, h, memory.c)
+            new, c, change = run.end()
+            self._finite(new)
+        check_step(system, new.t, h, memory.c, c, change)
+        speed = fastest_so_far(system, memory.speed, state, new)
+        return Step(system.accept(new), Angles(c, speed), run.report, run.error(speed))
+
+
+class _Stages:
+    """The stages of one step."""
+
+    def __init__(self, method: ClassicalRungeKutta, system: System, state: State, h: float, c: Array) -> None:
+        self.system, self.state, self.h, self.tableau = system, state, h, method.coefficients
+        self.by_rates = method.formulation == "rates"
+        self.chart, self.report = ClassicalChart(system, TaitBryan, c), Report()
+        self.K, self.L = np.zeros((2, len(self.tableau.b), system.N))
+        """Rates of coordinates, and of what is integrated beside them."""
+        lifted = to_world(system, state.R, state.v, state.vdot)
+        rates = self.chart.lower(lifted)
+        self.second = rates[1, :, 3:]
+        """Second derivatives of the angles ``(n, 3)`` at the start."""
+        self._note(0, lifted, rates, state.udot, state.uddot)
+        self.start = np.append(rates[0] if self.by_rates else lifted[0], state.udot)
+
+    def end(self) -> tuple[State, Array, Array]:
+        """The state and the angles ``(n, 3)`` at the end of the step, and the change of their second derivatives."""
+        tableau = self.tableau
+        for i in range(1, len(tableau.b) - tableau.first_same_as_last):
+            self._stage(i, tableau.A[i])
+        D, place, found = self._stage(-1 if tableau.first_same_as_last else None, tableau.b)
+        nodes = self.system.nodes_of(D)
+        second = self.chart.lower(to_world(self.system, place.R, place.v, found.vdot), nodes)[1, :, 3:]
+        new = State(place.t, place.x, place.R, place.v, *found)
+        return new, self.chart.rotations(nodes), second - self.second
+
+    def error(self, speed: float) -> float | None:
+        """Of places, and of velocities over the largest so far, as of :class:`RungeKuttaMuntheKaas`."""
+        if self.tableau.estimate is None:
+            return None
+        H = self.chart.matrix(np.zeros((self.system.n, 6)))
+        sizes = []
+        for rates, turned in ((self.K, True), (self.L, self.by_rates)):
+            left = self.h * (self.tableau.estimate @ rates)
+            if turned:
+                left = self.system.with_own(np.matvec(H, self.system.nodes_of(left)), left)
+            sizes.append(float(np.abs(self.system.weight * left).max()))
+        return max(sizes[0], sizes[1] / speed if speed else 0.0)
+
+    def _stage(self, i: int | None, weights: Array) -> tuple[Array, StatePoint, Accelerations]:
+        """The increment that stages make with their weights, the place there, and what follows: that is stage ``i``."""
+        system, state = self.system, self.state
+        D, w = self.h * (weights @ self.K), self.start + self.h * (weights @ self.L)
+        nodes, v = system.nodes_of(D), system.nodes_of(w)
+        x, R = self.chart.retract(state.x, state.R, nodes)
+        if self.by_rates:
+            v = np.matvec(self.chart.matrix(nodes), v)
+        v, _ = from_world(system, R, np.stack([v, v]))
+        t = state.t + self.h * float(weights.sum())
+        place = StatePoint(t, x, R, v, state.u + system.own_of(D), system.own_of(w))
+        found = evaluated(system, place, self.report)
+        if i is not None:
+            lifted = to_world(system, R, v, found.vdot)
+            self._note(i, lifted, self.chart.lower(lifted, nodes), found.udot, found.uddot)
+        return D, place, found
+
+    def _note(self, i: int, lifted: Array, rates: Array, udot: Array, uddot: Array) -> None:
+        """Velocities and accelerations, and rates of the coordinates ``(2, n, 6)``, as stage ``i``."""
+        self.K[i] = np.append(rates[0], udot)
+        self.L[i] = np.append(rates[1] if self.by_rates else lifted[1], uddot)

@@ -1,0 +1,225 @@
+"""Euler's method on the group, in five forms.
+
+*Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with
+constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
+the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
+``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``index3.py``,
+``index2.py``, ``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
+
+One step with constraints on accelerations: the index-1 equations.
+
+``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0`` stands in place of ``Phi = 0``. Nothing brings positions and
+velocities back to their own constraints: errors of the formulas let both drift away.
+
+Increments of the group in canonical coordinates of the second kind: a move, then a turn about each body axis.
+
+``exp(D_1 e_1) ... exp(D_6 e_6)`` in place of ``exp(D)``: the configuration of a step of Crouch and Grossman with one
+stage. To first order both are the same; this one depends on the order of the axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from fem_mbs.alpha.chart import GroupChart
+from fem_mbs.alpha.index2 import Index2Problem
+from fem_mbs.alpha.index3 import Index3Problem, Trial, Unknown
+from fem_mbs.alpha.local_error import lead, rate
+from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Follow, Method, Nothing, State, Step, checked, choice
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.methods.comparison.overdetermined import OverdeterminedProblem
+from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamiltonian, solve_symplectic
+from fem_mbs.newton import Newton
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.system import constraints
+from fem_mbs.system.constraints import AccelerationLevel
+from fem_mbs.system.kinematics import Kinematics
+from fem_mbs.system.system import System
+
+
+class Index1Problem(Index3Problem):
+    """The equations of one step in the increment and the multipliers."""
+
+    def evaluate(self, unknown: Unknown) -> Trial:
+        """Equations of motion, and ``h^2`` times the constraints on accelerations."""
+        trial = super().evaluate(unknown)
+        return trial._replace(closing=self.h**2 * constraints.acceleration(self.system, trial.evaluation))
+
+    def size(self, trial: Trial) -> tuple[float, float]:
+        """Relative residuals; positions may be where they are."""
+        force = max(trial.evaluation.relative, self.reaction(trial))
+        return force, float(np.abs(trial.closing * self.system.constraint_weight).max())
+
+    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array]:
+        """The derivatives of ``h^2`` times the constraints on accelerations."""
+        level = AccelerationLevel(self.system, trial.evaluation, self.h)
+        return [self.h**2 * row for row in level.gradients(dV, dA)]
+
+
+AXES = np.eye(3)
+
+
+class SecondKindChart(GroupChart):
+    """Increments whose rates are taken for the velocities, as on the group itself."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        super().__init__(kinematics)
+        self.retract = self._retract
+
+    def _retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+        """The move is along the world on R3xSO3, along the body on SE(3)."""
+        moved = np.empty_like(x)
+        for group, rows in self.kinematics.parts:
+            moved[rows] = np.matvec(R[rows], D[rows, :3]) if group.coupled else D[rows, :3]
+        return x + moved, R @ _turn(D)
+
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """The inverse of ``d(increment)/dD``: rows of the body axes, those that were turned about first turned back."""
+        second, third = (so3.exp(D[:, 3 + k, None] * AXES[k]) for k in (1, 2))
+        back = third.mT @ second.mT
+        T = np.zeros((len(D), 6, 6))
+        T[:, 3:, 3] = back[..., 0]
+        T[:, 3:, 4] = third.mT[..., 1]
+        T[:, 3:, 5] = AXES[2]
+        T[:, :3, :3] = AXES
+        for group, rows in self.kinematics.parts:
+            if group.coupled:
+                T[rows, :3, :3] = _turn(D[rows]).mT
+        T_inv = np.linalg.inv(T).astype(float, copy=False)
+        return T_inv, factors * T_inv
+
+
+def _turn(D: Array) -> Array:
+    """Turns about the first, the second and the third axis, one after the other."""
+    first, second, third = (so3.exp(D[:, 3 + k, None] * AXES[k]) for k in range(3))
+    turn: Array = first @ second @ third
+    return turn
+
+
+IMPLICIT: dict[str, type[Index3Problem]] = {
+    "index3": Index3Problem,
+    "index2": Index2Problem,
+    "index1": Index1Problem,
+    "overdetermined": OverdeterminedProblem,
+}
+FORMS = (*IMPLICIT, "symplectic")
+COORDINATES = {"first": GroupChart, "second": SecondKindChart}
+LEVELS = {
+    "index3": ("position",),
+    "index2": ("position", "velocity"),
+    "index1": ("acceleration",),
+    "overdetermined": ("position", "velocity", "acceleration"),
+    "symplectic": ("position", "velocity"),
+}
+OPEN = 1e-3
+"""Gap of a joint, against the extent of the model, that is worth a warning."""
+
+
+@checked
+@dataclass(frozen=True)
+class LieEuler(Method):
+    """Euler's method on the group, of order 1: robust, and as implicit method strongly damped.
+
+    Parameters
+    ----------
+    form : {"index3", "index2", "index1", "overdetermined", "symplectic"}
+        Constraints on positions; on positions and velocities by the multipliers of Gear, Gupta and Leimkuhler; on
+        accelerations alone, so that joints drift open; or on all three levels, with corrections in the metric of the
+        mass. The symplectic method, for bodies on SE(3) or with nodes at their mass centres, is explicit in the forces,
+        and keeps momentum maps to rounding and the energy within bounds of first order.
+    coordinates : {"first", "second"}
+        ``q exp(h v)``, or exponentials of the components of ``h v`` one after the other (Crouch and Grossman), which
+        depend on the order of the axes; the symplectic method has the first.
+    newton : Newton
+        Options of Newton's method.
+    """
+
+    order: ClassVar[int] = 1
+    Memory: ClassVar[type] = Nothing
+
+    form: Annotated[str, choice(FORMS)] = "index3"
+    coordinates: Annotated[str, choice(COORDINATES)] = "first"
+    newton: Newton = field(default_factory=Newton)
+
+    def __post_init__(self) -> None:
+        if self.form == "symplectic" and self.coordinates != "first":
+            raise ModelError(
+                f"LieEuler: coordinates must be 'first' for form 'symplectic', received {self.coordinates!r}: the "
+                "tangent operators of the method are those of exp"
+            )
+
+    @property
+    def levels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Those of the form."""
+        return LEVELS[self.form]
+
+    def check(self, system: System) -> None:
+        """Refuse what has no constant mass matrix or no momenta, of the symplectic form."""
+        if self.form == "symplectic":
+            check_hamiltonian(system, f"LieEuler(form='{self.form}')")
+
+    def init(self, system: System, state: State, h: float) -> Nothing:
+        """Nothing; joints that repeat each other must stay closed."""
+        if self.form == "index1" and system.redundant is not None:
+            names = ", ".join(map(str, system.redundant.joints))
+            raise ModelError(
+                "LieEuler: form 'index1' lets joints drift open, and those that repeat each other can then no longer "
+                f"be closed together ({names}); take form 'index2' or 'overdetermined'"
+            )
+        return Nothing()
+
+    def step(self, system: System, state: State, h: float, memory: Nothing) -> Step:
+        """One step, by Newton's method."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.form == "symplectic":
+                new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)
+                return Step(system.accept(new), memory, report)
+            problem = self.problem(system, state, h)
+            found = newton_solve(problem, problem.guess(problem.formulas.guess, state.multipliers), self.newton)
+        return Step(system.accept(problem.result(found)[0]), memory, found.report)
+
+    def problem(self, system: System, state: State, h: float) -> Index3Problem:
+        """The equations of a step of an implicit form."""
+        order = np.append(np.full(6 * system.n, 2), system.order)
+        # the rate of a state is no velocity that it keeps
+        v = np.where(order == 2, rate(state), 0.0)
+        factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
+        constants = np.stack([0.0 * v, -v / h, 0.0 * v])
+        guess = h * v + np.where(order == 2, h * h, h) * lead(system, state)
+        chart = COORDINATES[self.coordinates](system.kinematics)
+        formulas = Newmark(factors, constants, guess)
+        return self._kind(system)(system, state, h, formulas, chart, self.newton.matrix)
+
+    def _kind(self, system: System) -> type[Index3Problem]:
+        """Without constraints the forms are one; those of velocities have no multipliers ``eta``."""
+        plain = not system.m or (self.form == "index2" and bool(system.velocity_level.all()))
+        return Index3Problem if plain else IMPLICIT[self.form]
+
+    def doubt(self, system: System, state: State, h: float) -> str:
+        """Of index 1, that joints have drifted open."""
+        if self.form != "index1" or not system.m:
+            return ""
+        gaps = np.abs(constraints.positions(system, system.motion(state)) * system.constraint_weight)
+        if (worst := float(gaps.max())) <= OPEN:
+            return ""
+        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
+        return (
+            f"{owner}: at t = {state.t:.4g} s it has drifted open ({equation}: {worst:.2g}, lengths against the extent "
+            "of the model): form 'index1' closes joints for accelerations alone; take form 'index2' or "
+            "'overdetermined', or a smaller step"
+        )
+
+    def advice(self, state: State, h: float) -> str:
+        """What may help; the symplectic form bears no step that is too long for a spring."""
+        if self.form != "symplectic":
+            return super().advice(state, h)
+        return (
+            f"{super().advice(state, h)}\n  form 'symplectic' is explicit in the forces: steps must be shorter than "
+            "2/omega for every frequency omega (rad/s) of springs and contacts"
+        )

@@ -1,0 +1,284 @@
+"""One step of the symplectic Euler method of the constrained Hamilton equations on the group.
+
+From the discrete action ``h (T(w) - V(q_0))``, with the momenta ``p = M v`` and the forces ``f_0`` at the start,
+
+    T^-T(-h w) M w = p_0 + h f_0 - h B^T(q_0) lambda,    q_1 = q_0 exp(h w),    Phi(q_1) = 0,
+    p_1 = T^-T(h w) M w - B^T(q_1) mu,    B(q_1) M^-1 p_1 + Phi_t = 0.
+
+Implicit in ``w`` and ``lambda`` alone, by a mass matrix that must not change; forces are explicit. Reactions are
+``lambda + mu/h``: ``mu`` has half of what curves the motion.
+
+Which models are constrained Hamilton equations with a mass matrix that never changes, as symplectic methods need.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.alpha.local_error import lead, rate
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Element, Follow, Motion, Report, State
+from fem_mbs.errors import ModelError
+from fem_mbs.initial.projection import from_body, to_body
+from fem_mbs.lie import se3
+from fem_mbs.linear.solvers import Factors
+from fem_mbs.newton import Newton
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.run.march import side
+from fem_mbs.system import constraints
+from fem_mbs.system.matrices import assemble, mass_entries, mass_product, solve_with_constraints
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.sizes import TINY
+from fem_mbs.system.system import Evaluation, System
+
+MOVE = 1e-2
+"""By how much nodes are moved to see whether masses change: in rad, and of the extent of the model."""
+CHANGES = 1e-9
+"""Changes of a mass below this share of the largest are rounding."""
+
+
+def check_hamiltonian(system: System, method: str) -> None:
+    """Refuse, by name, constraints of velocities, unknowns of first order or algebraic, and masses that change."""
+    if system.has_velocity_level:
+        joint, equation = system.constraint_owner[int(np.argmax(system.velocity_level))]
+        raise ModelError(
+            f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}): that "
+            "motion is not Hamiltonian; take form 'index2' or GeneralizedAlpha"
+        )
+    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+        if order in (0, 1):
+            kind = "algebraic" if order == 0 else "a state of first order"
+            raise ModelError(
+                f"{method} cannot integrate '{unknown.name}' of {owner}, which is {kind} and has no momentum; take "
+                "form 'index2' or GeneralizedAlpha"
+            )
+    if (element := _changing(system)) is not None:
+        raise ModelError(
+            f"{method} needs a mass matrix that never changes, and that of {element} does as nodes move: on SE(3) "
+            "rigid bodies are welcome, on R3xSO3 those with their mass centre at the node (center_of_mass=(0, 0, 0)); "
+            "take group='SE3', a node at the mass centre, form 'index2' or GeneralizedAlpha"
+        )
+
+
+def _changing(system: System) -> Element | None:
+    """An element whose mass is not the same everywhere, in the components of the groups; None if there is none."""
+    rng = np.random.default_rng(0)
+    way = MOVE * rng.uniform(-1.0, 1.0, system.N) / system.weight
+    here = system.at_rest()
+    R, x = se3.compose(here.R, here.x, *se3.exp(system.nodes_of(way)))
+    u = here.u + np.where(system.order == 2, system.own_of(way), 0.0)
+    there = Motion(0.0, x, R, here.V, here.A, here.gravity, u, here.udot, here.uddot, here.multipliers)
+    for batch, one, other in zip(system.batches, _masses(system, here), _masses(system, there), strict=True):
+        if one is not None and other is not None:
+            change = np.abs(other - one).max(axis=(1, 2))
+            worst = int(np.argmax(change))
+            if change[worst] > CHANGES * np.abs(one[worst]).max():
+                return batch.owners[worst]
+    return None
+
+
+def _masses(system: System, motion: Motion) -> list[Array | None]:
+    """``P^T M P`` (n, b, b) of all batches, None without mass."""
+    unit = np.moveaxis(np.broadcast_to(np.eye(6), (system.n, 6, 6)), 1, 0)
+    P = Follow(np.moveaxis(system.kinematics.to_body(motion.R, unit), 0, 2), np.ones(system.k))
+    result: list[Array | None] = []
+    for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
+        mass = batch.mass(batch.force(motion, data)[1])
+        if mass is not None:
+            half = P.after(mass, batch.nodes, batch.own)
+            mass = P.after(half.mT, batch.nodes, batch.own)
+        result.append(mass)
+    return result
+
+
+ROUNDING = 1e-13, 1e-14
+"""Residuals of forces and constraints beyond which Newton's method only goes if they still fall: what it leaves of the
+momentum balance is momentum that is lost."""
+SLOW = 1e-6
+"""Share of the rate ``p/h`` of momenta below which forces are none."""
+Unknown = tuple[Array, Array]
+
+
+class Trial(NamedTuple):
+    """The equations at a trial."""
+
+    evaluation: Evaluation
+    """The constraints at the end of the step, and what elements said at its start."""
+    force: Array
+    """``h^2`` times the momentum balance over ``h``, in body components at the start, ``(N,)``."""
+    relative: float
+    """Largest of these forces against the largest that made them up."""
+
+
+class Linearization(NamedTuple):
+    """The factorised matrix, and ``dD/d(increment)``."""
+
+    factors: Factors
+    T_inv: Array
+
+
+class SymplecticProblem:
+    """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
+
+    rough = False
+
+    def __init__(self, system: System, state: State, h: float) -> None:
+        self.system, self.state, self.h = system, state, h
+        self.coupled = np.ones((system.n, 6))
+        for group, rows in system.kinematics.parts:
+            if not group.coupled:
+                self.coupled[rows, :3] = 0.0
+        v = rate(state)
+        self.start = self._evaluation(system.kinematics.motion(state.R, np.stack([state.v, 0.0 * state.v])))
+        self.momentum = self._mass(v)
+        turned = from_body(system, state.R, self.start.force - self._reactions(self.start, state.multipliers))
+        applied = -turned - system.with_own(self._dual(state.v, self.momentum), 0.0 * v)
+        self.applied = system.spread(system.at_free(applied))
+        """``f_0``: forces without accelerations, but for those with which momenta turn, ``ad^T(v) M v``."""
+        self.at_end = system.prescribe(state.t + h).constraints
+
+    def guess(self) -> Unknown:
+        """A step of the accelerations at its start."""
+        return self.h * rate(self.state) + self.h**2 * lead(self.system, self.state), self.state.multipliers
+
+    def evaluate(self, unknown: Unknown) -> Trial:
+        """Momentum balance and constraints."""
+        system, h, (D, multipliers) = self.system, self.h, unknown
+        impulses = np.stack(
+            [
+                self._left(-D, self._mass(D)) - h * self.momentum,
+                -h * h * self.applied,
+                h * h * from_body(system, self.state.R, self._reactions(self.start, multipliers)),
+            ]
+        )
+        force = system.spread(system.at_free(to_body(system, self.state.R, impulses.sum(axis=0))))
+        relative = self._relative(force, np.concatenate([impulses, SLOW * h * self.momentum[None]]))
+        return Trial(self.end(D), force, relative)
+
+    def end(self, D: Array) -> Evaluation:
+        """Constraints at the end of the step for velocities that vanish."""
+        system, state = self.system, self.state
+        x, R = system.kinematics.retract(state.x, state.R, system.nodes_of(D))
+        still, u = np.zeros((system.n, 6)), state.u + system.own_of(D)
+        motion = Motion(state.t + self.h, x, R, still, still, system.gravity, u, 0.0 * u, 0.0 * u, state.multipliers)
+        found = [
+            joints.evaluate(motion, data) for joints, data in zip(system.constraint_batches, self.at_end, strict=True)
+        ]
+        phi, gradients, contexts = ([part[k] for part in found] for k in range(3))
+        return self.start._replace(
+            motion=motion, constraint=flat(phi), gradients=gradients, constraint_contexts=contexts, phi=phi
+        )
+
+    def size(self, trial: Trial) -> tuple[float, float]:
+        """Relative residuals of forces and of constraints."""
+        gaps = np.abs(trial.evaluation.constraint * self.system.constraint_weight)
+        return trial.relative, float(gaps.max(initial=0.0))
+
+    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+        """``[[(T^-T(-D) M D)' , B^T(q_0)], [B(q_1), 0]]`` from increments at the end to forces at the start."""
+        system, D, R = self.system, self.system.nodes_of(unknown[0]), trial.evaluation.motion.R
+        kinematics, own = system.kinematics, np.ones(system.k)
+        T_inv = kinematics.inverse_tangent(D)
+        right = Follow(T_inv @ kinematics.body_transfer(R, self.state.R), own)
+        left = Follow(kinematics.inverse_tangent(-D), own)
+        blocks = []
+        for batch, context, rows in zip(system.batches, self.start.contexts, system.components, strict=True):
+            block = np.zeros((*rows.shape, rows.shape[1]))
+            if (mass := batch.mass(context)) is not None:
+                block = left.after(mass.mT, batch.nodes, batch.own).mT
+                share = np.matvec(mass, unknown[0][rows])
+                for k in range(batch.nodes.shape[1]):
+                    at, place = batch.nodes[:, k], slice(6 * k, 6 * k + 6)
+                    block[:, place, place] -= self._bend(at, -D[at], share[:, place])
+                block = right.after(block, batch.nodes, batch.own)
+            blocks.append(block)
+        bending = [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
+        gradients = [*trial.evaluation.gradients, *self.start.gradients]
+        values = flat([*blocks, *bending, *gradients])
+        values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
+        return Linearization(system.solver.factor(assemble(system, values)), T_inv)
+
+    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+        """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)``."""
+        system, squared = self.system, self.h * self.h
+        force, constraint = trial.force, trial.evaluation.constraint
+        d, multipliers = solve_with_constraints(system, linearization.factors, force, constraint)
+        return d, multipliers / squared
+
+    def length(self, correction: Unknown) -> float:
+        """Largest increment of the configuration, weighted."""
+        return float(np.abs(correction[0] * self.system.weight).max())
+
+    def corrected(
+        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
+    ) -> Unknown:
+        """The unknowns after a share of a correction."""
+        system, (d, multipliers) = self.system, correction
+        turned = from_body(system, trial.evaluation.motion.R, d)
+        D = system.with_own(np.matvec(linearization.T_inv, system.nodes_of(turned)), turned)
+        return unknown[0] - share * D, unknown[1] - share * multipliers
+
+    def result(self, D: Array, multipliers: Array) -> State:
+        """The state at the end: momenta there, and velocities that obey the constraints."""
+        system, state, h = self.system, self.state, self.h
+        at = self.end(D)
+        motion, phi_t = at.motion, constraints.velocity_residual(system, at)
+        momentum = to_body(system, motion.R, self._left(D, self._mass(D)) / h)
+        entries = mass_entries(system, at)
+        # impulses of joints change nothing of friction, which is among the forces of the start
+        entries[system.pattern.force_entries + 2 * system.pattern.gradient_entries :] = 0.0
+        factors = system.solver.factor(assemble(system, entries))
+        V, mu = solve_with_constraints(system, factors, momentum, -phi_t)
+        v = from_body(system, motion.R, V)
+        a = (v - rate(state)) / h
+        rates, own = (system.nodes_of(v), system.nodes_of(a)), (system.own_of(v), system.own_of(a))
+        return State(motion.t, motion.x, motion.R, rates[0], rates[1], multipliers + mu / h, motion.u, own[0], own[1])
+
+    def _evaluation(self, body: Array) -> Evaluation:
+        """The equations at the start of the step, just after anything that jumps there."""
+        system, state = self.system, self.state
+        u = state.u, state.udot, np.zeros(system.k)
+        motion = Motion(state.t, state.x, state.R, body[0], body[1], system.gravity, *u)
+        return system.evaluate(motion, state.multipliers, system.prescribe(state.t + side(state.t)))
+
+    def _mass(self, d: Array) -> Array:
+        """``M d`` (N,)."""
+        return mass_product(self.system, self.start, d)
+
+    def _left(self, D: Array, momentum: Array) -> Array:
+        """``T^-T(D)`` times momenta (N,)."""
+        system = self.system
+        T_inv = system.kinematics.inverse_tangent(system.nodes_of(D))
+        return system.with_own(np.matvec(T_inv.mT, system.nodes_of(momentum)), momentum)
+
+    def _dual(self, v: Array, momentum: Array) -> Array:
+        """``ad^T(v)`` times momenta of the nodes, ``(n, 6)``."""
+        result: Array = np.vecmat(self.coupled * self.system.nodes_of(momentum), se3.bracket(self.coupled * v))
+        return result
+
+    def _bend(self, nodes: IntArray, D: Array, momentum: Array) -> Array:
+        """Derivative of ``T^-T(D)`` times momenta, of some nodes; that of R3xSO3 is that of SE(3) without moves."""
+        return se3.InverseTangent(self.coupled[nodes] * D).transposed_derivative(self.coupled[nodes] * momentum)
+
+    def _reactions(self, at: Evaluation, multipliers: Array) -> Array:
+        return constraints.gradient_transpose_product(self.system, at.gradients, multipliers)
+
+    def _relative(self, force: Array, parts: Array) -> float:
+        """Largest residual against the largest force, moment and own term that made them up."""
+        system, largest = self.system, 0.0
+        for values, terms in (
+            (force[: 6 * system.n].reshape(-1, 2, 3), parts[:, : 6 * system.n].reshape(-1, 2, 3)),
+            (system.own_of(force)[:, None], parts[:, 6 * system.n :].reshape(-1, 1, 1)),
+        ):
+            for k in range(values.shape[1]):
+                size = float(np.abs(terms[:, k]).max(initial=TINY))
+                largest = max(largest, float(np.abs(values[:, k]).max(initial=0.0)) / size)
+        return largest
+
+
+def solve_symplectic(problem: SymplecticProblem, newton: Newton) -> tuple[State, Report]:
+    """The state at the end of a step, and how the step went."""
+    found = newton_solve(problem, problem.guess(), newton, tolerances=ROUNDING)
+    return problem.result(*found.unknown), found.report

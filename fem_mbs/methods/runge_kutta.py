@@ -1,0 +1,215 @@
+"""Explicit Runge-Kutta on the group (Munthe-Kaas).
+
+Stage ``i`` is an increment ``D_i = h sum a_ij K_j`` from the start of the step, ``q_i = q_0 exp(D_i)``, and the rates
+of the increment follow from the velocities there, ``K_i = T^-1(D_i) v_i`` (Munthe-Kaas 1998; Holzinger, Arnold,
+Gerstmayr, *Evaluation and implementation of Lie group integration methods*, Algorithm 3). Accelerations come from the
+equations of motion together with the constraints differentiated twice (index 1).
+
+Explicit Runge-Kutta methods by their coefficients (Butcher's tableaus).
+
+Hairer, Norsett, Wanner, *Solving Ordinary Differential Equations I*, 1993, table II.1.2 (RK4) and II.5.2 (DOPRI5);
+Bogacki, Shampine, *A 3(2) pair of Runge-Kutta formulas*, 1989 (ODE23); Butcher, *On Runge-Kutta processes of high
+order*, 1964 (RK6, seven stages: RK67 of Holzinger, Arnold, Gerstmayr 2024).
+
+What explicit Runge-Kutta methods share, on the group and in angles: the tableau, and the limit of stability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import bernoulli, factorial
+
+from fem_mbs.alpha.local_error import rate
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Limit, Method, Report, State, Step, checked, choice, whole_number
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.initial.accelerations import Accelerations, accelerations
+from fem_mbs.initial.projection import projected
+from fem_mbs.initial.state_point import StatePoint, place_of
+from fem_mbs.methods.stability import SMALL, fastest, stable_step
+from fem_mbs.methods.tableaus import TABLEAUS, Tableau
+from fem_mbs.system.system import System
+
+
+class ExplicitRungeKutta(Method):
+    """A method of the stages of a tableau, which it has by name."""
+
+    tableau: Any
+    """Name of the tableau."""
+
+    @property
+    def coefficients(self) -> Tableau:
+        """The coefficients that are used."""
+        return TABLEAUS[self.tableau]
+
+    @property
+    def order(self) -> int:  # type: ignore[override]
+        """That of the tableau."""
+        return self.coefficients.order
+
+    @property
+    def error_order(self) -> int | None:  # type: ignore[override]
+        """That of the tableau: its second result is one order worse, and local errors are one better."""
+        return None if self.coefficients.estimate is None else self.order
+
+    def limit(self, system: System, state: State, h: float) -> Limit:
+        """From the equations of a step on the group, linearised at its start."""
+        units = np.concatenate([1.0 / system.weight, 1.0 / (h * system.weight)])
+        units[~np.tile(np.append(system.free.ravel(), system.order > 0), 2)] = 0.0
+        here = np.append(rate(state), np.append(state.vdot, state.uddot))
+        scale = np.append(h * system.weight, h * h * system.weight)
+
+        def change(d: Array) -> Array:
+            D, dv = np.split(SMALL * units * d, 2)
+            place = moved(system, state, 0.0, D, dv)
+            found = accelerations(system, place)
+            velocities = np.matvec(system.kinematics.inverse_tangent(system.nodes_of(D)), place.v)
+            there = np.concatenate([velocities.ravel(), found.udot, found.vdot.ravel(), found.uddot])
+            return np.where(units > 0.0, scale * (there - here) / SMALL, 0.0)
+
+        z = fastest(change, 2 * system.N)
+        speeds, accelerated = (np.abs(system.weight * half).max() for half in np.split(here, 2))
+        moving = float(max(speeds, accelerated**0.5))
+        return Limit(stable_step(self.coefficients, z, h), abs(z) / h, moving)
+
+    def _finite(self, state: State) -> State:
+        """The state at the end of a step, if the step has not overflowed."""
+        if not all(np.isfinite(part).all() for part in (state.x, state.R, state.v, state.vdot, state.u)):
+            raise MotionError(f"{self}: the step has no finite result; an explicit method needs shorter ones")
+        return state
+
+
+def moved(system: System, state: State, h: float, D: Array, dv: Array) -> StatePoint:
+    """The place an increment ``D`` (N,) away from a state, a time later and with velocities that differ by ``dv``."""
+    t, x, R, v, u, udot = place_of(state)
+    x, R = system.kinematics.retract(x, R, system.nodes_of(D))
+    return StatePoint(t + h, x, R, v + system.nodes_of(dv), u + system.own_of(D), udot + system.own_of(dv))
+
+
+def fastest_so_far(system: System, speed: float, *states: State) -> float:
+    """The largest speed so far, against which errors of velocities count.
+
+    In extents of the model, rad and sizes of own unknowns a second.
+    """
+    return max(speed, *(float(np.abs(system.weight * rate(state)).max()) for state in states))
+
+
+def evaluated(system: System, place: StatePoint, report: Report) -> Accelerations:
+    """Accelerations at a stage, which counts in a report."""
+    report.evaluations += 1
+    report.factorizations += 1
+    return accelerations(system, place)
+
+
+class Speed(NamedTuple):
+    """What a method goes on with: the largest speed so far, against which errors of velocities count."""
+
+    largest: float
+    """In extents of the model, rad and sizes of own unknowns a second."""
+
+
+@checked
+@dataclass(frozen=True)
+class RungeKuttaMuntheKaas(ExplicitRungeKutta):
+    """An explicit Runge-Kutta method on the group; the step has to resolve whatever is stiff.
+
+    Joints are differentiated twice, and after each step positions and velocities are brought back to what they allow.
+    The error of a step that :class:`VariableStep` asks for is the difference of two results, ``h sum (b_i - b^_i) K_i``
+    of configurations and that of velocities over the largest speed so far.
+
+    Parameters
+    ----------
+    tableau : {"RK4", "DOPRI5", "ODE23", "RK6"}
+        The classical method of order 4; Dormand and Prince's of order 5; Bogacki and Shampine's of order 3; Butcher's
+        of order 6 with seven stages. DOPRI5 and ODE23 estimate their errors.
+    projection : bool
+        Whether joints are closed after each step. Without, positions and velocities drift from them with the order of
+        the tableau.
+    commutators : int, optional
+        Lie brackets after which the series of ``T^-1`` ends, for comparison: ``order - 2`` keep the order. By default
+        it is exact.
+    """
+
+    Memory: ClassVar[type] = Speed
+    deadband: ClassVar[float] = 1.0
+
+    tableau: Annotated[str, choice(TABLEAUS)] = "RK4"
+    projection: bool = True
+    commutators: Annotated[int, partial(whole_number, least=0)] | None = None
+
+    @property
+    def levels(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Accelerations obey the joints at every stage; the rest is projected."""
+        return ("position", "velocity", "acceleration") if self.projection else ("acceleration",)
+
+    def init(self, system: System, state: State, h: float) -> Speed:
+        """No speed so far."""
+        if system.redundant is not None and not self.projection:
+            raise ModelError(
+                f"{self} lets joints drift apart, and of joints that repeat each other they would do so in different "
+                f"ways; take projection=True. {system.redundant.text}"
+            )
+        return Speed(0.0)
+
+    def step(self, system: System, state: State, h: float, memory: Speed) -> Step:
+        """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
+        tableau, report = self.coefficients, Report()
+        K, L = np.zeros((2, len(tableau.b), system.N))  # rates of increments, and of velocities
+        K[0], L[0] = rate(state), np.append(state.vdot, state.uddot)
+        # an unstable step overflows
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(1, len(tableau.b) - tableau.first_same_as_last):
+                D, place = _ahead(system, state, h, tableau.A[i], K, L)
+                K[i], L[i] = self._rates(system, D, place, evaluated(system, place, report))
+            D, place = _ahead(system, state, h, tableau.b, K, L)
+            if self.projection and system.m:
+                place = projected(system, place)
+            found = evaluated(system, place, report)
+            if tableau.first_same_as_last:
+                K[-1], L[-1] = self._rates(system, D, place, found)
+        new = self._finite(State(place.t, place.x, place.R, place.v, *found))
+        speed = fastest_so_far(system, memory.largest, state, new)
+        error = None
+        if tableau.estimate is not None:
+            of_place, of_velocity = (np.abs(h * system.weight * (tableau.estimate @ rates)).max() for rates in (K, L))
+            error = float(max(of_place, of_velocity / speed if speed else 0.0))
+        return Step(system.accept(new), Speed(speed), report, error)
+
+    def between(self, system: System, first: State, second: State, share: float) -> State:
+        """By a step of the share: all of the order of the tableau, joints closed."""
+        if not 0.0 < share < 1.0:
+            return second if share else first
+        return self.step(system, first, share * (second.t - first.t), Speed(0.0)).state
+
+    def _rates(self, system: System, D: Array, place: StatePoint, found: Accelerations) -> tuple[Array, Array]:
+        """Rates (N,) of the increment ``D`` (N,) that has led to a place, and of the velocities."""
+        nodes = self._inverse_tangent_product(system, system.nodes_of(D), place.v)
+        return np.append(nodes, found.udot), np.append(found.vdot, found.uddot)
+
+    def _inverse_tangent_product(self, system: System, D: Array, v: Array) -> Array:
+        """``T^-1(D) v``, or the sum of as many terms ``B_k/k! [D, [D, ... v]]`` as are wanted."""
+        if self.commutators is None:
+            exact: Array = np.matvec(system.kinematics.inverse_tangent(D), v)
+            return exact
+        result, term = v.copy(), v
+        orders = np.arange(self.commutators + 1)
+        # left-trivialised velocities have the other sign, which odd numbers but the first do not notice
+        shares = (-1.0) ** orders * bernoulli(self.commutators) / factorial(orders)
+        for share in shares[1:]:
+            last, term = term, np.zeros_like(v)
+            system.kinematics.add_bracket(term, 1.0, D, last)
+            result += share * term
+        return result
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__} with the tableau {self.tableau}"
+
+
+def _ahead(system: System, state: State, h: float, weights: Array, K: Array, L: Array) -> tuple[Array, StatePoint]:
+    """The increment (N,) that stages make with their weights, and the place there."""
+    D = h * (weights @ K)
+    return D, moved(system, state, h * float(weights.sum()), D, h * (weights @ L))

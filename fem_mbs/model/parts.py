@@ -1,0 +1,99 @@
+"""Which nodes, elements and joints are what others are built on.
+
+What is counted and measured of a model as built.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fem_mbs.contracts import Constraint, Element, Node, Part
+
+if TYPE_CHECKING:
+    from fem_mbs.model.model import Model
+
+
+def summary(model: Model) -> str:
+    """Nodes, parts by their classes, and degrees of freedom, as ``print(model)`` shows them."""
+    groups = " and ".join(dict.fromkeys(node.group for node in model.nodes[1:])) or model.group
+    fixed = sum(node.fixed_translation and node.fixed_rotation for node in model.nodes)
+    idle = idle_rotations(model)
+    free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in model.nodes)
+    equations = sum(len(constraint.equations) for constraint in model.constraints)
+    gravity = ", ".join(f"{g:g}" for g in model.gravity)
+    lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if model.gravity.any() else "")]
+    lines.append(
+        f"  {counted(len(model.nodes), 'node')}, {fixed} of them fixed: "
+        f"{counted(free, 'degree')} of freedom before constraints"
+    )
+    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
+    kinds = Counter(type(part).__name__ for part in parts)
+    lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
+    own = Counter(unknown.kind for part in parts for unknown in part.unknowns)
+    if own:
+        lines.append(f"  own unknowns: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
+        free += own["coordinate"]
+    left = f"{counted(free - equations, 'degree')} of freedom left"
+    if equations > free:
+        left = f"{equations - free} more than degrees of freedom"
+    lines.append(f"  {counted(equations, 'constraint equation')}: {left}")
+    return "\n".join(lines)
+
+
+def idle_rotations(model: Model) -> set[Node]:
+    """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
+    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
+    pinned = {node for part in parts for node in part.pinned}
+    if not pinned:
+        return pinned
+    turned = {node for part in parts for node in part.turned}
+    return {node for node in pinned - turned if not node.angular_velocity.any()}
+
+
+def extent(nodes: list[Node]) -> float:
+    """Largest extent of the initial node positions, a length to compare small lengths with; 0 for one node."""
+    positions = np.array([node.position for node in nodes])
+    return float(np.ptp(positions, axis=0).max())
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 node", "2 nodes"."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
+"""What holds no part, or is not looked into."""
+TOGETHER = (list, tuple, set, frozenset)
+
+
+def users(owner: object, parts: Sequence[Part], wanted: Iterable[Part]) -> dict[Part, list[Part]]:
+    """Which ``parts`` of a model, the ``owner``, hold each of the ``wanted``, if any do."""
+    ends = {id(own) for own in (owner, *parts)}
+    found: dict[Part, list[Part]] = {own: [] for own in wanted}
+    for part in parts:
+        held = [own for value in vars(part).values() for own in _held(value, ends, set())]
+        for own in {id(own): own for own in held if isinstance(own, Part) and own is not part}.values():
+            if own in found:
+                found[own].append(part)
+    return {own: using for own, using in found.items() if using}
+
+
+def _held(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
+    """A value and all that it holds, in turn; not what those hold that are ``ends``."""
+    if value is None or isinstance(value, ENDS) or id(value) in seen:
+        return
+    seen.add(id(value))
+    yield value
+    if id(value) in ends:
+        return
+    if isinstance(value, Mapping):
+        inner: Iterable[Any] = [*value.keys(), *value.values()]
+    else:
+        inner = value if isinstance(value, TOGETHER) else getattr(value, "__dict__", {}).values()
+    for own in inner:
+        yield from _held(own, ends, seen)

@@ -1,0 +1,1 @@
+"""Pictures, films and curves of models and of what runs returned."""

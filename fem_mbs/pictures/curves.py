@@ -1,0 +1,52 @@
+"""Channels of a run as curves over its time, or the load factor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fem_mbs.contracts import Path
+from fem_mbs.pictures.extras import need, written
+from fem_mbs.solution.channels import Channel, parse
+
+if TYPE_CHECKING:
+    from fem_mbs.solution.solution import Solution
+
+WIDTH, HEIGHT = 7.0, 2.6
+MOST = 12
+"""Curves that get a legend."""
+
+
+def curves(solution: Solution, names: Sequence[str], label: str, file: Path | None = None) -> Any:
+    """A matplotlib figure: one pair of axes for each unit, one under the other; ``label`` is that of the abscissa."""
+    by_unit: dict[str, list[tuple[str, Any]]] = {}
+    for name in names:
+        channel: Channel = parse(solution.system, name)
+        for column, unit, values in zip(channel.columns, channel.units, channel.values(solution).T, strict=True):
+            by_unit.setdefault(unit, []).append((column, values))
+    size = WIDTH, HEIGHT * len(by_unit) + 0.4
+    pyplot = need("matplotlib.pyplot", "solution.plot")
+    from fem_mbs.pictures.view import Curves
+
+    figure, every = pyplot.subplots(
+        len(by_unit), 1, sharex=True, squeeze=False, figsize=size, layout="constrained", FigureClass=Curves
+    )
+    for axes, (unit, columns) in zip(every[:, 0], by_unit.items(), strict=True):
+        for column, values in columns:
+            axes.plot(solution.t, values, label=column)
+        axes.set_ylabel(_shared([column for column, _ in columns]) + (f" ({unit})" if unit else ""))
+        axes.grid(alpha=0.3)
+        if 1 < len(columns) <= MOST:
+            axes.legend(fontsize="small")
+    every[-1, 0].set_xlabel(label)
+    if file is not None:
+        written(file, figure.savefig)
+    return figure
+
+
+def _shared(columns: Sequence[str]) -> str:
+    """What names of columns begin with."""
+    words = [column.split(".") for column in columns]
+    first = words[0]
+    count = next((k for k in range(len(first)) if any(own[: k + 1] != first[: k + 1] for own in words)), len(first))
+    return ".".join(first[:count])

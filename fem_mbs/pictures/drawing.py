@@ -1,0 +1,263 @@
+"""What a picture shows, whoever draws it: surfaces, lines and points in colours, arrows, names.
+
+What a picture has beside the scene: nodes that are held, and lines from bodies to joints away from their shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Kind, Motion, Node
+from fem_mbs.errors import FemMbsError
+from fem_mbs.files.scene import Scene, symbol_size
+from fem_mbs.system.system import System
+
+CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8).T
+FACES = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+SIDES = 8
+NO_FACES, NO_LINES = np.empty((0, 4), np.intp), np.empty((0, 2), np.intp)
+
+
+class Fixed(NamedTuple):
+    """Points ``(n, 3)`` in the frames of nodes ``rows`` (n,), and quads ``(m, 4)`` and lines ``(m, 2)`` of them."""
+
+    kind: Kind
+    rows: IntArray
+    offsets: Array
+    quads: IntArray = NO_FACES
+    lines: IntArray = NO_LINES
+
+
+def skeleton(system: System, built: Array) -> list[Fixed]:
+    """All of it, in a model that has the points ``built`` (m, 3)."""
+    held = [node for node in system.nodes[1:] if node.fixed_translation and node.fixed_rotation]
+    rows = np.array([system.number(node) for node in held], np.intp)
+    size = symbol_size(built, system.x0[rows])
+    return [own for own in (_held(rows, size), _links(system, size)) if len(own.rows)]
+
+
+def _held(rows: IntArray, size: float) -> Fixed:
+    """A cube on each node, other than the ground, that is fixed in all directions."""
+    cubes = np.tile(size * CORNERS, (len(rows), 1))
+    faces = (8 * np.arange(len(rows))[:, None, None] + FACES).reshape(-1, 4)
+    return Fixed(Kind.JOINT_SHAPE, np.repeat(rows, 8), cubes, quads=faces)
+
+
+def _links(system: System, size: float) -> Fixed:
+    """Lines from mass centres to points of joints that are outside the shapes of the bodies."""
+    bodies = {element.nodes[0]: element for element in system.elements if hasattr(element, "center_of_mass")}
+    rows, ends = [], []
+    for joint in system.number.equations:
+        for node, offset in zip(joint.nodes, getattr(joint, "offsets", ()), strict=False):
+            if node in bodies and not _inside(bodies[node], offset, size):
+                rows += 2 * [system.number(node)]
+                ends += [bodies[node].center_of_mass, offset]
+    lines = np.arange(len(rows)).reshape(-1, 2)
+    return Fixed(Kind.BODY_SHAPE, np.array(rows, np.intp), np.reshape(ends, (-1, 3)), lines=lines)
+
+
+def _inside(body: Any, point: Array, size: float) -> bool:
+    """Whether a point is in the box around the shapes of a body."""
+    corners = np.concatenate([placed.shape.faces(SIDES).points for placed in body.shapes(size)])
+    return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
+
+
+STATIONS = 5
+COLORS = {
+    Kind.SURFACE: "#4a90c4",
+    Kind.BODY_SHAPE: "#b4bcc4",
+    Kind.JOINT_SHAPE: "#ff8c00",
+    Kind.SPRING: "#2e8b57",
+    Kind.LINE: "#1f4e79",
+    Kind.NODE: "#202020",
+    Kind.BODY: "#202020",
+}
+"""Joints are shown by their shapes, and not as points beside."""
+FORCE, MOMENT, SHADOW, LINK = "#c2185b", "#9467bd", "#9a9a9a", "#7a838b"
+AXES = ("#d62728", "#2ca02c", "#1f77b4")
+MOST_AXES, MOST_NAMES = 60, 15
+LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
+"""Arrows, and axes of nodes, against the diagonal of the model."""
+LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+"""When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
+
+
+class Layer(NamedTuple):
+    """Cells of one colour: rows ``points`` of all points, and polygons, lines ``(n, 2)`` and dots of these."""
+
+    kind: Kind
+    color: str
+    points: IntArray
+    polygons: list[IntArray]
+    lines: IntArray
+    dots: IntArray
+
+
+class Arrows(NamedTuple):
+    """Arrows of one colour, their starts and vectors ``(n, 3)``."""
+
+    color: str
+    starts: Array
+    vectors: Array
+
+
+class Frame(NamedTuple):
+    """A drawing at an instant: all points ``(n, 3)``, arrows, and names with their places."""
+
+    points: Array
+    arrows: list[Arrows]
+    names: list[str]
+    places: Array
+
+
+class Drawing:
+    """A system as layers; ``frame`` says where they are. The lines of a motion that is its ``shadow`` stay in grey."""
+
+    def __init__(self, system: System, shadow: Motion | None = None) -> None:
+        self.system = system
+        self._scene = Scene(system, STATIONS, shapes=True)
+        self.layers = [layer for kind in COLORS if (layer := self._layer(kind)) is not None]
+        built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
+        self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
+        self._skeleton = skeleton(system, built)
+        first = len(built)
+        for own in self._skeleton:
+            rows, polygons = first + np.arange(len(own.rows)), [own.quads] if len(own.quads) else []
+            color = LINK if len(own.lines) else COLORS[own.kind]
+            self.layers.append(Layer(own.kind, color, rows, polygons, own.lines, own.lines[:0, :1]))
+            first += len(rows)
+        self._shadow = np.empty((0, 3))
+        lines = self._layer(Kind.LINE)
+        if shadow is not None and lines is not None:
+            self._shadow = self._scene.frame(shadow, np.zeros(system.m))[0][lines.points]
+            rows = first + np.arange(len(lines.points))
+            self.layers.append(lines._replace(color=SHADOW, points=rows, dots=lines.dots[:0]))
+
+    def frame(self, motion: Motion, multipliers: Array) -> Frame:
+        """Where everything is."""
+        points, _ = self._scene.frame(motion, multipliers)
+        arrows = [*self._axes(motion), *self._acting(motion)]
+        rows, offsets, names = self._named
+        skeleton = [self._world(motion, own.rows, own.offsets) for own in self._skeleton]
+        points = np.concatenate([points, *skeleton, self._shadow])
+        return Frame(points, arrows, names, self._world(motion, rows, offsets))
+
+    def _world(self, motion: Motion, rows: IntArray, offsets: Array) -> Array:
+        """Places ``(n, 3)`` in the world of points in the frames of nodes."""
+        return motion.x[rows] + np.matvec(motion.R[rows], offsets) + self.system.origin  # type: ignore[no-any-return]
+
+    def _layer(self, kind: Kind) -> Layer | None:
+        """The cells of one kind."""
+        blocks: dict[int, list[IntArray]] = {}
+        for (_, cells), numbers in zip(self._scene.cells, self._scene.cell_data["part"], strict=True):
+            if len(own := cells[numbers == kind]):
+                blocks.setdefault(cells.shape[1], []).append(own)
+        if not blocks:
+            return None
+        points = np.unique(np.concatenate([own.ravel() for parts in blocks.values() for own in parts]))
+        place = {corners: np.searchsorted(points, np.concatenate(parts)) for corners, parts in blocks.items()}
+        dots, lines = place.pop(1, np.empty((0, 1), np.intp)), place.pop(2, np.empty((0, 2), np.intp))
+        return Layer(kind, COLORS[kind], points, list(place.values()), lines, dots)
+
+    @cached_property
+    def _named(self) -> tuple[IntArray, Array, list[str]]:
+        """What the user has named: nodes, joints and loads with their places on nodes; none if there are too many."""
+        number, together = self.system.number, dict[tuple[int, ...], list[str]]()
+        places: dict[tuple[int, ...], tuple[int, Array]] = {}
+        parts: list[Any] = [*self.system.nodes[1:], *number.parts]
+        for part in parts:
+            nodes = (part,) if isinstance(part, Node) else part.nodes
+            if not nodes or len(nodes) > 2 or _by_default(part):
+                continue
+            row, offset = number(nodes[-1]), np.asarray(getattr(part, "offset", np.zeros(3)))
+            key = (row, *np.round(offset / (1e-6 * self.size)).astype(int).tolist())
+            places[key] = row, offset
+            together.setdefault(key, []).append(str(part.name))
+        if len(together) > MOST_NAMES:
+            return np.empty(0, np.intp), np.empty((0, 3)), []
+        rows, offsets = np.array([row for row, _ in places.values()], np.intp), [own for _, own in places.values()]
+        return rows, np.reshape(offsets, (-1, 3)), [", ".join(names) for names in together.values()]
+
+    def _axes(self, motion: Motion) -> list[Arrows]:
+        """The axes of the nodes, unless there are too many to be seen."""
+        if self.system.n > MOST_AXES:
+            return []
+        grounded = any(self.system.nodes[0] in part.nodes for part in self.system.number.parts)
+        x, R = (array[0 if grounded else 1 :] for array in (motion.x + self.system.origin, motion.R))
+        return [Arrows(color, x, AXIS * self.size * R[:, :, k]) for k, color in enumerate(AXES)]
+
+    def _acting(self, motion: Motion) -> list[Arrows]:
+        """Forces and moments of loads."""
+        places, wrenches = [np.empty((0, 3))], [np.empty((0, 6))]
+        for batch in self.system.batches:
+            if batch.owners[0].external and batch.terms == 1:
+                place, wrench = _of_loads(batch, motion)
+                places.append(place + self.system.origin)
+                wrenches.append(wrench)
+        place, wrench = np.concatenate(places), np.concatenate(wrenches)
+        return [
+            Arrows(color, place[some], self._lengths(vectors[some]))
+            for color, vectors in ((FORCE, wrench[:, :3]), (MOMENT, wrench[:, 3:]))
+            if (some := np.abs(vectors).max(axis=1, initial=0.0) > 1e-9 * np.abs(vectors).max(initial=0.0)).any()
+        ]
+
+    def _lengths(self, vectors: Array) -> Array:
+        """Arrows that are as long as seen well, longer for larger ones."""
+        size = np.linalg.norm(vectors, axis=1, keepdims=True)
+        length = SHORTEST + (LONGEST - SHORTEST) * size / size.max()
+        return self.size * length * vectors / size  # type: ignore[no-any-return]
+
+
+def _by_default(part: Any) -> bool:
+    """Whether the name of a part is that which the model gave it, or that of a node of a beam."""
+    words = str(part.name).split()
+    return str(part.name).endswith("]") or (len(words) == 2 and words[1].rstrip("'").isdigit())
+
+
+def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
+    """Where loads act ``(k, 3)``, and their forces and moments ``(k, 6)``, world frame."""
+    R, x = motion.R[batch.nodes], motion.x[batch.nodes]
+    wrench = np.zeros((*batch.nodes.shape, 2, 3))
+    for ahead in LATER:
+        force, _ = batch.force(motion, _at(batch, motion.t + ahead))
+        now = -force[:, : 6 * batch.nodes.shape[1]].reshape(wrench.shape)
+        unknown = ~wrench.any(axis=(1, 2, 3))
+        wrench[unknown] = now[unknown]
+        if wrench.any(axis=(1, 2, 3)).all():
+            break
+    if batch.nodes.shape[1] == 1:
+        points = np.array([getattr(owner, "point", np.zeros(3)) for owner in batch.owners])
+        wrench[:, 0, 1] -= np.cross(points, wrench[:, 0, 0])
+        x = x + np.matvec(R, points[:, None])
+    wrench = np.matvec(R[:, :, None], wrench)
+    wrench[np.abs(wrench) < 1e-12 * np.abs(wrench).max(initial=0.0)] = 0.0
+    return x.reshape(-1, 3), wrench.reshape(-1, 6)
+
+
+def _at(batch: Any, t: float) -> Any:
+    """What a load is at a time; at the start, if it is not known so far ahead."""
+    try:
+        return batch.at(t)
+    except FemMbsError:
+        return batch.at(0.0)
+
+
+def bounds(frames: Sequence[Frame], reach: float) -> Array:
+    """The box ``(2, 3)`` around some frames, with room for symbols."""
+    points = np.concatenate([frame.points for frame in frames])
+    arrows = [own.starts + own.vectors for frame in frames for own in frame.arrows if len(own.starts)]
+    points = np.concatenate([points, *arrows])
+    return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
+
+
+def plane(toward: Array) -> tuple[Array, Array]:
+    """Directions to the right and up in a picture that is looked at from ``toward``; z is up, or y from above."""
+    up = np.array((0.0, 1.0, 0.0) if abs(toward[2]) > 0.99 * np.linalg.norm(toward) else (0.0, 0.0, 1.0))
+    right = np.cross(up, toward)
+    above = np.cross(toward, right)
+    return right / np.linalg.norm(right), above / np.linalg.norm(above)

@@ -1,0 +1,129 @@
+"""Pictures drawn by PyVista."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.pictures.drawing import Arrows, Drawing, Frame, Layer, plane
+from fem_mbs.pictures.extras import need, quiet_window
+
+MARGIN = 1.15
+"""What the camera sees against what it has to."""
+
+
+class PyvistaCanvas:
+    """A drawing in a window, or off the screen.
+
+    Parameters
+    ----------
+    drawing : Drawing
+        What is drawn.
+    frame : Frame
+        Where it is at first.
+    box : (2, 3)
+        What the camera has to see.
+    toward : (3,)
+        Where the camera looks from.
+    size : (int, int)
+        Width and height in pixels.
+    """
+
+    def __init__(
+        self, drawing: Drawing, frame: Frame, box: Array, toward: Array, size: tuple[int, int], off_screen: bool = True
+    ) -> None:
+        self._pv = pv = need("pyvista", "a picture of this kind")
+        with quiet_window():
+            self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
+        self.plotter.set_background("white")
+        self._font = max(8, round(size[1] / 40))
+        self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
+        for layer, mesh in self._meshes:
+            self.plotter.add_mesh(
+                mesh,
+                color=layer.color,
+                line_width=max(1.0, size[1] / 220),
+                point_size=max(2.0, size[1] / 110),
+                render_points_as_spheres=True,
+                ambient=0.25,
+                render=False,
+            )
+        self.plotter.add_axes()
+        self.plotter.enable_parallel_projection()
+        middle, (right, above) = box.mean(axis=0), plane(toward)
+        self.plotter.camera_position = [middle + toward, middle, above]
+        self.plotter.reset_camera(bounds=box.T.ravel().tolist())
+        self.plotter.camera.parallel_scale = MARGIN * _half_height(box, right, above, size[0] / size[1])
+
+    def _mesh(self, layer: Layer, frame: Frame) -> Any:
+        faces = [np.insert(own, 0, own.shape[1], axis=1).ravel() for own in layer.polygons]
+        parts = {
+            "faces": np.concatenate(faces) if faces else None,
+            "lines": _counted(layer.lines),
+            "verts": _counted(layer.dots),
+        }
+        return self._pv.PolyData(frame.points[layer.points], **{k: v for k, v in parts.items() if v is not None})
+
+    def draw(self, frame: Frame, title: str = "") -> Any:
+        """The pixels ``(height, width, 3)`` of a frame."""
+        self.update(frame, title)
+        self.plotter.render()
+        return np.asarray(self.plotter.screenshot(return_img=True))[..., :3].copy()
+
+    def update(self, frame: Frame, title: str = "") -> None:
+        """Move everything to where a frame has it."""
+        for layer, mesh in self._meshes:
+            mesh.points = frame.points[layer.points]
+        for k, arrows in enumerate(frame.arrows):
+            self.plotter.add_mesh(
+                self._glyphs(arrows), color=arrows.color, name=f"arrows {k}", reset_camera=False, render=False
+            )
+        if frame.names:
+            self.plotter.add_point_labels(
+                frame.places,
+                frame.names,
+                font_size=self._font,
+                shape=None,
+                show_points=False,
+                always_visible=True,
+                name="names",
+                reset_camera=False,
+                render=False,
+            )
+        if title:
+            self.plotter.add_text(
+                title,
+                position="upper_left",
+                font_size=round(0.7 * self._font),
+                color="black",
+                name="title",
+                render=False,
+            )
+
+    def show(self) -> None:
+        """Open a window."""
+        self.plotter.show()
+
+    def close(self) -> None:
+        """Let go of the window."""
+        self.plotter.close()
+
+    def _glyphs(self, arrows: Arrows) -> Any:
+        mesh = self._pv.PolyData(arrows.starts)
+        mesh["vectors"] = arrows.vectors
+        mesh["size"] = np.linalg.norm(arrows.vectors, axis=1)
+        return mesh.glyph(orient="vectors", scale="size", factor=1.0)
+
+
+def _half_height(box: Array, right: Array, above: Array, aspect: float) -> float:
+    """Half of the height that a picture must have to show a box."""
+    corners = np.array(np.meshgrid(*box.T)).reshape(3, -1).T - box.mean(axis=0)
+    wide, high = (np.abs(corners @ axis).max() for axis in (right, above))
+    return float(max(high, wide / aspect))
+
+
+def _counted(cells: IntArray) -> IntArray | None:
+    """Cells as VTK lists them, each with the number of its points before."""
+    return np.insert(cells, 0, cells.shape[1], axis=1).ravel() if len(cells) else None

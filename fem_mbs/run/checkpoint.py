@@ -1,0 +1,141 @@
+"""Where a run stands: all that it takes to go on as if it had never stopped, in memory or in a file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.contracts import ARRAYS, Method, Path, Public, State, StepControl, checked, named_file
+from fem_mbs.errors import ModelError
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.system.states import from_user
+from fem_mbs.system.system import System
+
+CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
+
+
+@dataclass(frozen=True, repr=False)
+class Checkpoint(Public):
+    """Where a run stands: ``solution.checkpoint``, to be given to :func:`simulate` as ``initial``.
+
+    Attributes
+    ----------
+    state : State
+        The last state.
+    memory : NamedTuple
+        What the method goes on with.
+    control : StepControl
+        How the steps were chosen.
+    pace : NamedTuple
+        What the control goes on with.
+    names : tuple of str
+        Names of the nodes and unknowns of the model, and of its constraint equations.
+    """
+
+    state: State
+    memory: Any
+    control: StepControl
+    pace: Any
+    names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Checkpoint at t = {self.state.t:g} s; checkpoint.save('run.npz')"
+
+    @checked
+    def save(self, path: Path) -> FilePath:
+        """Write it to a file, ``.npz``; returns the path."""
+        file = named_file(FilePath(path), ".npz", "Checkpoint.save: path").with_suffix(".npz")
+        parts = {
+            "state": {name: getattr(self.state, name) for name in ("t", *ARRAYS)},
+            "memory": self.memory._asdict(),
+            "control": asdict(self.control),  # type: ignore[call-overload]
+            "pace": self.pace._asdict(),
+        }
+        arrays = {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
+        stored: dict[str, Any] = {"names": np.array(self.names), "control": np.array(type(self.control).__name__)}
+        for name, value in arrays.items():
+            stored |= _numbered(name, value)
+        try:
+            np.savez(file, **stored)
+        except OSError as error:
+            raise ModelError(f"Checkpoint.save: cannot write path '{file}': {error}") from error
+        return file
+
+    @classmethod
+    @checked
+    def load(cls, path: Path, method: Method) -> Checkpoint:
+        """Read one that was made by a run with a method."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                stored = dict(file)
+            return cls._of(stored, FilePath(path), method)
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"Checkpoint.load: cannot read path '{path}': {error}") from error
+
+    @classmethod
+    def _of(cls, stored: dict[str, Any], path: FilePath, method: Method) -> Checkpoint:
+        """What a file holds."""
+        control = CONTROLS[str(stored["control"])](**_part(stored, "control"))
+        memory, own = _part(stored, "memory"), type(method)
+        if set(memory) - set(own.Memory._fields):
+            raise ModelError(
+                f"Checkpoint.load: '{path}' was made with a method that remembers {', '.join(memory)}, and "
+                f"{own.__name__} remembers {', '.join(own.Memory._fields) or 'nothing'}; give the method of the run"
+            )
+        return cls(
+            State(**_part(stored, "state")),
+            own.Memory(**{name: memory.get(name) for name in own.Memory._fields}),
+            control,
+            control.Memory(**_part(stored, "pace")),
+            tuple(map(str, stored["names"])),
+        )
+
+    def check(self, system: System, method: Method) -> None:
+        """Refuse a checkpoint of another model or of another method."""
+        here = names_of(system)
+        if here != self.names:
+            other = next((a for a, b in zip(self.names, here, strict=False) if a != b), "more or fewer parts")
+            raise ModelError(
+                f"simulate: the checkpoint is one of another model: it has {len(self.names)} nodes, unknowns and "
+                f"constraint equations, this model {len(here)}; the first that differs there is {other}"
+            )
+        from_user(system, self.state, "simulate: initial.state")
+        if not isinstance(self.memory, type(method).Memory):
+            raise ModelError(
+                f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the "
+                "method of its run, or start from its state"
+            )
+
+
+def names_of(system: System) -> tuple[str, ...]:
+    """What tells a model from another: nodes, their groups and how they are held, own unknowns, and equations."""
+    nodes, unknowns, equations = system.source
+    held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
+    return (*nodes, *held, *unknowns, *equations)
+
+
+def _numbered(name: str, value: Any) -> dict[str, Any]:
+    """A value under its name, the members of a tuple under numbered ones, None under none."""
+    if isinstance(value, tuple):
+        return {f"{name}.{k}": np.asarray(member) for k, member in enumerate(value)}
+    return {} if value is None else {name: np.asarray(value)}
+
+
+def _part(stored: dict[str, Any], part: str) -> dict[str, Any]:
+    """The values stored for a part, by name: numbers, arrays, and tuples of arrays."""
+    result: dict[str, Any] = {}
+    for key, value in stored.items():
+        owner, _, name = key.partition(".")
+        if owner != part or not name:
+            continue
+        name, _, index = name.partition(".")
+        value = value.item() if value.ndim == 0 else value
+        result[name] = (*result.get(name, ()), value) if index else value
+    return result

@@ -1,0 +1,100 @@
+"""Steps of equal length; where one fails, halved, or led beyond its end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from fem_mbs.contracts import Limit, Method, Plan
+from fem_mbs.errors import ModelError
+
+MAX_HALVINGS = 8
+BEYOND_AFTER = 4
+"""After so many halvings a step tries to pass the end of the nominal one, which may be a singular position."""
+MAX_STEPS = 10_000_000
+LEFT_OVER = 1e-6
+"""A rest of this share of a step is rounding and goes to the step before."""
+
+
+class Grid(NamedTuple):
+    """Where a run with equal steps stands."""
+
+    begin: float
+    """Time in s at which it began, or started anew."""
+    target: int
+    """Number of the next step."""
+    halvings: int
+    h: float
+    """Length of steps: the nominal one, or a little less so that a whole number of them leads to the next jump."""
+    beyond: bool = False
+    """Whether it tries to pass the end of the next step."""
+
+
+@dataclass(frozen=True)
+class FixedStep:
+    """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
+
+    A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
+    with the next nominal step. However short, the last part of a step has the same end. Where that is a position that
+    no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
+    """
+
+    Memory: ClassVar[type] = Grid
+
+    h: float
+
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[Grid, float]:
+        """At the start of a run, and the first step."""
+        count = (t_end - t) / self.h
+        if count > MAX_STEPS:
+            raise ModelError(
+                f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
+                f"({MAX_STEPS:.0e}); look at the units"
+            )
+        return Grid(t, 1, 0, self.h), min(self.h, t_end - t)
+
+    def stretch(self, memory: Grid, t: float, jump: float) -> tuple[Grid, float]:
+        """Equal steps to the next jump."""
+        h = self.h if jump == math.inf else (jump - t) / max(1, math.ceil((jump - t) / self.h - LEFT_OVER))
+        return Grid(t, 1, 0, h), h
+
+    def plan(self, memory: Grid, t: float, t_end: float) -> Plan | None:
+        """The rest of the nominal step, or a part of it."""
+        begin, target, halvings, h, beyond = memory
+        last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
+        if target > last or t >= t_end:
+            return None
+        end = t_end if target == last else begin + target * h
+        part = (end - begin - (target - 1) * h) * 0.5**halvings
+        rest = end - t
+        if beyond:
+            return Plan(rest + 0.5 * min(h, t_end - end), t_end if target == last else None)
+        # what is left of a step by rounding is no step
+        return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
+
+    def failed(self, memory: Grid, plan: Plan) -> Grid | None:
+        """Halve the step, or once try to pass its end."""
+        if memory.halvings == MAX_HALVINGS:
+            return None
+        if memory.halvings == BEYOND_AFTER and not memory.beyond:
+            return memory._replace(beyond=True)
+        return memory._replace(halvings=memory.halvings + 1, beyond=False)
+
+    def judge(self, memory: Grid, plan: Plan, error: float | None) -> tuple[bool, Grid]:
+        """Accept every step."""
+        if plan.end is None and not memory.beyond:
+            return True, memory
+        return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
+
+    def limited(self, memory: Grid, limit: Limit, h: float, rest: float) -> str:
+        """Steps that are not stable."""
+        return f"steps of {h:.3g} s are beyond the limit of stability, {limit}" if h > limit.step else ""
+
+    def tried(self, memory: Grid, h: float) -> str:
+        """How a step was tried that failed for good."""
+        return f"; the step was halved {memory.halvings} times, down to {h:.3g} s" if memory.halvings else ""
+
+    def warning(self, memory: Grid) -> str:
+        """What is to be said after a run."""
+        return ""

@@ -1,0 +1,167 @@
+"""A run in time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method, Path, Seconds, State, StepControl, checked, number, shown
+from fem_mbs.errors import ModelError
+from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.model.model import Model
+from fem_mbs.run.checkpoint import Checkpoint
+from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.loop import Callback, drive
+from fem_mbs.run.march import March
+from fem_mbs.run.recorder import AtTimes, Between, Recorder, Store, output_times, progress_bar
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import Turns
+from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.system import System
+
+LOG = logging.getLogger("fem_mbs")
+
+
+@checked
+def simulate(
+    model: Model,
+    t_end: Seconds,
+    step: Seconds | VariableStep,
+    method: Method | None = None,
+    progress: bool = False,
+    callback: Callback | None = None,
+    events: EventFunction | Sequence[EventFunction] | None = None,
+    times: ArrayLike | None = None,
+    initial: State | Checkpoint | None = None,
+    store: Store | Path | None = None,
+) -> Solution:
+    """Integrate a model from its initial state at t = 0, or from another state.
+
+    A fixed step that fails is tried again with half the length, at most eight times, and once beyond its end, which
+    may be a singular position; the nominal length returns with the next nominal step.
+
+    Parameters
+    ----------
+    model : Model
+        What to integrate; later changes to it do not affect the result.
+    t_end : float
+        End of the run in s.
+    step : float or VariableStep
+        Step in s, the last one cut to end at ``t_end``; or the tolerance that steps of variable length obey.
+    method : Method, optional
+        By default ``GeneralizedAlpha(rho_inf=0.9)``.
+    progress : bool
+        Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
+    callback : function, optional
+        Called with the state after every accepted step; a true return value ends the run.
+    events : function or list of functions, optional
+        Functions of the state whose zeros are to be found, as in :func:`scipy.integrate.solve_ivp`: the attribute
+        ``terminal`` (True, or a number of events) ends the run there, ``direction`` (positive or negative) counts
+        changes of sign in one direction only. The solution has ``event_times`` and ``event_states``.
+    times : array, optional
+        Times in s at which the solution has states, interpolated along the group, in place of those after each step.
+    initial : State or Checkpoint, optional
+        Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
+        another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped.
+    store : str, Path or Store, optional
+        An HDF5 file that receives the states as they come (needs h5py, ``pip install fem_mbs[hdf5]``). They are in the
+        file after each step and take no memory; :func:`load` opens it in any process, :func:`resume` goes on with it.
+
+    Raises
+    ------
+    ModelError, SingularSystemError
+        Before anything is computed, if the model is not valid; after the run, with the whole ``error.solution``, if
+        an event without the attribute ``optional`` never changed its sign.
+    ConvergenceError, MotionError, SingularSystemError
+        If a step fails for good; ``error.solution`` has all steps before it.
+    FemMbsError
+        If the callback or an event fails; ``error.solution`` has all steps so far.
+    """
+    control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
+    method = method or GeneralizedAlpha()
+    begin = _begin(initial)
+    if t_end <= begin:
+        raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
+    control.begin(method, begin, t_end)
+    output = None if times is None else _output(times, begin, t_end)
+    show = progress_bar(progress, begin, t_end, "simulate", "s")
+    begun = time.perf_counter()
+    system = System(model, t_end)
+    method.check(system)
+    if isinstance(initial, State):
+        initial = from_user(system, initial, "simulate: initial", joints=False)
+    LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
+    march = March(system, method, control, t_end, initial)
+
+    between = partial(method.between, system)
+
+    wanted = None if output is None else AtTimes(output, between)
+    if store is None:
+        recorder = in_memory("simulate", march, between, begun, wanted)
+        return drive(march, recorder, Events(events, march.state, between, recorder.to_user), callback, show)
+    from fem_mbs.files.store.begin import begin_stored
+
+    watch = Events(events, march.state, between, partial(to_user, system))
+    to = store if isinstance(store, Store) else Store(store)
+    return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)
+
+
+def in_memory(label: str, march: March, between: Between, begun: float, wanted: AtTimes | None = None) -> Recorder:
+    """What keeps the states of a run that is not stored."""
+
+    def make(
+        states: list[State],
+        marks: object,
+        outcome: Outcome,
+        stats: Stats,
+        hits: Sequence[list[State]],
+        turns: Turns | None,
+    ) -> Solution:
+        way = between if wanted is None else None
+        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, way)
+
+    return Recorder(label, "t = {:.6g} s", begun, march.system, march.state, make, wanted)
+
+
+@checked
+def start(system: System, method: Method | None = None) -> State:
+    """Consistent state at t = 0, from which ``method.init`` and ``method.step`` go on.
+
+    Raises
+    ------
+    ModelError
+        If nothing can move, a joint is open, the initial velocities violate it, or the method cannot integrate the
+        model.
+    SingularSystemError
+        If accelerations or multipliers are not unique; names the nodes or joints.
+    """
+    if method is not None:
+        method.check(system)
+    return to_user(system, consistent_start(system))
+
+
+def _begin(initial: State | Checkpoint | None) -> float:
+    if initial is None:
+        return 0.0
+    return number(initial.state.t if isinstance(initial, Checkpoint) else initial.t, "simulate: initial: t")
+
+
+def _output(times: ArrayLike, begin: float, t_end: float) -> Array:
+    """Times of output, in order and within the run."""
+    result = output_times(times, "simulate: times")
+    if result[0] < begin or result[-1] > t_end or (np.diff(result) <= 0.0).any():
+        raise ModelError(
+            f"simulate: times must increase, from {begin:g} s at least to t_end = {t_end:g} s at most, "
+            f"received {shown(times)}"
+        )
+    return result

@@ -1,0 +1,206 @@
+"""Steps whose length follows the local error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, ClassVar, NamedTuple
+
+from fem_mbs.contracts import Count, Limit, Method, Plan, Seconds, checked, number
+from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.methods.tableaus import WITH_ESTIMATE
+
+AIM, SAFETY = 0.7, 0.9
+"""The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
+SHRINK, GROW = 0.2, 2.0
+AFTER_FAILURE = 0.25
+TINY = 1e-6
+ROUNDING = 2.0**-52
+REST = 1e-9
+"""A rest of this share of the run is rounding."""
+NEAR = 0.6
+"""Share of the longest stable step from which on steps may be held by stability, not by their errors."""
+FAST = 4.0
+"""Motions that are so many times faster than what is seen to move do not shorten steps by their errors."""
+
+
+STIFF = "Take a method for stiff models, such as GeneralizedAlpha, or look for what is so stiff, so light or so damped"
+
+
+class Pace(NamedTuple):
+    """Where a run with variable steps stands."""
+
+    span: float
+    """Length of the run in s."""
+    allowed: float
+    """Largest local error of a step."""
+    power: int
+    """Local errors grow with this power of the step."""
+    smallest: float
+    largest: float
+    h: float
+    """Length of the next step."""
+    last: float
+    """Length of the last accepted step, 0 before the first."""
+    before: float
+    """Its error over the allowed one."""
+    excess: int
+    """How many steps of the smallest length had too large an error."""
+    steps: int
+    """How many steps were accepted."""
+    deadband: float = Method.deadband
+    """The step stays for smaller factors."""
+
+
+@checked
+@dataclass(frozen=True)
+class VariableStep:
+    """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
+
+    The local error of a step, as its method estimates it, is kept below
+    ``method.error_share tolerance^(error_order/order)``: for the generalised-alpha method the defect that Newmark's
+    formulas leave below ``0.01 tolerance^(3/2)``. As it grows with the third power of the step and errors with the
+    second, errors of the result are proportional to the tolerance; the factor depends on the model and on the length of
+    the run.
+
+    Parameters
+    ----------
+    tolerance : float
+        Accuracy to ask for: positions over the extent of the model, rotations in rad.
+    first : float, optional
+        First step in s; a thousandth of the run by default.
+    largest : float, optional
+        No step is longer, in s; a hundredth of the run by default. Loads that last shorter can be missed.
+    smallest : float, optional
+        Steps of this length in s are accepted whatever their error; ``1e-7`` of the run by default.
+    max_steps : int
+        Steps after which the run fails.
+    """
+
+    Memory: ClassVar[type] = Pace
+
+    tolerance: Annotated[float, partial(number, positive=True, high=1.0)] = 1e-2
+    first: Seconds | None = None
+    largest: Seconds | None = None
+    smallest: Seconds | None = None
+    max_steps: Count = 1_000_000
+
+    def allowed(self, method: Method) -> float:
+        """Largest local error of a step, as a method measures it."""
+        if method.error_order is None:
+            raise ModelError(
+                f"VariableStep: {method} does not estimate its local error, so that steps cannot follow a tolerance; "
+                "give a fixed step in s, or a method that does, such as GeneralizedAlpha, or RungeKuttaMuntheKaas with "
+                f"the tableau {' or '.join(WITH_ESTIMATE)}"
+            )
+        allowed = float(method.error_share * self.tolerance ** (method.error_order / method.order))
+        if allowed < ROUNDING:
+            least = (ROUNDING / method.error_share) ** (method.order / method.error_order)
+            raise ModelError(
+                f"VariableStep: tolerance = {self.tolerance:g} is below what rounding leaves; {method} "
+                f"can reach {least:.1e}"
+            )
+        return allowed
+
+    def limits(self, time: float) -> tuple[float, float, float]:
+        """Smallest, first and largest step of a run that takes a time."""
+        smallest = 1e-7 * time if self.smallest is None else self.smallest
+        largest = min(max(1e-2 * time, self.first or 0.0) if self.largest is None else self.largest, time)
+        first = min(1e-3 * time, largest) if self.first is None else self.first
+        if not smallest <= first <= largest:
+            raise ModelError(
+                f"VariableStep: smallest <= first <= largest is expected, received {smallest:g}, {first:g} and "
+                f"{largest:g} s for a run of {time:g} s"
+            )
+        return smallest, first, largest
+
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
+        """At the start of a run, and the first step."""
+        allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
+        power = method.error_order or 0
+        pace = Pace(t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband)
+        return pace, first
+
+    def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
+        """As long a step as the last one; what its error was does not tell about the next."""
+        return memory._replace(last=0.0, before=1.0), min(memory.h, jump - t)
+
+    def plan(self, memory: Pace, t: float, t_end: float) -> Plan | None:
+        """The next step within the rest of the run, without a tiny one at the end."""
+        rest = t_end - t
+        if rest <= REST * memory.span:
+            return None
+        if memory.steps >= self.max_steps:
+            raise ConvergenceError(
+                f"VariableStep: {memory.steps} steps have led to t = {t:.6g} s of {t_end:g} s, the last one of "
+                f"{memory.last:.3g} s; give a larger tolerance than {self.tolerance:g}, or more max_steps. The error "
+                "has the steps as its solution",
+                t,
+            )
+        if rest <= 1.0001 * memory.h:
+            return Plan(rest, t_end)
+        return Plan(min(memory.h, 0.5 * rest), None)
+
+    def failed(self, memory: Pace, plan: Plan) -> Pace | None:
+        """Shorten the step."""
+        if self._shortest(memory, plan.h):
+            return None
+        return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
+
+    def judge(self, memory: Pace, plan: Plan, error: float | None) -> tuple[bool, Pace]:
+        """Accept a step whose error is allowed, and choose the length of the next.
+
+        That is the digital filter H211b with b = 4 of Soederlind (2003): smooth sequences of steps.
+        """
+        h, power = plan.h, memory.power
+        assert error is not None  # methods without an estimate were refused
+        error = max(error / memory.allowed, TINY)
+        shortest = self._shortest(memory, h)
+        if error > 1.0 and not shortest:
+            shorter = h * max(SAFETY * error ** (-1.0 / power), SHRINK)
+            return False, memory._replace(h=max(shorter, memory.smallest))
+        ratio = h / memory.last if memory.last else 1.0
+        factor = (AIM**2 / (error * memory.before)) ** (0.25 / power) * ratio**-0.25
+        following = memory.h
+        if not 1.0 / memory.deadband < factor < memory.deadband:
+            following = min(max(h * min(max(factor, SHRINK), GROW), memory.smallest), memory.largest)
+            if h < memory.h and factor > 1.0:  # a step that was cut tells little
+                following = max(following, memory.h)
+        excess = memory.excess + (error > 1.0)
+        return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
+
+    def limited(self, memory: Pace, limit: Limit, h: float, rest: float) -> str:
+        """Steps that are held by stability, where a longer one would be accurate enough.
+
+        Raises
+        ------
+        ModelError
+            At the start of a run, if that would take more steps than are allowed.
+        """
+        count = rest / limit.step
+        if not memory.steps and (count > self.max_steps or limit.step < memory.smallest):
+            raise ModelError(
+                f"VariableStep: {rest:g} s would take {count:.1e} steps of an explicit method, more than max_steps = "
+                f"{self.max_steps} or shorter than smallest = {memory.smallest:g} s: its longest stable step is "
+                f"{limit}. {STIFF}"
+            )
+        if h < NEAR * limit.step or limit.rate < FAST * limit.moving:
+            return ""
+        return (
+            f"steps are held down by stability, not by the tolerance: the longest stable one is {limit}, and things "
+            f"move at {limit.moving:.3g} 1/s. The rest of the run, {rest:.3g} s, takes about {count:.1e} such steps. "
+            f"{STIFF}"
+        )
+
+    def tried(self, memory: Pace, h: float) -> str:
+        """How a step was tried that failed for good."""
+        return f"; the step was shortened to {h:.3g} s" if self._shortest(memory, h) else ""
+
+    def warning(self, memory: Pace) -> str:
+        """Steps that were accepted whatever their error."""
+        if not memory.excess:
+            return ""
+        return f"{memory.excess} steps of the smallest length, {memory.smallest:g} s, have errors above the tolerance"
+
+    def _shortest(self, memory: Pace, h: float) -> bool:
+        return h <= 1.001 * memory.smallest

@@ -1,0 +1,111 @@
+"""Energies, and how well joints hold, at all times of a run.
+
+Forces and moments of joints from their multipliers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, ConstraintBatch, ElementBatch, Motion, Public
+from fem_mbs.lie import so3
+from fem_mbs.solution.copies import over_time
+from fem_mbs.solution.history import History
+from fem_mbs.system import constraints
+from fem_mbs.system.states import read_only
+
+
+def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tuple[Array, Array]:
+    """Force and moment ``(n, 3)`` that each joint of a batch puts on its last node.
+
+    In the world frame, at the joint's point on that node; ``multipliers`` (m,) are those of the batch.
+    """
+    offsets = np.array([joint.offset for joint in batch.owners])
+    wrenches = _wrenches(offsets, batch, motion, batch.at(motion.t), multipliers)
+    return wrenches[:, :3], wrenches[:, 3:]
+
+
+def reactions_over_time(history: History, joint: Constraint) -> tuple[Array, Array]:
+    """The same of one joint at all times, ``(nt, 3)``."""
+    wrenches = over_time(history, [joint], partial(_wrenches, joint.offset))[:, 0]
+    return wrenches[:, :3], wrenches[:, 3:]
+
+
+def _wrenches(offset: Array, batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """Forces and moments ``(n, 6)`` at points in the frames of the last nodes."""
+    _, gradient, _ = batch.evaluate(motion, prescribed)
+    last = 6 * batch.nodes.shape[1]
+    terms = multipliers[:, None] * gradient[:, last - 6 : last]
+    wrench = -np.add.reduceat(terms, np.searchsorted(batch.cell, np.arange(len(batch.nodes))))
+    R = motion.R[batch.nodes[:, -1]]
+    force, moment = wrench[:, :3], wrench[:, 3:] - so3.cross(offset, wrench[:, :3])
+    return np.concatenate([np.matvec(R, force), np.matvec(R, moment)], axis=-1)
+
+
+@dataclass(frozen=True)
+class EnergyHistory(Public):
+    """Energies in J over time, each ``(nt,)``; work of applied loads is not part of them."""
+
+    kinetic: Array
+    strain: Array
+    gravity: Array
+
+    @property
+    def total(self) -> Array:
+        """Sum of the three."""
+        return self.kinetic + self.strain + self.gravity
+
+
+@dataclass(frozen=True)
+class ConstraintResidual(Public):
+    """Largest absolute constraint violations over time, each ``(nt,)``: ``Phi`` and ``B V + Phi_t``."""
+
+    position: Array
+    velocity: Array
+
+
+def energies(history: History, x: Array) -> EnergyHistory:
+    """Energies of all elements; those of gravity count from the origin of the world, where the nodes are at ``x``."""
+    result = np.zeros((3, len(history.t)))
+    storing = [batch for batch in history.system.batches if type(batch).energy is not ElementBatch.energy]
+    for batch in storing:
+        owners = list(dict.fromkeys(batch.owners))
+        of_batch = over_time(history, owners, _energy, _sum)
+        result += of_batch.T
+        if history.system.origin.any():
+            result[2] += (over_time(history.at(x), owners, _energy, _sum) - of_batch)[:, 2]
+    return EnergyHistory(*map(read_only, result))
+
+
+def residuals(history: History) -> ConstraintResidual:
+    """How far equations of joints are from zero."""
+    largest = np.zeros((2, len(history.t)))
+    for batch in history.system.constraint_batches:
+        largest = np.maximum(largest, over_time(history, batch.owners, _violation, _max).T)
+    return ConstraintResidual(*map(read_only, largest))
+
+
+def _energy(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """Of each cell ``(n, 3)``."""
+    return np.stack(np.broadcast_arrays(*map(np.atleast_1d, batch.energy(motion))), axis=-1)
+
+
+def _violation(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+    """Of each equation ``(m, 2)``: of positions and of velocities."""
+    phi, gradient, context = batch.evaluate(motion, prescribed)
+    rate = constraints.rate(batch, motion, phi, gradient, context)
+    position = phi if batch.velocity is None else np.where(batch.velocity, 0.0, phi)
+    return np.abs(np.stack([position, rate], axis=-1))  # type: ignore[no-any-return]
+
+
+def _sum(values: Array) -> Array:
+    return values.sum(axis=1)  # type: ignore[no-any-return]
+
+
+def _max(values: Array) -> Array:
+    return values.max(axis=1)  # type: ignore[no-any-return]

@@ -1,0 +1,239 @@
+"""Channels: columns of numbers over time under the names of a model, as ``"tip.position.x"`` or ``"energy.total"``.
+
+A channel is the name of a node, a joint or an element, a quantity, and, where only some of its columns are wanted, what
+these are called: ``name.quantity.column``. Quantities of the whole model have no name before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from fem_mbs.solution.queries import Queries
+    from fem_mbs.system.system import System
+
+Part: TypeAlias = Node | Element | Constraint | None
+"""Whose channel it is; None for the whole model."""
+Columns: TypeAlias = dict[str, str]
+"""Units of columns by their names; one that has no name is the quantity itself."""
+
+SECTION_FORCES = {
+    "axial": "N",
+    "shear_y": "N",
+    "shear_z": "N",
+    "torsion": "N m",
+    "bending_y": "N m",
+    "bending_z": "N m",
+}
+
+
+class Quantity(NamedTuple):
+    """What can be asked of a part: its columns, empty where the part has no such thing, and their values."""
+
+    columns: Callable[[Any], Columns]
+    values: Callable[[Queries, Any], Any]
+    """``(nt,)`` or ``(nt, ...)`` with as many numbers as columns."""
+
+
+class Channel(NamedTuple):
+    """Columns of one quantity.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for.
+    columns : tuple of str
+        Full names of the columns, such as "tip.position.x".
+    units : tuple of str
+        Their units, in SI; empty for numbers without one.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    units: tuple[str, ...]
+    part: Part
+    quantity: Quantity
+    chosen: tuple[int, ...]
+
+    def values(self, solution: Queries) -> Array:
+        """The columns over time, ``(nt, c)``."""
+        values = np.asarray(self.quantity.values(solution, self.part), dtype=float)
+        return values.reshape(len(solution.t), -1)[:, self.chosen]
+
+
+def _vector(unit: str, of: str = "") -> Callable[[Any], Columns]:
+    columns = {f"{of}{axis}": unit for axis in "xyz"}
+    return lambda part: columns
+
+
+def _matrix(part: Any) -> Columns:
+    return {f"{row}{column}": "" for row in "xyz" for column in "xyz"}
+
+
+def _reaction(part: Any) -> Columns:
+    return _vector("N", "force.")(part) | _vector("N m", "moment.")(part)
+
+
+def _coordinate(per: str) -> Callable[[Constraint], Columns]:
+    def columns(joint: Constraint) -> Columns:
+        own = {coordinate.name: ("rad" if coordinate.angle else "m") + per for coordinate in joint.coordinates}
+        return own if len(own) > 1 else dict(zip([""], own.values(), strict=False))
+
+    return columns
+
+
+def _angle(joint: Constraint) -> Columns:
+    return {"": "rad"} if sum(own.angle for own in joint.coordinates) == 1 else {}
+
+
+def _multipliers(joint: Constraint) -> Columns:
+    return {f"{k}": "" for k in range(len(joint.equations))}
+
+
+def _unknowns(part: Any) -> Columns:
+    return {unknown.name: unknown.unit for unknown in part.unknowns}
+
+
+def _section_forces(element: Any) -> Columns:
+    if not hasattr(element, "section_forces"):
+        return {}
+    return {f"{k}.{name}": unit for k in range(len(element.stations)) for name, unit in SECTION_FORCES.items()}
+
+
+def _signal(element: Any) -> Columns:
+    if not hasattr(element, "signal_values"):
+        return {}
+    count = getattr(element, "size", None) or 1
+    return {"": ""} if count == 1 else {f"{k}": "" for k in range(count)}
+
+
+def _query(name: str) -> Callable[[Queries, Any], Any]:
+    """A query of a solution about a part."""
+    return lambda solution, part: getattr(solution, name)(part)
+
+
+def _kinds(name: str, columns: Columns) -> Quantity:
+    """Several histories in one object, as ``solution.energy.total``."""
+
+    def values(solution: Queries, part: None) -> Array:
+        history = getattr(solution, name)
+        return np.stack([getattr(history, own) for own in columns], axis=-1)
+
+    return Quantity(lambda part: columns, values)
+
+
+def _both(solution: Queries, joint: Constraint) -> Array:
+    return np.concatenate(solution.reaction(joint), axis=-1)
+
+
+OF_NODE = {
+    "position": Quantity(_vector("m"), _query("position")),
+    "displacement": Quantity(_vector("m"), _query("displacement")),
+    "rotation": Quantity(_matrix, _query("rotation")),
+    "rotation_vector": Quantity(_vector("rad"), _query("rotation_vector")),
+    "velocity": Quantity(_vector("m/s"), _query("velocity")),
+    "angular_velocity": Quantity(_vector("rad/s"), _query("angular_velocity")),
+    "acceleration": Quantity(_vector("m/s^2"), _query("acceleration")),
+}
+OF_PART = {"unknowns": Quantity(_unknowns, _query("unknowns"))}
+OF_JOINT = {
+    "coordinate": Quantity(_coordinate(""), _query("coordinate")),
+    "coordinate_rate": Quantity(_coordinate("/s"), _query("coordinate_rate")),
+    "angle": Quantity(_angle, _query("angle")),
+    "reaction": Quantity(_reaction, _both),
+    "multipliers": Quantity(_multipliers, _query("multipliers")),
+    **OF_PART,
+}
+OF_ELEMENT = {
+    "section_forces": Quantity(_section_forces, _query("section_forces")),
+    "signal": Quantity(_signal, _query("signal")),
+    **OF_PART,
+}
+OF_MODEL = {
+    "energy": _kinds("energy", dict.fromkeys(("kinetic", "strain", "gravity", "total"), "J")),
+    "constraint_residual": _kinds("constraint_residual", dict.fromkeys(("position", "velocity"), "")),
+}
+USUAL = ("position", "rotation_vector", "coordinate")
+"""Quantities that are given out where nothing is asked for."""
+
+
+def parse(system: System, name: str, label: str = "channel") -> Channel:
+    """The channel of a name; messages begin with the label.
+
+    Raises
+    ------
+    ModelError
+        If there is no such part, quantity or column; says which there are.
+    """
+    if not isinstance(name, str):
+        raise ModelError(f"a channel is a text such as 'tip.position.x' or 'energy.total', received {shown(name)}")
+    parts = named_parts(system)
+    for owner, rest in _splits(name):
+        if owner not in parts:
+            continue
+        part = parts[owner]
+        known = quantities(part)
+        quantity, _, wanted = rest.partition(".")
+        if quantity in known:
+            return _channel(name, f"{owner}.{quantity}".lstrip("."), part, known[quantity], wanted, label)
+        if part is not None:
+            raise ModelError(
+                f"{label} '{name}': {part} has no '{quantity}'; it has {', '.join(known) or 'no channels'}"
+            )
+    first = name.split(".")[0]
+    near = get_close_matches(first, [own for own in parts if own] + list(OF_MODEL), 3)
+    hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
+    raise ModelError(
+        f"{label} '{name}' begins with no name of a node, an element or a joint of the model, nor with "
+        f"{' or '.join(map(repr, OF_MODEL))}{hint}"
+    )
+
+
+def quantities(part: Part) -> dict[str, Quantity]:
+    """What can be asked of a part, by name."""
+    if part is None:
+        return OF_MODEL
+    kind = OF_NODE if isinstance(part, Node) else OF_JOINT if isinstance(part, Constraint) else OF_ELEMENT
+    return {name: quantity for name, quantity in kind.items() if quantity.columns(part)}
+
+
+def usual(system: System) -> list[str]:
+    """Names of channels that show a motion: of the nodes that are not fixed, and the coordinates of joints."""
+    return [
+        f"{owner}.{quantity}"
+        for owner, part in named_parts(system).items()
+        if not (isinstance(part, Node) and part.fixed_translation and part.fixed_rotation)
+        for quantity in quantities(part)
+        if quantity in USUAL
+    ]
+
+
+def named_parts(system: System) -> dict[str, Part]:
+    """Nodes, elements and joints by name; the whole model has none."""
+    parts: Sequence[Any] = [*system.nodes, *system.number.parts]
+    return {part.name: part for part in parts} | {"": None}
+
+
+def _splits(name: str) -> Iterator[tuple[str, str]]:
+    """Ways to cut a name in two, the longest first part first; names of parts may have points in them."""
+    words = name.split(".")
+    for k in range(len(words) - 1, -1, -1):
+        yield ".".join(words[:k]), ".".join(words[k:])
+
+
+def _channel(name: str, whole: str, part: Part, quantity: Quantity, wanted: str, label: str) -> Channel:
+    columns = quantity.columns(part)
+    chosen = [k for k, own in enumerate(columns) if not wanted or own == wanted or own.startswith(f"{wanted}.")]
+    if not chosen:
+        raise ModelError(f"{label} '{name}': {whole} has no '{wanted}'; it has {', '.join(columns) or 'one column'}")
+    named = [(f"{whole}.{own}".rstrip("."), unit) for own, unit in columns.items()]
+    full, units = zip(*(named[k] for k in chosen), strict=True)
+    return Channel(name, full, units, part, quantity, tuple(chosen))

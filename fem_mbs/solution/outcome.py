@@ -1,0 +1,124 @@
+"""How a run ended, and what it took.
+
+How good a run is, beside how far it went.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Public
+
+DOUBTFUL = 0.25
+"""From this share of the motion on, an error is of its order; estimates of coarse steps are too small."""
+MINOR = 0.01
+"""Rotations (rad) and displacements (over the extent of the model) count as at least this share of the other."""
+ROUNDING = 1e-9
+
+
+class Accuracy(NamedTuple):
+    """Estimated error of a run in time at its end, and the motion it stands beside (docs/accuracy.md).
+
+    Attributes
+    ----------
+    length, angle : float
+        Estimated errors in m and rad of the nodes that are furthest off.
+    displacement, rotation : float
+        Largest displacement in m and rotation in rad of a node from where it began, as far as it was looked at.
+    turn : float
+        Largest rotation in rad of a node in one step, likewise.
+    extent : float
+        Extent of the model in m.
+    """
+
+    length: float
+    angle: float
+    displacement: float
+    rotation: float
+    turn: float
+    extent: float
+
+    @property
+    def relative(self) -> float:
+        """The larger of the errors in m and in rad, each over the motion of its kind."""
+        errors = self.length / self.extent, self.angle
+        motions = self.displacement / self.extent, self.rotation
+        least = max(MINOR * min(max(motions), 1.0), ROUNDING)
+        return max(error / max(motion, least) for error, motion in zip(errors, motions, strict=True))
+
+    @property
+    def warning(self) -> str:
+        """What is to be said of a result whose error is of the order of the motion; empty for nothing."""
+        # what local errors of order h^3 leave out grows with the turn of a step
+        if self.relative * (1.0 + 2.0 * min(self.turn, 1.0) ** 2) <= DOUBTFUL:
+            return ""
+        return (
+            f"The estimated error, {self.length:.2g} m and {self.angle:.2g} rad, is of the order of the motion, "
+            f"{self.displacement:.2g} m and {self.rotation:.2g} rad: try a smaller step (a node turned by up to "
+            f"{self.turn:.2g} rad a step)"
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"estimated error {self.length:.2g} m and {self.angle:.2g} rad, in a motion of {self.displacement:.2g} m "
+            f"and {self.rotation:.2g} rad"
+        )
+
+
+class Outcome(Enum):
+    """How a run ended, as a sentence."""
+
+    FINISHED = "The run reached its end."
+    STOPPED = "The callback ended the run."
+    EVENT = "A terminal event ended the run."
+    INTERRUPTED = "The run was interrupted from the keyboard."
+    FAILED = "A step failed; the error that was raised says why."
+    CUT = "The run has not ended, or was cut off; mbs.resume goes on with it."
+
+
+@dataclass(frozen=True)
+class Stats(Public):
+    """Counts of a run.
+
+    Attributes
+    ----------
+    newton_iterations : (steps,)
+        Newton iterations of each accepted step.
+    residual_evaluations, factorizations : int
+        Counts over the accepted steps.
+    failed_steps : int
+        Attempts without a solution that were repeated with a shorter step.
+    rejected_steps : int
+        Attempts with too large an error that were repeated with a shorter step.
+    step_sizes : (steps,)
+        Accepted steps in s.
+    wall_time : float
+        Seconds, the building of the system included.
+    error : Accuracy or None
+        Estimated error of the result, beside the motion; None from a method without an estimate.
+    steps : int
+        Accepted steps. A run that is stored with fewer states than steps has ``newton_iterations`` and ``step_sizes``
+        of all steps from one stored state to the next.
+    """
+
+    newton_iterations: IntArray
+    residual_evaluations: int
+    factorizations: int
+    failed_steps: int
+    rejected_steps: int
+    step_sizes: Array
+    wall_time: float
+    error: Accuracy | None = None
+    steps: int = -1
+
+    def __post_init__(self) -> None:
+        if self.steps < 0:
+            object.__setattr__(self, "steps", len(self.step_sizes))
+
+    @property
+    def mean_newton_iterations(self) -> float:
+        """Newton iterations a step; 0 without steps."""
+        return float(self.newton_iterations.sum()) / self.steps if self.steps else 0.0

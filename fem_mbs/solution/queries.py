@@ -1,0 +1,262 @@
+"""What may be asked of the states of a run, by node, joint or element."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Constraint,
+    Element,
+    ElementOrName,
+    JointOrName,
+    Motion,
+    Node,
+    NodeOrName,
+    Public,
+    checked,
+    of_kind,
+    shown,
+)
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
+from fem_mbs.solution.channels import Channel, parse
+from fem_mbs.solution.history import History
+from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
+from fem_mbs.system.states import in_world
+from fem_mbs.system.system import System
+
+HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
+
+
+class Queries(Public):
+    """Questions to states over time, whose answers have the time as first axis; each takes an object or its name."""
+
+    system: System
+    history: History
+    t: Array
+    _turns: Turns
+
+    @cached_property
+    def x(self) -> Array:
+        """Positions ``(nt, n, 3)``, world frame."""
+        return in_world(self.system, self.history.x)
+
+    @property
+    def R(self) -> Array:  # noqa: N802
+        """Rotations ``(nt, n, 3, 3)``, body to world."""
+        return self.history.R  # type: ignore[no-any-return]
+
+    @property
+    def v(self) -> Array:
+        """Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`."""
+        return self.history.v  # type: ignore[no-any-return]
+
+    @property
+    def vdot(self) -> Array:
+        """Their time derivatives ``(nt, n, 6)``."""
+        return self.history.vdot  # type: ignore[no-any-return]
+
+    @property
+    def multipliers_all(self) -> Array:
+        """Lagrange multipliers ``(nt, m)`` of all joints."""
+        return self.history.multipliers  # type: ignore[no-any-return]
+
+    @property
+    def u(self) -> Array:
+        """Own unknowns ``(nt, k)`` of all elements and joints."""
+        return self.history.u  # type: ignore[no-any-return]
+
+    @property
+    def udot(self) -> Array:
+        """Their time derivatives ``(nt, k)``."""
+        return self.history.udot  # type: ignore[no-any-return]
+
+    @property
+    def uddot(self) -> Array:
+        """Their second time derivatives ``(nt, k)``."""
+        return self.history.uddot  # type: ignore[no-any-return]
+
+    @checked
+    def position(self, node: NodeOrName) -> Array:
+        """Position ``(nt, 3)`` of a node, world frame."""
+        return self.x[:, self._row(node)]
+
+    @checked
+    def displacement(self, node: NodeOrName) -> Array:
+        """Displacement ``(nt, 3)`` of a node from its initial position, world frame."""
+        row = self._row(node)
+        moved: Array = self.history.x[:, row] - self.system.x0[row]
+        return moved
+
+    @checked
+    def rotation(self, node: NodeOrName) -> Array:
+        """Rotation ``(nt, 3, 3)`` of a node, body to world."""
+        return self.R[:, self._row(node)]
+
+    @checked
+    def rotation_vector(self, node: NodeOrName) -> Array:
+        """Rotation vector ``(nt, 3)`` of a node against the world axes, rad, length at most pi."""
+        return so3.log(self.rotation(node))
+
+    @checked
+    def velocity(self, node: NodeOrName) -> Array:
+        """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
+        row = self._row(node)
+        v = self.v[:, row, :3]
+        return np.matvec(self.R[:, row], v) if self.system.nodes[row].group == "SE3" else v
+
+    @checked
+    def acceleration(self, node: NodeOrName) -> Array:
+        """Acceleration ``(nt, 3)`` of a node, world frame, on either group."""
+        row = self._row(node)
+        a, v = self.vdot[:, row, :3], self.v[:, row]
+        if self.system.nodes[row].group != "SE3":
+            return a
+        world: Array = np.matvec(self.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
+        return world
+
+    @checked
+    def angular_velocity(self, node: NodeOrName) -> Array:
+        """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
+        return self.v[:, self._row(node), 3:]
+
+    def multipliers(self, joint: JointOrName) -> Array:
+        """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
+        return self.multipliers_all[:, self.system.constraint_rows(self._joint(joint)).rows]
+
+    def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
+        """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
+
+        Of joints in ``solution.redundant`` only sums are unique.
+        """
+        return reactions_over_time(self.history, self._joint(joint))
+
+    def coordinate(self, joint: JointOrName) -> Array:
+        """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
+
+        In the order of ``joint.coordinates``: lengths in m, angles in rad, zero as built. Whole turns are counted by
+        the rates, also where the joint turns several times in a step.
+
+        Raises
+        ------
+        MotionError
+            If they are components of a rotation vector, and the rotation has passed half a turn, where they end.
+        """
+        joint = self._joint(joint)
+        values, rates = self._coordinates(joint)
+        turns = self._turns.get(joint)
+        turns = whole_turns(joint, self.t, values, rates) if turns is None else turns
+        check_vectors(self.system, joint, self.t, turns)
+        values += 2.0 * np.pi * turns
+        return values[:, 0] if len(joint.coordinates) == 1 else values
+
+    def coordinate_rate(self, joint: JointOrName) -> Array:
+        """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s."""
+        joint = self._joint(joint)
+        rates = self._coordinates(joint)[1]
+        return rates[:, 0] if len(joint.coordinates) == 1 else rates
+
+    def angle(self, joint: JointOrName) -> Array:
+        """Relative angle ``(nt,)`` of a joint in rad, with whole turns: its one coordinate of rotation."""
+        joint = self._joint(joint)
+        angles = [k for k, coordinate in enumerate(joint.coordinates) if coordinate.angle]
+        if len(angles) != 1:
+            raise ModelError(
+                f"{joint} has no axis to measure an angle about"
+                + (f"; solution.coordinate has its {len(angles)} angles" if angles else "")
+            )
+        return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
+
+    @checked
+    def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
+        """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
+        owner = self._part(part, "part")
+        rows = self.system.number.own(owner)
+        if name is None:
+            return self.u[:, rows]
+        names = [unknown.name for unknown in owner.unknowns]
+        if name not in names:
+            raise ModelError(f"{owner} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
+        return self.u[:, rows[names.index(name)]]
+
+    def signal(self, source: Any) -> Array:
+        """What a sensor measured or a block put out, ``(nt,)``, or ``(nt, p)`` of several outputs; sums of these, too.
+
+        Where something jumps, the values are those just after.
+        """
+        source = self._part(source, "source")
+        if not hasattr(source, "signal_values"):
+            raise ModelError(
+                f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
+                f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
+            )
+        return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
+
+    @checked
+    def section_forces(self, beam: ElementOrName) -> Array:
+        """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
+        found = self._part(beam, "beam")
+        if not hasattr(found, "section_forces"):
+            raise ModelError(f"{shown(found)} has no section forces; a Beam has")
+        rows = [self._row(node) for node in found.nodes]
+        return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+
+    @checked
+    def channel(self, name: str) -> Array:
+        """Numbers over time by name: ``"tip.position"`` (nt, 3), ``"tip.position.x"`` (nt,), ``"energy.total"``.
+
+        The name of a node, a joint or an element, a quantity, and, where only some of its numbers are wanted, what
+        these are called (docs/store.md, "Channels").
+        """
+        values = self._channel(parse(self.system, name))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    @cached_property
+    def energy(self) -> EnergyHistory:
+        """Energies over time."""
+        return energies(self.history, self.x)
+
+    @cached_property
+    def constraint_residual(self) -> ConstraintResidual:
+        """Constraint violations over time."""
+        return residuals(self.history)
+
+    @checked
+    def motion(self, k: int) -> Motion:
+        """The motion of step ``k`` in body components, as elements see it."""
+        self._check_number(k)
+        return self.history.motion(k)
+
+    def _part(self, part: Any, argument: str) -> Any:
+        """A part of the model, which may be given by its name."""
+        return self.system.find(part, f"{type(self).__name__}: {argument}")
+
+    def _row(self, node: Node | str) -> int:
+        return self.system.number(of_kind(self._part(node, "node"), Node, f"{type(self).__name__}: node"))
+
+    def _joint(self, joint: JointOrName) -> Constraint:
+        found = of_kind(self._part(joint, "joint"), Constraint, f"{type(self).__name__}: joint", HOLD)
+        self.system.constraint_rows(found)
+        return found
+
+    def _check_number(self, k: int) -> None:
+        if not -len(self.t) <= k < len(self.t):
+            raise ModelError(f"Solution: there is no state {k}; the run has {len(self.t)} states, counted from 0")
+
+    def _channel(self, channel: Channel) -> Array:
+        """Its columns ``(nt, c)``, computed or from a file that has them."""
+        stored = self.history.columns
+        if stored and all(column in stored for column in channel.columns):
+            return np.stack([stored[column] for column in channel.columns], axis=-1)
+        return channel.values(self)
+
+    def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
+        """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""
+        if not joint.coordinates:
+            raise ModelError(f"{joint} has no coordinate: it leaves no motion free that it could measure")
+        return principal(self.history, joint)

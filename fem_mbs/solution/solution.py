@@ -1,0 +1,279 @@
+"""What a run returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, Path, Positive, State, checked, named_file
+from fem_mbs.errors import ModelError
+from fem_mbs.model.model import Model
+from fem_mbs.solution.history import History, Instant
+from fem_mbs.solution.outcome import Outcome, Stats
+from fem_mbs.solution.queries import Queries
+from fem_mbs.solution.tables import to_csv, to_pandas, to_xarray
+from fem_mbs.solution.turns import Turns
+from fem_mbs.system.states import interpolate, to_user
+from fem_mbs.system.system import System
+
+HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
+
+
+class Solution(Queries):
+    """Everything a run computed, asked for by node, joint or element: its queries are those of :class:`Queries`.
+
+    Attributes
+    ----------
+    t : (nt,)
+        Times in s, the start included.
+    stats : Stats
+        Counts and wall time.
+    event_states : list of list of State
+        States at the events of each function that the run watched.
+    success : bool
+        True if the run reached its end or was stopped by its callback or an event.
+    status : Outcome
+        How the run ended.
+    message : str
+        The same as a sentence.
+    checkpoint : Checkpoint or None
+        Where the run stands, to go on from; see :class:`fem_mbs.Checkpoint`.
+    system : System
+        The frozen model.
+    """
+
+    _internal = ("history",)
+    _abscissa = "t (s)"
+
+    def __init__(
+        self,
+        system: System,
+        states: Sequence[State] | History,
+        status: Outcome,
+        stats: Stats,
+        events: Sequence[list[State]] = (),
+        checkpoint: Any = None,
+        turns: Turns | None = None,
+        between: Callable[[State, State, float], State] | None = None,
+        instant: Instant | None = None,
+    ) -> None:
+        self.system = system
+        self.status = status
+        self.stats = stats
+        self.event_states = [list(hits) for hits in events]
+        self.checkpoint = checkpoint
+        self.history = states if isinstance(states, History) else History.of(system, states, instant)
+        self.t = self.history.t
+        self._turns = {} if turns is None else turns
+        self._between = between or partial(interpolate, system)
+
+    @property
+    def model(self) -> Model:
+        """The model, as it is now; of a run from a file, made again, for another analysis or another run."""
+        return self.system.model
+
+    @property
+    def success(self) -> bool:
+        """Whether the run ended as it was asked to."""
+        return self.status in (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
+
+    @property
+    def message(self) -> str:
+        """How the run ended, and whether its result is doubtful."""
+        doubt = self.stats.error.warning if self.stats.error else ""
+        return f"{self.status.value} {doubt}." if doubt else self.status.value
+
+    @property
+    def redundant(self) -> tuple[Constraint, ...]:
+        """Joints that repeat each other, whose single reactions are not unique: those of least norm are given."""
+        return () if self.system.redundant is None else self.system.redundant.joints
+
+    @property
+    def event_times(self) -> list[Array]:
+        """Times of the events of each function that the run watched."""
+        return [np.array([state.t for state in states]) for states in self.event_states]
+
+    def __str__(self) -> str:
+        failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
+        return (
+            f"{self.message} {self.stats.steps} steps to t = {self.t[-1]:g} s, "
+            + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
+            + (f"{rejected} more were rejected for their error, " if rejected else "")
+            + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
+            + (str(self.stats.error) if self.stats.error else "error not estimated")
+            + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self.t)} states to {self._titled(self.t[-1])}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        from fem_mbs.pictures import pictures
+        from fem_mbs.pictures.pictures import page
+
+        stats = self.stats
+        rows = [
+            ("end", self.message),
+            ("states", f"{len(self.t)}, to {self._titled(self.t[-1])}"),
+            ("nodes, joint equations", f"{self.system.n}, {self.system.m}"),
+            ("steps", f"{stats.steps}, {stats.failed_steps + stats.rejected_steps} repeated"),
+            ("Newton iterations a step", f"{stats.mean_newton_iterations:.2f}"),
+            ("wall time", f"{stats.wall_time:.3g} s"),
+        ]
+        rows += [("error", str(stats.error))] if stats.error else []
+        return page(rows, type(self).__name__, lambda: self.plot(size=pictures.SMALL))
+
+    @checked
+    def state(self, k: int) -> State:
+        """The computed state number ``k``; negative numbers count from the end."""
+        self._check_number(k)
+        return to_user(self.system, self.history.state(k))
+
+    @checked
+    def __call__(self, t: float) -> State:
+        """State at any time of the run, interpolated along the group."""
+        return to_user(self.system, self._at(t))
+
+    def _at(self, t: float) -> State:
+        """The same, whose positions count from the origin of the system."""
+        if not self.t[0] <= t <= self.t[-1]:
+            raise ModelError(f"t = {t} s is outside the run, which covers {self.t[0]} s to {self.t[-1]} s")
+        if len(self.t) == 1:
+            return self.history.state(0)
+        k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
+        share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
+        state = self._between(self.history.state(k - 1), self.history.state(k), share)
+        return replace(state, t=t)
+
+    @checked
+    def plot(self, *channels: str, t: float | None = None, file: Path | None = None, **options: Any) -> Any:
+        """Curves of channels over time, or without channels a picture of the model.
+
+        Parameters
+        ----------
+        *channels : str
+            Such as "tip.position", "tip.position.x", "hinge.reaction.force", "energy.total": a name, a quantity and, if
+            only one of its columns is wanted, that. Those of one unit share axes.
+        t : float, optional
+            Of a picture, the time in s; the end by default.
+        file : str or Path, optional
+            Where to write it.
+        **options
+            Of a picture, ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        matplotlib Figure or View
+            The curves (in a script, ``matplotlib.pyplot.show()`` opens the window), or a picture, which shows itself in
+            a notebook and by its ``show()``.
+
+        Raises
+        ------
+        ModelError
+            If there is no such channel: says which there are.
+        MissingPackageError
+            If matplotlib, or PyVista, is not installed.
+        """
+        from fem_mbs.pictures import pictures
+        from fem_mbs.pictures.curves import curves
+
+        if channels:
+            return curves(self, channels, self._abscissa, file)
+        state = self._at(float(self.t[-1]) if t is None else t)
+        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), **options), file)
+
+    @checked
+    def animate(
+        self, file: Path | None = None, *, duration: Positive | None = None, fps: Positive = 25.0, **options: Any
+    ) -> Any:
+        """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
+
+        Parameters
+        ----------
+        file : str or Path, optional
+            Where to write it.
+        duration : float, optional
+            Of the film, in s; by default that of the run, but at least 2 and at most 10.
+        fps : float
+            Frames a second.
+        **options
+            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+
+        Returns
+        -------
+        Film
+            With ``save(file)``; to iterate over it gives the pixels of the frames.
+        """
+        from fem_mbs.pictures import pictures
+
+        count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
+        states = self._along(count)
+        film = pictures.of_states(self.system, states, [self._titled(state.t) for state in states], fps, **options)
+        return pictures.saved(film, file)
+
+    def _along(self, count: int) -> list[State]:
+        """States for the frames of a film."""
+        return [self._at(float(t)) for t in np.linspace(self.t[0], self.t[-1], count)]
+
+    def _titled(self, t: float) -> str:
+        name, _, unit = self._abscissa.partition(" (")
+        return f"{name} = {t:.4g} {unit.rstrip(')')}".rstrip()
+
+    @checked
+    def save(self, path: Path) -> FilePath:
+        """Write the run to a file, HDF5, for :func:`fem_mbs.load` in any process; returns the path (needs h5py).
+
+        The file holds states, names, the model, counts and where the run stands, as numbers and text. Functions and
+        classes of a script do not travel: docs/store.md says what they leave behind.
+
+        Raises
+        ------
+        StoreError
+            If the file cannot be written.
+        ModelError
+            If the model was changed since the run.
+        """
+        from fem_mbs.files.store.save import save
+
+        return save(self, named_file(FilePath(path), ".h5", "Solution.save: path"))
+
+    @checked
+    def to_pandas(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``pandas.DataFrame`` over ``t``, a column for each number (needs pandas).
+
+        ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
+        coordinates of joints. Units are in ``frame.attrs["units"]``.
+        """
+        return to_pandas(self, channels)
+
+    @checked
+    def to_xarray(self, channels: Sequence[str] | None = None) -> Any:
+        """Channels as a ``xarray.Dataset``, a variable over ``t`` and the channel's columns each (needs xarray).
+
+        ``channels`` as of :meth:`to_pandas`; the attributes ``units`` of variables have their units.
+        """
+        return to_xarray(self, channels)
+
+    @checked
+    def to_csv(self, path: Path, channels: Sequence[str] | None = None) -> FilePath:
+        """Channels as text: ``t`` and a column for each number, with units in the first line; returns the path.
+
+        Numbers have all their digits. ``channels`` as of :meth:`to_pandas`.
+        """
+        return to_csv(self, FilePath(path), channels)
+
+    @checked
+    def to_paraview(self, path: Path, **options: Any) -> FilePath:
+        """Write ``path.pvd`` and one ``.vtu`` a frame, or one file ``path.vtkhdf``, as the suffix says.
+
+        See :func:`fem_mbs.io.write_paraview` for the options.
+        """
+        from fem_mbs.files.paraview import write_paraview
+
+        return write_paraview(self, path, **options)

@@ -1,0 +1,121 @@
+"""Coordinates of joints over time, and the whole turns that angles lack.
+
+The angles that joints measure are in ``(-pi, pi]``. Their rates tell how often they have turned from one step to the
+next, so that whoever keeps only some of the steps counts turns over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Constraint, CoordinateBatch, Motion, State
+from fem_mbs.errors import MotionError
+from fem_mbs.solution.copies import LocalNumbering
+from fem_mbs.solution.history import History
+from fem_mbs.system.system import System
+
+Turns: TypeAlias = dict[Constraint, Array]
+"""Whole turns ``(nt, c)`` of the coordinates of joints."""
+MANY = 256
+"""Steps that are counted together."""
+
+
+def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
+    """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
+    number = LocalNumbering(history.system.number)
+    batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
+    motion = history.of_nodes(list(number.rows), np.arange(len(history.t)))
+    pairs = [_over_time(batch, motion, len(history.t)) for batch in batches]
+    values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))
+    return values, rates
+
+
+def _over_time(batch: CoordinateBatch, motion: Motion, nt: int) -> tuple[Array, Array]:
+    """Values and rates ``(nt,)`` of the coordinate of one joint, from one motion of ``nt`` instants."""
+    x, R, V = (array.reshape(nt, -1, *array.shape[1:])[:, batch.nodes[0]] for array in (motion.x, motion.R, motion.V))
+    u, udot = (
+        np.empty((nt, 0)) if batch.own is None else array.reshape(nt, -1)[:, batch.own[0]]
+        for array in (motion.u, motion.udot)
+    )
+    value, gradient, _ = batch.measure(x, R, u)
+    return value, np.vecdot(gradient, np.concatenate([V.reshape(nt, -1), udot], axis=-1))
+
+
+def whole_turns(joint: Constraint, t: Array, values: Array, rates: Array) -> Array:
+    """Turns ``(nt, c)`` that angles lack, so that they change as their rates tell; zero at the first time."""
+    expected = 0.5 * np.diff(t)[:, None] * (rates[1:] + rates[:-1])
+    turns = np.zeros_like(values)
+    turns[1:] = np.cumsum(np.round((expected - np.diff(values, axis=0)) / (2 * np.pi)), axis=0)
+    return np.where([coordinate.angle for coordinate in joint.coordinates], turns, 0.0)
+
+
+def check_vectors(system: System, joint: Constraint, t: Array, turns: Array) -> None:
+    """Refuse components of a rotation vector beyond half a turn, where they jump."""
+    vectors = [not joint.coordinate_batch([joint], own.name, system.number).counts_turns for own in joint.coordinates]
+    jumped = turns[:, vectors].any(axis=1)
+    if jumped.any():
+        raise MotionError(
+            f"{joint}: at t = {t[jumped.argmax()]:.6g} s node b has turned by more than half a turn against node a, "
+            "where the components of a rotation vector, its coordinates, end; solution.rotation of its nodes goes on"
+        )
+
+
+class TurnCounter:
+    """Counts the turns of all joints over the steps of a run, for the states that are kept."""
+
+    def __init__(self, system: System) -> None:
+        joints = (joint for batch in system.constraint_batches for joint in batch.owners)
+        self._joints = [joint for joint in joints if any(own.angle for own in joint.coordinates)]
+        self._system = system
+        self._states: list[State] = []
+        self._kept: list[int] = []
+        self._before = {joint: np.zeros(len(joint.coordinates)) for joint in self._joints}
+        self._turns: dict[Constraint, list[Array]] = {joint: [] for joint in self._joints}
+
+    def add(self, kept: Sequence[State], state: State) -> None:
+        """A step to a state, and the states on the way, or at its end, that are kept."""
+        if not self._joints:
+            return
+        within = [own for own in kept if own is not state]
+        first = len(self._states)
+        self._kept += range(first, first + len(kept))
+        self._states += [*within, state]
+        if len(self._states) > MANY:
+            self._count()
+
+    def keep_last(self) -> None:
+        """Keep the last state."""
+        if self._joints:
+            self._kept.append(len(self._states) - 1)
+
+    def counted(self) -> Turns:
+        """Whole turns of the states that were kept."""
+        self._count()
+        return {joint: np.array(turns) for joint, turns in self._turns.items()}
+
+    def since(self) -> Turns:
+        """Whole turns of the states that were kept since this was asked last, which are forgotten."""
+        counted = self.counted()
+        self._turns = {joint: [] for joint in self._joints}
+        return counted
+
+    def last(self) -> Turns:
+        """Whole turns of the last state, to go on from."""
+        self._count()
+        return self._before
+
+    def go_on(self, turns: Turns, state: State) -> None:
+        """Count on from a state."""
+        self._before, self._states = dict(turns), [state] if self._joints else []
+
+    def _count(self) -> None:
+        history = History.of(self._system, self._states)
+        for joint in self._joints:
+            turns = self._before[joint] + whole_turns(joint, history.t, *principal(history, joint))
+            self._turns[joint] += list(turns[self._kept])
+            self._before[joint] = turns[-1]
+        self._states, self._kept = self._states[-1:], []

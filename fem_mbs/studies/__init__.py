@@ -1,0 +1,1 @@
+"""What many runs tell: errors and orders of a method by experiment, parameter studies."""

@@ -1,0 +1,126 @@
+"""What is wrong with a batch that does not return what the contract says, in words for its author."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Rates
+from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from fem_mbs.system.system import Evaluation, Prescribed, System
+
+
+def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -> None:
+    """Refuse a batch whose nodes, owners or unknowns do not fit, for ``n`` nodes, ``k`` unknowns, ``m`` multipliers."""
+    label = type(batch).__name__
+    cells = np.shape(batch.nodes)[0]
+    for name, count in (("nodes", n), ("own", k), ("reads", m)):
+        rows: Any = getattr(batch, name, None)
+        if rows is None and name != "nodes":
+            continue
+        if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):
+            raise ModelError(
+                f"{label}: {name} must be whole numbers of the shape ({cells}, ...), one row a cell, received "
+                f"shape {np.shape(rows)}"
+            )
+        if rows.size and not 0 <= rows.min() <= rows.max() < count:
+            raise ModelError(f"{label}: {name} must be rows from 0 to {count - 1}; take them from number(...)")
+    if len(batch.owners) != cells:
+        raise ModelError(f"{label}: owners has {len(batch.owners)} entries for {cells} cells; each cell has one owner")
+    if isinstance(batch, ConstraintBatch):
+        named = sum(len(owner.equations) for owner in batch.owners)
+        for name in ("cell", "length", "velocity"):
+            values = getattr(batch, name)
+            if not (values is None and name == "velocity") and np.shape(values) != (named,):
+                raise ModelError(
+                    f"{label}: {name} must have one entry for each of the {named} equations that its owners name, "
+                    f"received shape {np.shape(values)}"
+                )
+
+
+def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None:
+    """Refuse forces, gradients and matrices of a wrong shape."""
+    for batch, data, rows in zip(system.batches, prescribed.elements, system.components, strict=True):
+        force, context = batch.force(motion, data)
+        _check(batch, "force", force, _force_shape(batch, rows))
+        for name in ("stiffness", "damping", "mass"):
+            matrix = getattr(batch, name)(context)
+            if matrix is not None or name == "stiffness":
+                _check(batch, name, matrix, (*rows.shape, rows.shape[1]))
+        if batch.reads is not None:
+            _check(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
+    blocks = (own.shape for own in system.bending_components)
+    joined = zip(system.constraint_batches, prescribed.constraints, system.gradient_components, blocks, strict=True)
+    for joints, data, rows, (r, c) in joined:
+        phi, gradient, context = joints.evaluate(motion, data)
+        _check(joints, "evaluate: Phi", phi, rows.shape[:1])
+        _check(joints, "evaluate: B", gradient, rows.shape)
+        b, cells = rows.shape[1], len(joints.nodes)
+        if type(joints).second is not ConstraintBatch.second:
+            _check(joints, "second", joints.second(context), (*rows.shape, b))
+        _check(joints, "stiffness", joints.stiffness(context, np.zeros(len(rows))), (r, c, c))
+        _check(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
+        for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
+            _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
+
+
+def wrong_shapes(system: System, parts: Sequence[Array]) -> ModelError:
+    """The error for forces and gradients of which one has a wrong shape."""
+    expected = [_force_shape(batch, rows) for batch, rows in zip(system.batches, system.components, strict=True)]
+    expected += [rows.shape for rows in system.gradient_components]
+    try:
+        for batch, part, shape in zip(system.all_batches, parts, expected, strict=True):
+            _check(batch, "force" if isinstance(batch, ElementBatch) else "evaluate: B", part, shape)
+    except ModelError as error:
+        return error
+    return ModelError("the forces of the elements do not fit the model")
+
+
+def not_finite(system: System, evaluation: Evaluation) -> str:
+    """Which unknown, element or joint is not a finite number, in words; empty if all are."""
+    motion = evaluation.motion
+    for (owner, unknown), value in zip(system.unknowns, motion.u, strict=True):
+        if not np.isfinite(value):
+            return f"{owner}: its unknown '{unknown.name}' has become {value} at t = {motion.t:.6g} s"
+    prescribed = system.prescribe(motion.t)
+    for batch, data in zip(system.batches, prescribed.elements, strict=True):
+        force = batch.force(motion, data)[0]
+        if not np.isfinite(force).all():
+            cell = int(np.flatnonzero(~np.isfinite(force.reshape(len(force), -1)).all(axis=1))[0])
+            return f"{batch.owners[cell]}: {_not_finite(force[cell], motion.t)}"
+    for joints, data in zip(system.constraint_batches, prescribed.constraints, strict=True):
+        phi, gradient, _ = joints.evaluate(motion, data)
+        bad = ~(np.isfinite(phi) & np.isfinite(gradient).all(axis=1))
+        if bad.any():
+            return f"{joints.owners[joints.cell[bad][0]]}: {_not_finite(np.append(phi[bad], gradient[bad]), motion.t)}"
+    return ""
+
+
+def _not_finite(values: Array, t: float) -> str:
+    flat = values.ravel()
+    return (
+        f"its forces are not finite numbers at t = {t:.6g} s ({flat[~np.isfinite(flat)][0]}); look for a division by "
+        "zero or for points that coincide"
+    )
+
+
+def _force_shape(batch: ElementBatch, rows: IntArray) -> tuple[int, ...]:
+    return rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1])
+
+
+def _check(
+    batch: ElementBatch | ConstraintBatch, what: str, value: ArrayLike | None, expected: tuple[int, ...]
+) -> None:
+    received = None if value is None else np.shape(value)
+    if received != expected:
+        own = "" if batch.own is None else f" and {batch.own.shape[1]} unknowns of their own"
+        raise ModelError(
+            f"{type(batch).__name__}.{what} must have the shape {expected}, received {received}: there are "
+            f"{len(batch.nodes)} cells with {batch.nodes.shape[1]} nodes{own} each, of {batch.owners[0]} and its kind"
+        )

@@ -1,0 +1,205 @@
+"""The mass matrix with the constraints, and what it does: the matrix of the accelerations at an instant.
+
+The matrices of the equations: stiffness, damping and mass of all elements, geometric stiffness of joints.
+
+``h^2 (K + C dV + M dA)`` beside ``B`` (Arnold, Cardona, Bruels 2015, eqs. 57-60, in body increments; docs/theory.md,
+"Both groups, one set of equations" and "Scaling").
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import ElementBatch, Follow
+from fem_mbs.linear.solvers import Factors, sums
+from fem_mbs.system.pattern import flat
+from fem_mbs.system.system import Evaluation, System
+
+
+def entries(
+    system: System,
+    evaluation: Evaluation,
+    dV: Follow,
+    dA: Follow,
+    force_factor: float = 1.0,
+    rows: list[Array] | None = None,
+) -> Array:
+    """Entries of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``, those of the forces first.
+
+    Parameters
+    ----------
+    dV, dA : Follow
+        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against
+        these.
+    rows : list of (m, b), optional
+        What stands in the rows of the constraints, if not ``B``.
+    """
+    blocks = [*_tangents(system, evaluation, dV, dA), *_joint_stiffness(system, evaluation)]
+    return _with_constraints(system, evaluation, blocks, force_factor, rows)
+
+
+def applied_entries(
+    system: System,
+    evaluation: Evaluation,
+    dV: Follow,
+    dA: Follow,
+    turned: Array,
+    force_factor: float = 1.0,
+    rows: list[Array] | None = None,
+) -> Array:
+    """As :func:`entries`, without the geometric stiffness of joints and ``turned`` (n, 6, 6) of the nodes."""
+    blocks = _tangents(system, evaluation, dV, dA)
+    left = np.ones(system.n, np.bool_)
+    for k, batch in enumerate(system.batches):
+        # each from the first cell that has the node
+        nodes, first = np.unique(batch.nodes, return_index=True)
+        nodes, first = nodes[left[nodes]], first[left[nodes]]
+        left[nodes] = False
+        cell, place = np.divmod(first, batch.nodes.shape[1])
+        own = 6 * place[:, None] + np.arange(6)
+        blocks[k] = blocks[k].copy()
+        blocks[k][cell[:, None, None], own[:, :, None], own[:, None]] -= turned[nodes]
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor, rows)
+
+
+def stiffness_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
+    """Entries of ``[[force_factor K, B^T], [B, 0]]``."""
+    blocks = [batch.stiffness(context) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
+    return _with_constraints(system, evaluation, [*blocks, *_joint_stiffness(system, evaluation)], force_factor)
+
+
+def rate_entries(
+    system: System, evaluation: Evaluation, dV: Follow | None, dA: Follow | None, force_factor: float = 1.0
+) -> Array:
+    """Entries of ``[[force_factor (C dV + M dA), B^T], [B, 0]]``; None leaves a term out."""
+    blocks = []
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        block = np.zeros((*rows.shape, rows.shape[1]))
+        for matrix, follow in ((batch.damping, dV), (batch.mass, dA)):
+            if follow is not None and (own := matrix(context)) is not None:
+                block += follow.after(own, batch.nodes, batch.own)
+        blocks.append(block)
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
+
+
+def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
+    """Entries of ``[[force_factor M, B^T], [B, 0]]``."""
+    blocks = []
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        own = batch.mass(context)
+        blocks.append(np.zeros((*rows.shape, rows.shape[1])) if own is None else own)
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
+
+
+def assemble(system: System, values: Array) -> Array:
+    """Stored values of the matrix with these entries."""
+    return sums(system.solver.slots, values, system.solver.storage + 1)[:-1]
+
+
+def force_matrix(system: System, values: Array) -> csc_array:
+    """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
+    matrix = system.solver.matrix(assemble(system, values))
+    return csc_array(matrix[: system.n_free, : system.n_free])
+
+
+def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
+    """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
+    values = system.pattern.of_gradients(flat(gradients))
+    return csc_array(system.solver.matrix(assemble(system, values))[system.n_free :, : system.n_free])
+
+
+@cache
+def unit(n: int, k: int) -> Follow:
+    """Rates that follow increments one to one."""
+    return Follow(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
+
+
+def _tangents(system: System, evaluation: Evaluation, dV: Follow, dA: Follow) -> list[Array]:
+    return [batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
+
+
+def _joint_stiffness(system: System, evaluation: Evaluation) -> list[Array]:
+    triples = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
+    return [joints.stiffness(context, evaluation.multipliers[rows]) for joints, context, rows in triples]
+
+
+def _nothing(system: System) -> list[Array]:
+    return [np.zeros((*rows.shape, rows.shape[1])) for rows in system.bending_components]
+
+
+def _with_constraints(
+    system: System, evaluation: Evaluation, blocks: list[Array], force_factor: float, rows: list[Array] | None = None
+) -> Array:
+    columns = evaluation.gradients
+    readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
+    values = flat([*blocks, *(columns if rows is None else rows), *columns, *readings])
+    if force_factor != 1.0:
+        values[: system.pattern.force_entries] *= force_factor
+    return values
+
+
+def leading_matrix(system: System, evaluation: Evaluation) -> Array:
+    """Stored values of ``[[L, B^T], [B, 0]]``: the derivative against what the equations determine at an instant.
+
+    That is the acceleration of nodes and coordinates, the rate of states, and algebraic unknowns themselves. Without
+    own unknowns it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
+    """
+    return assemble(system, leading_entries(system, evaluation))
+
+
+def leading_entries(system: System, evaluation: Evaluation) -> Array:
+    """Entries of this matrix, see :func:`fem_mbs.system.matrices.entries`."""
+    values = mass_entries(system, evaluation)
+    if (system.order < 2).any():
+        values[: system.pattern.force_entries] += flat(
+            [
+                _own_columns(system, batch, context)
+                for batch, context in zip(system.batches, evaluation.contexts, strict=True)
+            ]
+            + [np.zeros(rows.size * rows.shape[1]) for rows in system.bending_components]
+        )
+    return values
+
+
+def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
+    """Columns of states in the damping and of algebraic unknowns in the stiffness of a batch, zero elsewhere."""
+    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    result = np.zeros((len(batch.nodes), b, b))
+    if batch.own is None:
+        return result
+    order = system.order[batch.own][:, None]
+    for own_order, matrix in ((1, batch.damping(context)), (0, batch.stiffness(context))):
+        if matrix is not None:
+            first = 6 * batch.nodes.shape[1]
+            result[..., first:] += np.where(order == own_order, matrix[..., first:], 0.0)
+    return result
+
+
+def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
+    """``M d`` (N,) of components ``(N,)``: inertia forces of accelerations, momenta of velocities."""
+    result = np.zeros(system.N)
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        if (mass := batch.mass(context)) is not None:
+            result += np.bincount(rows.ravel(), np.matvec(mass, d[rows]).ravel(), system.N)
+    return result
+
+
+def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -> Array:
+    """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations."""
+    result = np.zeros(system.N)
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        for matrix, change in ((batch.damping, dV), (batch.mass, dA)):
+            if (own := matrix(context)) is not None:
+                result += np.bincount(rows.ravel(), np.matvec(own, change[rows]).ravel(), system.N)
+    return result
+
+
+def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
+    """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
+    solution = factors.solve(np.concatenate([force[system.free_rows], constraint]))
+    return system.spread(solution[: system.n_free]), solution[system.n_free :]
