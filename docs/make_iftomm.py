@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fem_mbs.validation.governor import GOVERNOR, fastest
-from fem_mbs.validation.iftomm import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS, Problem
+from fem_mbs.validation.iftomm import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS, IftommProblem
 from fem_mbs.validation.slider_crank import SLIDER_CRANK
 from fem_mbs.validation.squeezer import SQUEEZER
 
@@ -71,7 +71,7 @@ PROBLEMS = (
 )
 
 
-def run(problem: Problem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
+def run(problem: IftommProblem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
     """Step, error, seconds of one core, and the largest change of energy of one run."""
     begun = time.process_time()
     solution, values = problem.solve(steps, group)

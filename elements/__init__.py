@@ -32,13 +32,13 @@ from fem_mbs.elements.control import (
     StateSpace,
     TransferFunction,
 )
-from fem_mbs.elements.forces.actuator import Actuator
+from fem_mbs.elements.forces.actuator import FirstOrderActuator
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.joint_forces import JointForce, JointSpring, JointStop
 from fem_mbs.elements.forces.joint_friction import JointFriction
 from fem_mbs.elements.forces.loads import Force, Moment
 from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
-from fem_mbs.elements.forces.springs import Maxwell, SlipSpring, SpringDamper
+from fem_mbs.elements.forces.springs import FrictionSpring, Maxwell, SpringDamper
 from fem_mbs.elements.joints import (
     CamJoint,
     ConstantVelocityJoint,
@@ -79,7 +79,7 @@ from fem_mbs.elements.laws import (
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 
 __all__ = [
-    "Actuator",
+    "FirstOrderActuator",
     "Ball",
     "Beam",
     "BeamMesh",
@@ -146,7 +146,7 @@ __all__ = [
     "ScrewJoint",
     "Signal",
     "SlidingJoint",
-    "SlipSpring",
+    "FrictionSpring",
     "SmoothStep",
     "SpeedMotor",
     "SphericalJoint",

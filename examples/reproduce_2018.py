@@ -30,6 +30,7 @@ from _run import draw_panels, reproduce
 import fem_mbs as mbs
 from fem_mbs.elements import RigidBody, SphericalJoint
 from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.system import constraints
 
 FORMS = {
     "DAE3-IEL": "index3",
@@ -253,7 +254,7 @@ def phi(solution):
     """Constraints (nt, m), by the equations of the model."""
     system = solution.system
     states = map(solution.state, range(len(solution.t)))
-    return np.array([mbs.system.constraints.positions(system, system.motion(state)) for state in states])
+    return np.array([constraints.positions(system, system.motion(state)) for state in states])
 
 
 def draw_orders(panels):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
-from fem_mbs.contracts import Count, Positive, Public, Report, checked, choice
+from fem_mbs.contracts import Positive, PositiveInt, Public, Report, checked, choice
 from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
 
 MARGIN = 10.0
@@ -21,11 +21,11 @@ MARGIN = 10.0
 UNSEEN = 8
 """So many first corrections in a row may be taken for granted."""
 FADING = 0.5
-"""Share of worse experience that is left with each new one."""
+"""UnitInterval of worse experience that is left with each new one."""
 _TINY = 1e-300
 
 
-class Experience(NamedTuple):
+class ConvergenceHistory(NamedTuple):
     """How the first correction, with a new matrix, has lately taken away residuals.
 
     What a correction of the length ``d`` leaves is of second order: ``d^2`` of the constraints, ``d`` times the larger
@@ -55,14 +55,14 @@ class Experience(NamedTuple):
 
 
 def experienced(
-    length: float, residual: float, rough: int, left: Sequence[float], before: Experience | None
-) -> Experience:
+    length: float, residual: float, rough: int, left: Sequence[float], before: ConvergenceHistory | None
+) -> ConvergenceHistory:
     """From a first correction and what it has left; what was seen earlier fades slowly."""
     force = left[0] / max(length * max(length, residual), _TINY)
     constraint = left[1] / max(length * length, _TINY)
     if before is not None and before.rough == rough:
         force, constraint = max(force, FADING * before.force), max(constraint, FADING * before.constraint)
-    return Experience(force, constraint, length, residual, rough, 0)
+    return ConvergenceHistory(force, constraint, length, residual, rough, 0)
 
 
 Unknown = TypeVar("Unknown")
@@ -115,7 +115,7 @@ class Found(Generic[Unknown, Value, Linearization]):
     report: Report
     corrected: bool = False
     """Whether ``value`` is that before the last correction, which nothing was left to check of."""
-    experience: Experience | None = None
+    experience: ConvergenceHistory | None = None
 
 
 class NotConvergedError(FemMbsError):
@@ -177,7 +177,7 @@ class Newton(Public):
     force_tolerance: Positive = 1e-8
     constraint_tolerance: Positive = 1e-11
     correction_tolerance: Positive = 1e-13
-    max_iterations: Count = 12
+    max_iterations: PositiveInt = 12
     matrix: Annotated[str, choice(MATRICES)] = "exact"
     modified: bool = False
     line_search: bool = False
@@ -188,7 +188,7 @@ def solve(
     unknown: Unknown,
     options: Newton,
     kept: Linearization | None = None,
-    experience: Experience | None = None,
+    experience: ConvergenceHistory | None = None,
     tolerances: tuple[float, float] | None = None,
 ) -> Found[Unknown, Value, Linearization]:
     """Solve a problem from a first guess.

@@ -18,7 +18,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
 from fem_mbs.elements import (
     PID,
-    Actuator,
     Beam,
     BeamSection,
     Block,
@@ -33,9 +32,11 @@ from fem_mbs.elements import (
     DistributedLoad,
     Drag,
     EndRelease,
+    FirstOrderActuator,
     FixedJoint,
     Force,
     ForceActuator,
+    FrictionSpring,
     FunctionSensor,
     GeneralJoint,
     Gravity,
@@ -68,7 +69,6 @@ from fem_mbs.elements import (
     Saturation,
     ScrewJoint,
     SlidingJoint,
-    SlipSpring,
     SpeedMotor,
     SphericalJoint,
     SpinUp,
@@ -85,9 +85,9 @@ from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, Co
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.lie import so3
-from fem_mbs.testing.stage import AWAY, GROUPS, HOME, Pose, Stage, build
+from fem_mbs.testing.stage import AWAY, GROUPS, HOME, RigidMotion, Stage, build
 
-__all__ = ["AWAY", "GROUPS", "HOME", "Pose", "build"]
+__all__ = ["AWAY", "GROUPS", "HOME", "RigidMotion", "build"]
 
 PLAIN = BeamSection(EA=30.0, GA=(10.0, 12.0), GJ=3.0, EI=(4.0, 5.0), mass=1.3, inertia=(0.3, 0.1, 0.2))
 
@@ -254,7 +254,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         n.line[0], n.line[2], COUPLED.with_damping(0.2), (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)
     ),
     "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
-    "actuator": lambda n: Actuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "actuator": lambda n: FirstOrderActuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
     "spring and damper": lambda n: SpringDamper(
         n.line[0], n.arc[2], 7.0, 0.6, 1.1, point_a=(0.1, 0.0, 0.3), point_b=(0.3, 0, 0.2)
     ),
@@ -304,7 +304,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
-    "spring that slips": lambda n: SlipSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
+    "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
     "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "brake of a ball joint": lambda n: Brake(
         n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"

@@ -10,7 +10,7 @@ import numpy as np
 from fem_mbs import GeneralizedAlpha, State, System
 from fem_mbs.alpha.index3 import Index3Problem
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, Motion
+from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 from fem_mbs.testing.differences import derivative
@@ -33,7 +33,9 @@ def evaluated(system: System, motion: Motion, multipliers: Array | None = None) 
 def iteration_matrix(system: System, motion: Motion, dV: Array, dA: Array) -> Array:
     """``K + C dV + M dA`` of the free components, dense; ``dV`` and ``dA`` (n, 6, 6)."""
     none = np.zeros(system.k)
-    values = tangent.entries(system, evaluated(system, motion), Follow(dV, none), Follow(dA, none))
+    values = tangent.entries(
+        system, evaluated(system, motion), RateSensitivities(dV, none), RateSensitivities(dA, none)
+    )
     return np.asarray(tangent.force_matrix(system, values).toarray())
 
 

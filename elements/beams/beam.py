@@ -10,14 +10,14 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Around,
-    Count,
     Element,
     ElementBatch,
+    ModelContext,
     Name,
     Node,
     Numbering,
     Picture,
+    PositiveInt,
     Vector3,
     check_node,
     checked,
@@ -97,7 +97,7 @@ class Beam(Element):
         interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
         start: Vector3 | None = None,
         end: Vector3 | None = None,
-        order: Count = 1,
+        order: PositiveInt = 1,
     ) -> None:
         self.nodes = _chain(nodes)
         label = str(self)
@@ -141,14 +141,14 @@ class Beam(Element):
         start: Vector3,
         end: Vector3,
         section: Profile,
-        elements: Count = 10,
+        elements: PositiveInt = 10,
         start_node: Node | None = None,
         end_node: Node | None = None,
         y_axis: YAxis | None = None,
         interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
         name: Name | None = None,
         rigid_ends: bool = False,
-        order: Count = 1,
+        order: PositiveInt = 1,
         release_start: Free | None = None,
         release_end: Free | None = None,
     ) -> Beam:
@@ -301,7 +301,7 @@ class Beam(Element):
         """Its centre line and the surface of its cross-section."""
         return BeamPicture(self, np.array([number(node) for node in self.nodes]), stations)
 
-    def doubts(self, around: Around) -> Iterable[str]:
+    def doubts(self, around: ModelContext) -> Iterable[str]:
         """Too few elements, and numbers that are of other units."""
         return doubts(self, around)
 

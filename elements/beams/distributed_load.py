@@ -67,7 +67,7 @@ class DistributedLoad(Element):
         return DistributedLoads(elements, number)
 
 
-class Context(NamedTuple):
+class DistributedLoadContext(NamedTuple):
     """What the stiffness needs of the last force."""
 
     R: Array
@@ -111,7 +111,7 @@ class DistributedLoads(ElementBatch):
         """Densities with the constant ones multiplied by a factor."""
         return prescribed - (1.0 - factor) * self._constant
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:
         """Minus the resultants at the nodes."""
         R = motion.R.take(self.nodes, 0)
         world = np.matvec(R[:, :, None], prescribed) if self.follows else prescribed
@@ -120,9 +120,9 @@ class DistributedLoads(ElementBatch):
         nodal = -np.vecmat(shared, R[:, :, None])
         force = nodal.reshape(n, p, 6).copy()
         force[..., 3:] += np.matvec(self._lever, nodal[:, :, 0])
-        return force.reshape(n, 6 * p), Context(R, prescribed, nodal)
+        return force.reshape(n, 6 * p), DistributedLoadContext(R, prescribed, nodal)
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: DistributedLoadContext) -> Array:
         """Body components turn against their node; a load that follows turns with the node it comes from."""
         R, density, nodal = context
         n, p = self.nodes.shape

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Around
+from fem_mbs.contracts import ModelContext
 from fem_mbs.elements.beams.taper import sections_at
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ METRES = (9.0, 11.0)
 """Gravity by which lengths are in metres; without gravity they are taken for such."""
 
 
-def doubts(beam: Beam, around: Around) -> Iterator[str]:
+def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
     """What looks wrong, a sentence each."""
     section = sections_at(beam.section, np.zeros(1))[0]
     area, depth = _area(section.outline), float(np.ptp(section.outline, axis=0).max())
@@ -114,7 +114,7 @@ def _area(outline: Array) -> float:
     return abs(0.5 * float(np.sum(y * np.roll(z, -1) - z * np.roll(y, -1))))
 
 
-def _bending(beam: Beam, around: Around, stiffness: Array) -> tuple[float, int]:
+def _bending(beam: Beam, around: ModelContext, stiffness: Array) -> tuple[float, int]:
     """Angle of the most bent element, were the beam clamped at one end, and how many elements would be enough."""
     places = np.append(0.0, np.cumsum(beam.length))
     rows = [around.number(node) for node in beam.nodes]

@@ -186,7 +186,7 @@ class Drag(Element):
         return DragBatch(elements, number)
 
 
-class Context(NamedTuple):
+class DragContext(NamedTuple):
     """What the matrices need of the last force; quadrature points, or else nodes, along the second axis."""
 
     t: float
@@ -226,7 +226,7 @@ class DragBatch(ElementBatch):
         """The time, which velocities of fluids depend on."""
         return t
 
-    def force(self, motion: Motion, prescribed: float) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: float) -> tuple[Array, DragContext]:
         """Minus the forces of the fluid."""
         R = motion.R[self.nodes]
         V = np.matvec(self._moved, motion.V[self.nodes])
@@ -237,10 +237,10 @@ class DragBatch(ElementBatch):
         density = self._each(lambda drag, v, s: drag.forces(v, s), velocity, self._s)
         own = self._length[..., None] * np.matvec(self._frames, density)
         shared = np.vecmat(self._shape.mT @ np.matvec(R, own), R)
-        context = Context(prescribed, R, V, places, against, velocity, own, shared)
+        context = DragContext(prescribed, R, V, places, against, velocity, own, shared)
         return -np.vecmat(shared, self._moved).reshape(len(R), -1), context
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: DragContext) -> Array:
         """Forces turn with the nodes, as the beam moves in the fluid, and it moves to other places."""
         R, p = context.R, self.nodes.shape[1]
         # of velocities of the fluid at quadrature points against those of the beam there, world
@@ -260,7 +260,7 @@ class DragBatch(ElementBatch):
             K[:, i, :, i, 3:] -= self._moved[:, i].mT @ so3.skew(context.shared[:, i])
         return K.reshape(len(R), 6 * p, 6 * p)
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: DragContext) -> Array:
         """The beam moves against the fluid."""
         R = context.R
         moved = self._moving(R @ self._moved)
@@ -280,7 +280,7 @@ class DragBatch(ElementBatch):
         rows: Array = (R @ self._moved).mT @ at_nodes.reshape(n, p, 3, 6 * p)
         return -rows.reshape(n, p, 6, p, 6)
 
-    def _slopes(self, context: Context) -> Array:
+    def _slopes(self, context: DragContext) -> Array:
         """Derivatives ``(n, g, 3, 3)`` of the forces against velocities, node frames."""
         slopes = self._each(lambda drag, v, s: drag.force_gradient(v, s), context.velocity, self._s)
         result: Array = self._length[..., None, None] * (self._frames @ slopes @ self._frames.mT)

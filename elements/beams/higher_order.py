@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Follow, Motion, Numbering
+from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.lie import se3
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam
 
 
-class Context(NamedTuple):
+class HigherOrderContext(NamedTuple):
     """What the matrices need of the last force."""
 
     relative: RelativeCoordinates
@@ -79,7 +79,7 @@ class HigherOrderBatch(ElementBatch):
         turned = self._frames @ np.concatenate(J) @ self._frames.mT
         return Inertia(self.nodes, np.concatenate(masses), center, turned)
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, HigherOrderContext]:
         """Internal, inertia and gravity forces, ``(n, 6p)``."""
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
@@ -92,38 +92,38 @@ class HigherOrderBatch(ElementBatch):
             V = np.matvec(self._to_section, velocity)
             rate = np.matvec(E, self._at_points(np.matvec(Q, _flat(velocity))))
             viscous = np.matvec(self.damping_matrix, rate)
-        context = Context(relative, Q, measure, E, stress, viscous, V, inertia_context)
+        context = HigherOrderContext(relative, Q, measure, E, stress, viscous, V, inertia_context)
         return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
 
-    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+    def tangent(self, context: HigherOrderContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
         total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
         if self.damping_matrix is not None:
             total += dV.after(self._viscous(context), self.nodes)
         return total
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: HigherOrderContext) -> Array:
         """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``."""
         return self._elastic(context) + self._inertia.stiffness(context.inertia)
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: HigherOrderContext) -> Array:
         """Material damping, gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
         total = self._inertia.damping(context.inertia)
         if self.damping_matrix is not None:
             total += self._viscous(context)
         return total
 
-    def mass(self, context: Context) -> Array:
+    def mass(self, context: HigherOrderContext) -> Array:
         """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""
         return self._inertia.mass(context.inertia)
 
-    def stress_ahead(self, context: Context, d: Array) -> Array:
+    def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
         change = np.matvec(context.E, self._at_points(np.matvec(context.Q, d)))
         ahead: Array = context.stress + np.matvec(self.material, change)
         return ahead
 
-    def with_stress(self, context: Context, stress: Array) -> Context:
+    def with_stress(self, context: HigherOrderContext, stress: Array) -> HigherOrderContext:
         """The context with other section forces."""
         return context._replace(stress=stress)
 
@@ -153,17 +153,17 @@ class HigherOrderBatch(ElementBatch):
         shared = self._basis.reshape(n, 2 * g, p) @ values.reshape(n, p, -1)
         return shared.reshape(n, g, 12, *values.shape[2:])
 
-    def _total(self, context: Context) -> Array:
+    def _total(self, context: HigherOrderContext) -> Array:
         return context.stress if context.viscous is None else context.stress + context.viscous
 
-    def _wrench(self, context: Context) -> Array:
+    def _wrench(self, context: HigherOrderContext) -> Array:
         """Forces conjugate to the coordinates, ``(n, p, 6)``."""
         n, g, _, p = self._basis.shape
         at_points = np.vecmat(self._total(context), context.E).reshape(n, 2 * g, 6)
         wrench: Array = self._basis.reshape(n, 2 * g, p).mT @ at_points
         return wrench
 
-    def _elastic(self, context: Context) -> Array:
+    def _elastic(self, context: HigherOrderContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Elements of higher order")."""
         relative, Q, measure, E = context[:4]
         n, p = self.nodes.shape
@@ -181,14 +181,14 @@ class HigherOrderBatch(ElementBatch):
         total: Array = _rows(along).mT @ _rows(right) + by_nodes @ Q
         return total
 
-    def _viscous(self, context: Context) -> Array:
+    def _viscous(self, context: HigherOrderContext) -> Array:
         """Material damping, ``(n, 6p, 6p)``."""
         assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
         total: Array = _rows(along).mT @ _rows(self.damping_matrix @ along)
         return total
 
-    def _rate_derivative(self, context: Context, along: Array) -> Array:
+    def _rate_derivative(self, context: HigherOrderContext, along: Array) -> Array:
         """Derivative of the strain rates at constant velocities against body increments, ``(n, g, 6, 6p)``."""
         assert context.V is not None
         n, p = self.nodes.shape

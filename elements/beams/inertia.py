@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Follow, Motion
+from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.lie import so3
 
 
@@ -68,7 +68,7 @@ class Inertia:
         context = InertiaContext(R, acceleration, force, spin, L)
         return np.concatenate([force, moment], axis=-1), context
 
-    def tangent(self, context: InertiaContext, dV: Follow, dA: Follow) -> Array:
+    def tangent(self, context: InertiaContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
         # angular velocities and accelerations depend on the rotation increments alone
         d_Omega = dV.nodes.take(self.nodes, 0)[..., 3:, 3:]

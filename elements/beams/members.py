@@ -107,7 +107,7 @@ class Options(NamedTuple):
     name: str
 
 
-class Plan(NamedTuple):
+class MemberPlan(NamedTuple):
     """Of which points of a mesh its members are made."""
 
     places: dict[int, Array]
@@ -126,7 +126,7 @@ class Laid(NamedTuple):
     trusses: list[Truss]
 
 
-def lay(plan: Plan, options: Options, new: Callable[[Array, str], Node]) -> Laid:
+def lay(plan: MemberPlan, options: Options, new: Callable[[Array, str], Node]) -> Laid:
     """All members, on nodes that a function makes of places and names."""
     nodes = {point: new(place, f"{options.name}[{point}]") for point, place in plan.places.items()}
     members = enumerate(plan.beams)

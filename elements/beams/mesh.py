@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Count, Name, Node, NotNegative, checked, choice, make_node, shown
+from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, checked, choice, make_node, shown
 from fem_mbs.elements.beams.beam import Beam, check_order
 from fem_mbs.elements.beams.geometry import YAxis
 from fem_mbs.elements.beams.line_mesh import (
@@ -29,8 +29,8 @@ from fem_mbs.elements.beams.line_mesh import (
 )
 from fem_mbs.elements.beams.members import (
     Laid,
+    MemberPlan,
     Options,
-    Plan,
     Release,
     lay,
     named,
@@ -152,8 +152,8 @@ def beams_from_mesh(
     merge: NotNegative | None = None,
     ignore_loose: bool = False,
     name: Name = "mesh",
-    order: Count = 3,
-    elements: Count = 1,
+    order: PositiveInt = 3,
+    elements: PositiveInt = 1,
     release: Release | Mapping[Any, Release] | None = None,
     trusses: Collection[Any] | bool = False,
 ) -> BeamMesh:
@@ -243,17 +243,17 @@ def beams_from_mesh(
     return BeamMesh(beams, nodes, dict(groups), laid.trusses, mesh, parts)
 
 
-def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Options) -> Plan:
+def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Options) -> MemberPlan:
     """Which members there are, of lines and the places of their sets in ``keys``."""
     is_bar = np.array([key in options.trusses for key in keys])[group]
     chains = chains_of(lines.only(~is_bar), group[~is_bar])
     beams = [(keys[group[~is_bar][first]], points) for first, points in chains.items()]
     pairs = zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)
     places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
-    return Plan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
+    return MemberPlan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
 
 
-def _added(model: Model, plan: Plan, options: Options) -> Laid:
+def _added(model: Model, plan: MemberPlan, options: Options) -> Laid:
     """The members and their nodes, added to a model; bad arguments are refused on a trial, before it gets nodes."""
 
     def trial(place: Array, label: str) -> Node:
@@ -268,7 +268,7 @@ def _added(model: Model, plan: Plan, options: Options) -> Laid:
     return laid
 
 
-def _members_between(plan: Plan, laid: Laid) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
+def _members_between(plan: MemberPlan, laid: Laid) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
     """The member between two points of a mesh, with the rows of its section forces there, in either direction."""
     result: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
     for (beam, _), (_, points) in zip(laid.beams, plan.beams, strict=True):

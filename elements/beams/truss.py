@@ -52,14 +52,14 @@ class Truss(LineElement):
         self.damping = float(section.damping[0, 0] / section.stiffness[0, 0]) * self.EA
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes that its points are not at."""
         return tuple(node for node, point in zip(self.nodes, self.points, strict=True) if point.any())
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """Nodes that its points are at."""
-        return tuple(node for node in self.nodes if node not in self.turned)
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """A line."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Follow, Motion, Numbering
+from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
@@ -87,7 +87,7 @@ PARALLEL = 1e-14
 CONSISTENT_MASS = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
 
 
-class Context(NamedTuple):
+class BeamContext(NamedTuple):
     """What the matrices need of the last force."""
 
     operator: se3.InverseTangent
@@ -144,7 +144,7 @@ class BeamBatch(ElementBatch):
         J = frames @ (0.5 * self.length[:, None, None] * J)[:, None] @ frames.mT
         return Inertia(self.nodes, (mass * self.length)[:, None, None] * CONSISTENT_MASS, center, J)
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BeamContext]:
         """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
@@ -163,31 +163,31 @@ class BeamBatch(ElementBatch):
             V = motion.V.take(self.nodes, 0)
             wrench = wrench + np.matvec(self.damping_matrix, np.matvec(Q, V.reshape(-1, 12)))
         force = inertia.reshape(-1, 12) + np.vecmat(wrench, Q)
-        return force, Context(operator, Q, measure, stress, wrench, V, inertia_context)
+        return force, BeamContext(operator, Q, measure, stress, wrench, V, inertia_context)
 
-    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+    def tangent(self, context: BeamContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 12, 12)``."""
         total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
         if self.damping_matrix is not None:
             total += self._viscous(context, dV.nodes[self.nodes])
         return total
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: BeamContext) -> Array:
         """Derivative at constant body velocities and accelerations, ``(n, 12, 12)``."""
         return self._elastic(context) + self._inertia.stiffness(context.inertia)
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: BeamContext) -> Array:
         """Material damping, gyroscopic and centrifugal terms, ``(n, 12, 12)``."""
         total = self._inertia.damping(context.inertia)
         if self.damping_matrix is not None:
             total += self._viscous(context, np.broadcast_to(np.eye(6), (*self.nodes.shape, 6, 6)))
         return total
 
-    def mass(self, context: Context) -> Array:
+    def mass(self, context: BeamContext) -> Array:
         """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
         return self._inertia.mass(context.inertia)
 
-    def _elastic(self, context: Context) -> Array:
+    def _elastic(self, context: BeamContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Forces and tangent")."""
         operator, Q, measure, stress, wrench, V, _ = context
         material = self.material
@@ -204,14 +204,14 @@ class BeamBatch(ElementBatch):
         total: Array = (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
         return total
 
-    def _viscous(self, context: Context, dV: Array) -> Array:
+    def _viscous(self, context: BeamContext, dV: Array) -> Array:
         """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6)."""
         Q = context.Q
         along = np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
         total: Array = Q.mT @ (self.damping_matrix @ along)
         return total
 
-    def stress_ahead(self, context: Context, d: Array) -> Array:
+    def stress_ahead(self, context: BeamContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 12)``, linear in them."""
         change = np.matvec(context.Q, d)
         if context.measure is not None:
@@ -219,7 +219,7 @@ class BeamBatch(ElementBatch):
         ahead: Array = context.stress + np.matvec(self.material, change)
         return ahead
 
-    def with_stress(self, context: Context, stress: Array) -> Context:
+    def with_stress(self, context: BeamContext, stress: Array) -> BeamContext:
         """The context with other section forces."""
         wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient())
         return context._replace(stress=stress, wrench=wrench)

@@ -20,7 +20,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
 EXACT = 1e-9
-"""Share of a mass that is rounding."""
+"""UnitInterval of a mass that is rounding."""
 
 
 class Masses(NamedTuple):
@@ -59,7 +59,7 @@ class Gravity(Element):
         self.masses = masses_of(part, self.nodes)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes with a mass that is not at their place."""
         return tuple(node for node, moment in zip(self.nodes, self.masses.moment, strict=True) if moment.any())
 

@@ -148,7 +148,7 @@ class ModalBody(Element):
         return ModalBatch(elements, number)
 
 
-class Context(NamedTuple):
+class ModalBodyContext(NamedTuple):
     """What the matrices need of the last force."""
 
     a: Array
@@ -171,12 +171,12 @@ class ModalBatch(ElementBatch):
         self.J, self.S, self.C = self.M0[:, 3:6, 3:6], self.M0[:, :3, 6:], self.M0[:, 3:6, 6:]
         self.K, self.D = (np.array([getattr(b, name) for b in bodies]) for name in ("modal_stiffness", "modal_damping"))
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, ModalBodyContext]:
         """Inertia, gravity and elastic forces, ``(n, 6 + k)``."""
         row, q, q_dot, q_ddot = self.nodes[:, 0], *(part[self.own] for part in (motion.u, motion.udot, motion.uddot))
         gravity = np.vecmat(motion.gravity, motion.R[row])
         Omega, a, Omega_dot = motion.V[row, 3:], motion.A[row, :3] - gravity, motion.A[row, 3:]
-        context = Context(a, gravity, Omega, Omega_dot, self.s0 + np.matvec(self.S, q), q_dot)
+        context = ModalBodyContext(a, gravity, Omega, Omega_dot, self.s0 + np.matvec(self.S, q), q_dot)
         force = np.matvec(self._mass(context.s), np.concatenate([a, Omega_dot, q_ddot], axis=-1))
         spun, moving = so3.cross(Omega, context.s) + 2.0 * np.matvec(self.S, q_dot), np.matvec(self.C, q_dot)
         force[:, :3] += so3.cross(Omega, spun)
@@ -184,7 +184,7 @@ class ModalBatch(ElementBatch):
         force[:, 6:] += np.matvec(self.D, q_dot) + np.matvec(self.K, q)
         return force, context
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: ModalBodyContext) -> Array:
         """The weight turns against the body, and amplitudes move the mass centre."""
         turned = so3.skew(context.gravity)
         result = np.zeros_like(self.M0)
@@ -197,7 +197,7 @@ class ModalBatch(ElementBatch):
         result[:, 6:, 6:] = self.K
         return result
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: ModalBodyContext) -> Array:
         """Gyroscopic and centrifugal terms, damping of the modes."""
         spin, s = so3.skew(context.Omega), so3.skew(context.s)
         carried = so3.skew(np.matvec(spin, context.s) + 2.0 * np.matvec(self.S, context.q_dot))
@@ -210,7 +210,7 @@ class ModalBatch(ElementBatch):
         result[:, 6:, 6:] = self.D
         return result
 
-    def mass(self, context: Context) -> Array:
+    def mass(self, context: ModalBodyContext) -> Array:
         """The mass matrix of the deformed body."""
         return self._mass(context.s)
 

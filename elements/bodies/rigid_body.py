@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     SMALLEST,
-    Around,
     Element,
     ElementBatch,
     Energy,
-    Follow,
+    ModelContext,
     Motion,
     Node,
     Numbering,
     Placed,
     Positive,
+    RateSensitivities,
     Shape,
     Vector3,
     array,
@@ -101,7 +101,7 @@ class RigidBody(Element):
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
         self.shape = shape
 
-    def doubts(self, around: Around) -> Iterable[str]:
+    def doubts(self, around: ModelContext) -> Iterable[str]:
         """An inertia that does not fit its mass."""
         radius = float(np.sqrt(np.linalg.eigvalsh(inertia_matrix(self.inertia, "inertia")).max() / self.mass))
         if around.extent > 0.0 and not FEWEST < radius / around.extent < MOST:
@@ -145,7 +145,7 @@ class PointMass(Element):
         self.center_of_mass = np.zeros(3)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """None: it acts on the place of its node alone."""
         return ()
 
@@ -159,7 +159,7 @@ class PointMass(Element):
         return BodyBatch(elements, number)
 
 
-class Context(NamedTuple):
+class RigidBodyContext(NamedTuple):
     """What the matrices need of the last force."""
 
     gravity: Array
@@ -191,38 +191,38 @@ class BodyBatch(ElementBatch):
         self._per_spin = so3.quadratic(self._mass[:, :, 3:].reshape(n, 2, 3, 3)).reshape(n, 18, 3)
         self._per_weight = -np.einsum("nil,jlk->nikj", self._mass[:, :, :3], so3.skew(so3.IDENTITY)).reshape(n, 18, 3)
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, RigidBodyContext]:
         """Inertia and gravity forces."""
         rows = self._rows
         Omega, a = motion.V[rows, 3:], motion.A[rows].copy()
         gravity = np.vecmat(motion.gravity, motion.R[rows])
         a[:, :3] -= gravity
         gyroscopic = np.matvec(self._per_spin, Omega).reshape(-1, 6, 3)
-        return np.matvec(self._mass, a) + np.matvec(gyroscopic, 0.5 * Omega), Context(gravity, gyroscopic)
+        return np.matvec(self._mass, a) + np.matvec(gyroscopic, 0.5 * Omega), RigidBodyContext(gravity, gyroscopic)
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: RigidBodyContext) -> Array:
         """The weight turns against the body."""
         K = np.zeros_like(self._mass)
         K[..., 3:] = self._of_weight(context)
         return K
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: RigidBodyContext) -> Array:
         """Gyroscopic and centrifugal terms."""
         C = np.zeros_like(self._mass)
         C[..., 3:] = context.gyroscopic
         return C
 
-    def mass(self, context: Context) -> Array:
+    def mass(self, context: RigidBodyContext) -> Array:
         """The mass matrix about the node."""
         return self._mass
 
-    def tangent(self, context: Context, dV: Follow, dA: Follow) -> Array:
+    def tangent(self, context: RigidBodyContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``."""
         result: Array = self._mass @ dA.nodes[self._rows]
         result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
 
-    def _of_weight(self, context: Context) -> Array:
+    def _of_weight(self, context: RigidBodyContext) -> Array:
         """Derivative ``(n, 6, 3)`` of the weight against rotations."""
         return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)  # type: ignore[no-any-return]
 

@@ -103,7 +103,7 @@ class LineActuator(LineElement):
         return CoordinateActuatorBatch(elements, number, lengths_of(elements, number))
 
 
-class Context(NamedTuple):
+class ActuatorContext(NamedTuple):
     """What matrices are made of."""
 
     measured: Measured
@@ -132,15 +132,15 @@ class CoordinateActuatorBatch(ElementBatch):
         """When the input jumps next."""
         return self._wires.next_jump(t)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, ActuatorContext]:
         """``G^T N``, where ``N`` resists the coordinate."""
         measured = self._coordinates.evaluate(motion)
         resists = -self._sign * self._wires.values(motion.u, prescribed)
         force = np.zeros((len(resists), self._size))
         force[:, : self._b] = resists * measured.gradient
-        return force, Context(measured, resists)
+        return force, ActuatorContext(measured, resists)
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: ActuatorContext) -> Array:
         """``N H``, and the signal."""
         measured, resists = context
         K = np.zeros((len(resists), self._size, self._size))
@@ -200,7 +200,7 @@ class ForceActuator(NodeActuator):
         super().__init__(node, input, direction, frame, point)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless the force acts on its place alone."""
         return self.nodes if self.frame == "body" or self.point.any() else ()
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Count, ElementBatch, Motion, Numbering, Positive, checked, function, real, shown
+from fem_mbs.contracts import ElementBatch, Motion, Numbering, Positive, PositiveInt, checked, function, real, shown
 from fem_mbs.elements.control.linear import initial_values, named_outputs, named_states
 from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
@@ -49,7 +49,7 @@ class Block(ControlElement):
         f: Function | None = None,
         g: Function | None = None,
         initial: ArrayLike = (),
-        outputs: Count | None = None,
+        outputs: PositiveInt | None = None,
         jacobian: Function | None = None,
         size: Positive = 1.0,
     ) -> None:

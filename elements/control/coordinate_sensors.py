@@ -103,7 +103,7 @@ class LineSensor(Sensor, LineElement):
         return None
 
 
-class Context(NamedTuple):
+class CoordinateSensorContext(NamedTuple):
     """What gradients are made of."""
 
     measured: Measured
@@ -120,15 +120,15 @@ class CoordinateSensorBatch(SensorBatch):
         self._rate = sensors[0].quantity in ("rate", "speed")
         self._counts = ANGLE in sensors[0].unknowns
 
-    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, CoordinateSensorContext]:
         """Values or rates."""
         measured, V = self._coordinates.evaluate(motion), self._coordinates.velocities(motion)
         value = np.vecdot(measured.gradient, V) if self._rate else measured.value
         if self._counts:
             value = continued(value, motion.u[self._own[:, 1]])
-        return value, Context(measured, value, V)
+        return value, CoordinateSensorContext(measured, value, V)
 
-    def by_place(self, context: Context) -> Array:
+    def by_place(self, context: CoordinateSensorContext) -> Array:
         """``G``, or ``V^T H`` of rates."""
         measured = context.measured
         if not self._rate:
@@ -136,11 +136,11 @@ class CoordinateSensorBatch(SensorBatch):
         gradient: Array = np.vecmat(context.V, self._coordinates.second(measured.context))
         return gradient
 
-    def by_velocity(self, context: Context) -> Array | None:
+    def by_velocity(self, context: CoordinateSensorContext) -> Array | None:
         """``G`` of rates."""
         return context.measured.gradient if self._rate else None
 
-    def accept(self, context: Context) -> Array:
+    def accept(self, context: CoordinateSensorContext) -> Array:
         """Angles with their turns."""
         result = np.zeros(self.own.shape)
         result[:, -1] = context.value

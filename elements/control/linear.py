@@ -164,10 +164,10 @@ class LinearBlock(ControlElement):
     @classmethod
     def batch(cls, elements: Sequence[LinearBlock], number: Numbering) -> ElementBatch:
         """All linear blocks of one size, whatever they are called."""
-        return LinearBatch(elements, number)
+        return LinearBlockBatch(elements, number)
 
 
-class LinearBatch(ElementBatch):
+class LinearBlockBatch(ElementBatch):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
     own: IntArray

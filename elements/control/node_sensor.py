@@ -70,7 +70,7 @@ class NodeSensor(Sensor):
             raise ModelError(f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame")
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless its place alone matters."""
         translation = self.quantity in ("position", "velocity", "acceleration")
         return () if translation and self.frame == "world" and not self.point.any() else self.nodes
@@ -85,7 +85,7 @@ class NodeSensor(Sensor):
         return NodeSensorBatch(elements, number)
 
 
-class Context(NamedTuple):
+class NodeSensorContext(NamedTuple):
     """What gradients are made of, each ``(n, 3)`` in body components."""
 
     e: Array
@@ -107,7 +107,7 @@ class NodeSensorBatch(SensorBatch):
         self._origin = np.array([sensor.origin for sensor in sensors]) - number.origin
         self._R0 = np.array([sensor.nodes[0].rotation for sensor in sensors])
 
-    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, NodeSensorContext]:
         """Components of vectors."""
         rows, c = self.nodes[:, 0], self._c
         R = motion.R[rows]
@@ -116,20 +116,20 @@ class NodeSensorBatch(SensorBatch):
         w = none = np.zeros_like(c)
         if self._quantity == "position":
             along = motion.x[rows] + np.matvec(R, c) - self._origin
-            return np.vecdot(self._direction, along), Context(e, Omega, none, none)
+            return np.vecdot(self._direction, along), NodeSensorContext(e, Omega, none, none)
         if self._quantity == "rotation":
             w = so3.log(self._R0.mT @ R)
             e = np.vecmat(self._direction, self._R0)
-            return np.vecdot(e, w), Context(e, Omega, none, w)
+            return np.vecdot(e, w), NodeSensorContext(e, Omega, none, w)
         if self._quantity == "velocity":
             along = U + so3.cross(Omega, c)
         elif self._quantity == "acceleration":
             along = a + so3.cross(alpha, c) + so3.cross(Omega, so3.cross(Omega, c))
         else:
             along = Omega if self._quantity == "angular velocity" else alpha
-        return np.vecdot(e, along), Context(e, Omega, along, none)
+        return np.vecdot(e, along), NodeSensorContext(e, Omega, along, none)
 
-    def by_place(self, context: Context) -> Array:
+    def by_place(self, context: NodeSensorContext) -> Array:
         """Of positions and rotations, and by directions of the world that turn against the node."""
         e = context.e
         if self._quantity == "position":
@@ -139,7 +139,7 @@ class NodeSensorBatch(SensorBatch):
             return np.concatenate([none, np.vecmat(e, so3.inverse_tangent_operator(context.w))], axis=-1)
         return np.concatenate([none, so3.cross(context.along, e) if self._world else none], axis=-1)
 
-    def by_velocity(self, context: Context) -> Array | None:
+    def by_velocity(self, context: NodeSensorContext) -> Array | None:
         """Of velocities, and of accelerations of points that go round."""
         e, c, Omega, none = context.e, self._c, context.Omega, np.zeros_like(context.e)
         if self._quantity == "velocity":
@@ -151,7 +151,7 @@ class NodeSensorBatch(SensorBatch):
             return np.concatenate([none, round_], axis=-1)
         return None
 
-    def by_acceleration(self, context: Context) -> Array | None:
+    def by_acceleration(self, context: NodeSensorContext) -> Array | None:
         """Of accelerations."""
         e = context.e
         if self._quantity == "acceleration":

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    Count,
     ElementBatch,
     Motion,
     NotNegative,
     Numbering,
+    PositiveInt,
     Seconds,
     Unknown,
     array,
@@ -77,7 +77,7 @@ class SampledController(ControlElement):
         output: Update,
         update: Update | None = None,
         initial: ArrayLike = (),
-        outputs: Count = 1,
+        outputs: PositiveInt = 1,
         start: ArrayLike | None = None,
         delay: NotNegative = 0.0,
         offset: NotNegative = 0.0,

@@ -129,7 +129,7 @@ class Signal(Combines):
     __repr__ = __str__
 
 
-class Source(Combines):
+class SignalSource(Combines):
     """Mixed into elements whose last own unknowns, or those that ``outputs`` lists, are signals."""
 
     outputs: tuple[int, ...] = (0,)
@@ -172,7 +172,7 @@ class Source(Combines):
         return Signal({(self, self.outputs[k]): 1.0})  # type: ignore[dict-item]
 
 
-class ControlElement(Source, Element):
+class ControlElement(SignalSource, Element):
     """Base of sensors and blocks."""
 
     def __str__(self) -> str:
@@ -201,7 +201,7 @@ def signal(value: Any, label: object) -> Signal:
 
 def signals(value: Any, label: object) -> tuple[Signal, ...]:
     """One signal or a list of them; all outputs of a source that has several."""
-    if isinstance(value, Source) and len(value) > 1:
+    if isinstance(value, SignalSource) and len(value) > 1:
         return tuple(value)
     if isinstance(value, list | tuple):
         if not value:

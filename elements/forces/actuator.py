@@ -17,7 +17,7 @@ from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
 
 
 @checked
-class Actuator(LineElement):
+class FirstOrderActuator(LineElement):
     """A cylinder, a muscle, a voice coil between points of two nodes: its force follows a law with a delay.
 
     Parameters
@@ -60,7 +60,7 @@ class Actuator(LineElement):
         self.unknowns = (Unknown("force", "state", initial, size=size, unit="N"),)
 
     @classmethod
-    def batch(cls, elements: Sequence[Actuator], number: Numbering) -> ElementBatch:
+    def batch(cls, elements: Sequence[FirstOrderActuator], number: Numbering) -> ElementBatch:
         """All actuators of a model."""
         return ActuatorBatch(elements, number)
 
@@ -68,7 +68,7 @@ class Actuator(LineElement):
 class ActuatorBatch(LineBatch):
     """Actuators as arrays; laws are asked one after the other."""
 
-    def __init__(self, elements: Sequence[Actuator], number: Numbering) -> None:
+    def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:
         super().__init__(elements, number)
         self._laws = [element.law for element in elements]
         self._inverse = 1.0 / np.array([element.time_constant for element in elements])

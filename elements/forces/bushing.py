@@ -124,7 +124,7 @@ class Bushing(Element):
         return BushingBatch(elements, number)
 
 
-class Context(NamedTuple):
+class BushingContext(NamedTuple):
     """What the matrices need of the last force."""
 
     operator: se3.InverseTangent
@@ -156,7 +156,7 @@ class BushingBatch(ElementBatch):
             both[:, k, :, k] = se3.adjoint(back[:, k], -np.matvec(back[:, k], self._offsets[:, k]))
         self._to_frames = both.reshape(n, 12, 12)
 
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Context]:
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BushingContext]:
         """Wrenches on the nodes, ``(n, 12)``."""
         frames, operator = self._deformation(motion)
         Ad, b = adjoint_inverse(frames), operator.forward()
@@ -166,9 +166,9 @@ class BushingBatch(ElementBatch):
         stress = np.matvec(self._K, operator.d) + np.matvec(self._C, np.matvec(b, relative_velocity))
         wrench = np.vecmat(stress, b)
         force = np.vecmat(gradients(wrench, Ad), self._to_frames)
-        return force, Context(operator, Ad, b, V_A, relative_velocity, stress, wrench)
+        return force, BushingContext(operator, Ad, b, V_A, relative_velocity, stress, wrench)
 
-    def stiffness(self, context: Context) -> Array:
+    def stiffness(self, context: BushingContext) -> Array:
         """Of the deformation, of its rate, and of the directions of the wrench."""
         operator, Ad, b, V_A, V, stress, wrench = context
         # rates change as b does, and as the velocity of frame A is seen from frame B
@@ -177,7 +177,7 @@ class BushingBatch(ElementBatch):
         result: Array = self._to_frames.mT @ nodal(Ad, bend, wrench) @ self._to_frames
         return result
 
-    def damping(self, context: Context) -> Array:
+    def damping(self, context: BushingContext) -> Array:
         """Of the rate."""
         J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
         rates = context.b @ J @ self._to_frames

@@ -143,7 +143,7 @@ class JointStop(CoordinateElement):
     stiffness : float
         Of the stops, N/m or N m/rad.
     damping : float
-        Share of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
+        UnitInterval of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
         ``1 - 2/3 damping v`` comes back, for hits that are not hard on it.
     coordinate : str, optional
         Which one, where the joint has several.

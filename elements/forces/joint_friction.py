@@ -65,7 +65,7 @@ def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], labe
     return tuple(Pressing(rows, weights[kind]) for kind, rows in kinds.items() if rows)
 
 
-class Load(NamedTuple):
+class FrictionLoad(NamedTuple):
     """What presses, ``(n,)``, and its derivatives ``(n, r)`` against multipliers."""
 
     value: Array
@@ -83,10 +83,10 @@ class Loads:
         if elements[0].reactions:
             self.reads = np.array([number.multipliers(element.joint) for element in elements])
 
-    def __call__(self, motion: Motion) -> Load:
+    def __call__(self, motion: Motion) -> FrictionLoad:
         """What presses."""
         if self.reads is None:
-            return Load(self.preload, np.zeros((len(self.preload), 0)))
+            return FrictionLoad(self.preload, np.zeros((len(self.preload), 0)))
         multipliers = motion.multipliers[self.reads]
         value, gradient = self.preload.copy(), np.zeros(multipliers.shape)
         for rows, weight in zip(self._rows, self._weights.T, strict=True):
@@ -94,7 +94,7 @@ class Loads:
             size = np.linalg.norm(part, axis=-1)
             value += weight * size
             gradient[:, rows] = (weight / np.where(size > 0.0, size, 1.0))[:, None] * part
-        return Load(value, gradient)
+        return FrictionLoad(value, gradient)
 
 
 MOST = 9.0
@@ -233,7 +233,7 @@ class FrictionBatch(CoordinateLawBatch):
         """What resists under the load of this motion."""
         return super().force(motion, self._load(motion))
 
-    def law(self, q: Array, rate: Array, state: Array, prescribed: Load) -> Law:
+    def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
         load = prescribed.value
         value, by_rate, by_state = self.coefficient(rate, state)

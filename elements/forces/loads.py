@@ -87,7 +87,7 @@ class Force(Load):
         super().__init__(node, value, frame, point)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless the force acts on its place alone."""
         return self.nodes if self.frame == "body" or self.point.any() else ()
 

@@ -97,10 +97,10 @@ class SpringDamper(LineElement):
     @classmethod
     def batch(cls, elements: Sequence[SpringDamper], number: Numbering) -> ElementBatch:
         """All linear ones, or all with laws."""
-        return (LinearBatch if elements[0].force is None else LawBatch)(elements, number)
+        return (LinearSpringBatch if elements[0].force is None else LawBatch)(elements, number)
 
 
-class LinearBatch(LineBatch):
+class LinearSpringBatch(LineBatch):
     """Linear springs and dampers as arrays."""
 
     def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
@@ -203,7 +203,7 @@ class MaxwellBatch(LineBatch):
 
 
 @checked
-class SlipSpring(LineElement):
+class FrictionSpring(LineElement):
     """A spring between points of two nodes that slips where its force would exceed a limit.
 
     Parameters
@@ -241,7 +241,7 @@ class SlipSpring(LineElement):
         self.unknowns = (Unknown("free length", "history", free, size=self.built, unit="m"),)
 
     @classmethod
-    def batch(cls, elements: Sequence[SlipSpring], number: Numbering) -> ElementBatch:
+    def batch(cls, elements: Sequence[FrictionSpring], number: Numbering) -> ElementBatch:
         """All such springs of a model."""
         return SlipBatch(elements, number)
 
@@ -249,7 +249,7 @@ class SlipSpring(LineElement):
 class SlipBatch(LineBatch):
     """Springs that slip as arrays."""
 
-    def __init__(self, elements: Sequence[SlipSpring], number: Numbering) -> None:
+    def __init__(self, elements: Sequence[FrictionSpring], number: Numbering) -> None:
         super().__init__(elements, number)
         self.k, self.limit = np.array([[element.stiffness, element.limit] for element in elements]).T
 

@@ -26,7 +26,7 @@ AGREE, ROUNDING = 1e-4, 1e-15
 UserLaw = Callable[[float, float, float], float]
 
 
-class Kind(NamedTuple):
+class LawKind(NamedTuple):
     """What a law is of: names and units of its second and third argument, and attributes with its derivatives."""
 
     names: tuple[str, str]
@@ -39,16 +39,16 @@ class Kind(NamedTuple):
         return f"t = {t:.6g} s, {a} {value:.6g} {m}, {b} {rate:.6g} {s}"
 
 
-OF_LENGTH = Kind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"))
-OF_TRAVEL = Kind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"))
-OF_ANGLE = Kind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"))
+OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"))
+OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"))
+OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"))
 
 PullLaw = Annotated[UserLaw, partial(function, of=" of t, length and speed")]
 CoordinateLaw = Annotated[UserLaw, partial(function, of=" of t, coordinate and rate")]
 
 
 def ask(
-    laws: Sequence[UserLaw], owners: Sequence[Any], kinds: Sequence[Kind], t: float, value: Array, rate: Array
+    laws: Sequence[UserLaw], owners: Sequence[Any], kinds: Sequence[LawKind], t: float, value: Array, rate: Array
 ) -> Array:
     """Values of laws and their derivatives against the second and third argument, ``(3, n)``; one law after another."""
     each = zip(laws, owners, kinds, value.tolist(), rate.tolist(), strict=True)
@@ -56,7 +56,7 @@ def ask(
 
 
 def partial_derivatives(
-    law: UserLaw, t: float, value: float, rate: float, owner: object, kind: Kind
+    law: UserLaw, t: float, value: float, rate: float, owner: object, kind: LawKind
 ) -> tuple[float, float, float]:
     """A law, with its derivatives against the second and third argument; an error names the object that owns it."""
 
@@ -93,7 +93,7 @@ def slope(law: Callable[[Any], Any], free: Callable[[Any], Any], x: Any, step: f
         return difference
 
 
-def _number(law: UserLaw, t: float, value: float, rate: float, owner: object, kind: Kind) -> float:
+def _number(law: UserLaw, t: float, value: float, rate: float, owner: object, kind: LawKind) -> float:
     """The finite number that a law returns."""
     try:
         given = law(t, value, rate)

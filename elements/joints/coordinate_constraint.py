@@ -133,7 +133,7 @@ class Group(NamedTuple):
     """Column of ``own`` that has the last angle of each."""
 
 
-class Context(NamedTuple):
+class CoordinateConstraintContext(NamedTuple):
     """What further derivatives need of an evaluation."""
 
     prescribed: Imposed
@@ -197,10 +197,10 @@ class CouplingBatch(ConstraintBatch):
         """What drives prescribe."""
         return Imposed(self, t)
 
-    def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
         """``sum f q - law`` and ``sum f G``."""
         phi, B = -prescribed.value, np.zeros((len(self.nodes), self._width))
-        context = Context(prescribed, [], [])
+        context = CoordinateConstraintContext(prescribed, [], [])
         for group in self.groups:
             measured = group.coordinates.evaluate(motion)
             value = measured.value
@@ -213,7 +213,7 @@ class CouplingBatch(ConstraintBatch):
             context.angles.append(value)
         return phi, B, context
 
-    def second(self, context: Context) -> Array:
+    def second(self, context: CoordinateConstraintContext) -> Array:
         """``sum f H``."""
         result = np.zeros((len(self.nodes), self._width, self._width))
         for group, measured in zip(self.groups, context.measured, strict=True):
@@ -221,14 +221,14 @@ class CouplingBatch(ConstraintBatch):
             np.add.at(result, (group.cells[:, None, None], group.columns[:, :, None], group.columns[:, None]), H)
         return result
 
-    def rates(self, context: Context) -> Rates | None:
+    def rates(self, context: CoordinateConstraintContext) -> Rates | None:
         """Those of the laws."""
         if not self._driven:
             return None
         first, second = context.prescribed.rates
         return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
 
-    def accept(self, context: Context) -> Array:
+    def accept(self, context: CoordinateConstraintContext) -> Array:
         """Angles with their turns."""
         assert self.own is not None
         result = np.zeros(self.own.shape)

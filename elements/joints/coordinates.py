@@ -48,7 +48,7 @@ class OwnCoordinate(CoordinateBatch):
         return np.zeros((context, 7, 7))
 
 
-class Alone:
+class JointNumbering:
     """Rows of the nodes and of the ``k`` own unknowns of a joint, of which nothing else is known yet."""
 
     def __init__(self, joint: Constraint, k: int) -> None:
@@ -72,7 +72,7 @@ def consistent_rates(joint: Constraint, own: Array) -> Array:
     x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
     V = np.array([[*(node.rotation.T @ node.velocity), *node.angular_velocity] for node in nodes])
     motion = Motion(0.0, x, R, V, np.zeros_like(V), np.zeros(3), own, 0.0 * own, 0.0 * own)
-    batch = type(joint).batch([joint], Alone(joint, len(own)))  # type: ignore[arg-type]
+    batch = type(joint).batch([joint], JointNumbering(joint, len(own)))  # type: ignore[arg-type]
     _, B, _ = batch.evaluate(motion, batch.at(0.0))
     moving = V[batch.nodes[0]].ravel()
     rates: Array = np.linalg.lstsq(B[:, -len(own) :], -B[:, : -len(own)] @ moving, rcond=None)[0]
@@ -105,7 +105,7 @@ Triple: TypeAlias = tuple[Array, Array, Array]
 """A cosine of two axes with its gradient (..., 3) and the derivative (..., 3, 3) of that against the rotation."""
 
 
-class RelativeCoordinates(CoordinateBatch):
+class JointCoordinates(CoordinateBatch):
     """One coordinate each of joints, all measured by one of the functions below with its arguments."""
 
     def __init__(
@@ -128,7 +128,7 @@ class RelativeCoordinates(CoordinateBatch):
         return nodal(Ad, own.bend, own.gradient)
 
 
-class RotationVectors(RelativeCoordinates):
+class RotationVectors(JointCoordinates):
     """Components of rotation vectors, which jump at half a turn: what acts on them ends before."""
 
     counts_turns = False

@@ -145,7 +145,7 @@ def nearest(spline: Spline, point: Array) -> float:
 ON_CURVE = 1e-8
 """Largest distance from the curve as built, against its length."""
 BEYOND = 0.1
-"""Share of the length of a curve by which an iteration may leave it."""
+"""UnitInterval of the length of a curve by which an iteration may leave it."""
 
 
 @checked
@@ -196,7 +196,7 @@ class CurveJoint(Constraint):
         return (Unknown("arc length", "coordinate", s, rate, size=self.curve.length, unit="m"),)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Node a, and node b if the point is not at it."""
         return self.nodes if self.offset.any() else self.nodes[:1]
 

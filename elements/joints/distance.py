@@ -31,7 +31,7 @@ from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
-"""Share of the length as built below which the points have met."""
+"""UnitInterval of the length as built below which the points have met."""
 LENGTH = "length"
 
 
@@ -83,14 +83,14 @@ class DistanceJoint(Constraint):
             self.coordinates, self.driven = (Coordinate(LENGTH, False),), (LENGTH,)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes that its points are not at."""
         return levers(self.nodes, self.offsets)
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """Nodes that its points are at: point masses on rods need no rotation."""
-        return tuple(node for node in self.nodes if node not in self.turned)
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """The rod."""
@@ -125,7 +125,7 @@ class Stretches(LineLengths):
         return measured._replace(value=measured.value - self.built)
 
 
-class Context(NamedTuple):
+class DistanceContext(NamedTuple):
     """What further derivatives need of an evaluation."""
 
     t: float
@@ -166,17 +166,17 @@ class DistanceBatch(ConstraintBatch):
                     "bring the joint to where its drive begins"
                 )
 
-    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, DistanceContext]:
         """Distances less lengths."""
         t, longer = prescribed
         measured = self._stretches.evaluate(motion)
-        return measured.value - longer, measured.gradient, Context(t, measured.context)
+        return measured.value - longer, measured.gradient, DistanceContext(t, measured.context)
 
-    def second(self, context: Context) -> Array:
+    def second(self, context: DistanceContext) -> Array:
         """Rods turn."""
         return self._stretches.second(context.line)
 
-    def rates(self, context: Context) -> Rates | None:
+    def rates(self, context: DistanceContext) -> Rates | None:
         """Lengths change."""
         if not self._drives:
             return None

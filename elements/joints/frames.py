@@ -61,7 +61,7 @@ def gradients(b: Array, Ad: Array) -> Array:
     return np.concatenate([-np.vecmat(b, Ad), b], axis=-1)
 
 
-class Context(NamedTuple):
+class FramesContext(NamedTuple):
     """What further derivatives need of an evaluation."""
 
     frames: Frames
@@ -87,20 +87,20 @@ class FramesBatch(ConstraintBatch):
         """``phi`` and its gradients against the relative motion."""
         raise NotImplementedError(f"{type(self).__name__} must define closed(frames, prescribed)")
 
-    def bend(self, context: Context) -> Array:
+    def bend(self, context: FramesContext) -> Array:
         """Derivatives of the gradients against the relative motion."""
         raise NotImplementedError(f"{type(self).__name__} must define bend(context)")
 
-    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, FramesContext]:
         """``Phi`` (m,) and ``B`` (m, 12)."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         frames = seen = relative(x, R)
         if self.points_a is not None:
             seen = Frames(frames.S, np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self.points_a)), R[:, 0]))
         phi, b, own = self.closed(seen, prescribed)
-        return phi, gradients(b, adjoint_inverse(frames)[self.cell]), Context(frames, b, own)
+        return phi, gradients(b, adjoint_inverse(frames)[self.cell]), FramesContext(frames, b, own)
 
-    def second(self, context: Context) -> Array:
+    def second(self, context: FramesContext) -> Array:
         """``H`` (m, 12, 12)."""
         Ad = adjoint_inverse(context.frames)[self.cell]
         return nodal(Ad, self.bend(context), context.b)

@@ -6,7 +6,7 @@ A joint of any motions, given by six flags.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class GeneralJoint(RelativeJoint):
         super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Both nodes if a rotation is closed; else those whose axes or levers count."""
         if any(name in self.closes for name in ROTATIONS):
             return self.nodes
@@ -96,6 +96,10 @@ def check_beam(value: object, label: object) -> Beam:
     from fem_mbs.elements.beams import beam  # which makes releases
 
     return instance(value, beam.Beam, label)
+
+
+if not TYPE_CHECKING:
+    Beam = Annotated[Any, check_beam]
 
 
 def check_release(free: object, label: object) -> str:
@@ -137,14 +141,14 @@ class EndRelease(RelativeJoint):
     """
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """The beam's own end: where released beams alone meet, the node is held."""
         return self.nodes[1:]
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """The node, where no welded beam ends."""
-        return tuple(node for node in self.nodes if node not in self.turned)
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def __init__(self, node: Node, beam: Beam, end: Annotated[str, choice(ENDS)] = "start", free: Free = "yz") -> None:
         side = ENDS[end]

@@ -187,7 +187,7 @@ class SphericalJoint(RelativeJoint):
         super().__init__(a, b, point, displacement=displacement, point_b=point_b)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes that its point is not at; both if the point moves along axes of node a."""
         if self.drives.acts:
             return self.nodes

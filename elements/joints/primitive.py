@@ -18,14 +18,14 @@ class PointJoint(RelativeJoint):
     """Base of joints that act on a point of node b, however b is turned."""
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Node a, whose axes count, and node b if the point is not at it."""
         return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """Node b if the point is at it: a point mass on a line needs no rotation."""
-        return tuple(node for node in self.nodes if node not in self.turned)
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
 
 @checked

@@ -30,8 +30,8 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.joints.coordinates import (
     AXES,
+    JointCoordinates,
     JointFrame,
-    RelativeCoordinates,
     RotationVectors,
     rotation_vector,
     translation,
@@ -47,7 +47,7 @@ TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
 
 
-class Limit(NamedTuple):
+class TurnLimit(NamedTuple):
     """Where a joint ends: ``weights . S >= least`` of the relative rotation, and what to say beyond."""
 
     weights: Array
@@ -86,12 +86,12 @@ class RelativeJoint(Constraint):
         Axes of node a along which the points are held together, or at the distance of a drive.
     cosines : tuple of (int, int)
         Pairs (axis of a, axis of b) that stay perpendicular, turned by the drive if there is one.
-    limit : Limit, optional
+    limit : TurnLimit, optional
         Where its equations cease to be independent.
     """
 
     closes: tuple[str, ...] = ()
-    limit: Limit | None = None
+    limit: TurnLimit | None = None
 
     _internal = (
         "across",
@@ -154,7 +154,7 @@ class RelativeJoint(Constraint):
     def coordinate_batch(cls, joints: Sequence[RelativeJoint], name: str, number: Numbering) -> CoordinateBatch:
         """Lengths in m, angles in (-pi, pi] rad."""
         measured = joints[0]._measures()[name]
-        kind = RotationVectors if measured[0] is rotation_vector else RelativeCoordinates
+        kind = RotationVectors if measured[0] is rotation_vector else JointCoordinates
         return kind(joints, measured, number)
 
     def shapes(self, size: float) -> Sequence[Placed]:

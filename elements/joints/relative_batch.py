@@ -35,7 +35,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prescribed:
+class PrescribedCoordinates:
     """The equations of driven joints at a time."""
 
     batch: RelativeBatch
@@ -50,10 +50,10 @@ class Prescribed:
         return self.batch.driven_rates(self.t)
 
 
-class Context(NamedTuple):
+class RelativeContext(NamedTuple):
     """What further derivatives need of an evaluation."""
 
-    prescribed: Prescribed
+    prescribed: PrescribedCoordinates
     p: Array
     """Placements ``(n, 13)``."""
 
@@ -130,10 +130,10 @@ class RelativeBatch(ConstraintBatch):
         w = phi[..., :12].copy()
         return Rows(w, phi, placement.gradients(w).reshape(len(w), -1, placement.SIZE))
 
-    def at(self, t: float) -> Prescribed:
+    def at(self, t: float) -> PrescribedCoordinates:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
         if not self._drives:
-            return Prescribed(self, t)
+            return PrescribedCoordinates(self, t)
         c, s = self._turn([0.0 if drives.angle is None else drives.turned(t) for drives in self._drives])
         parts = zip(self._fixed, self._cosine, self._sine, strict=True)
         driven = Rows(*(fixed + c * cosine + s * sine for fixed, cosine, sine in parts))
@@ -141,7 +141,7 @@ class RelativeBatch(ConstraintBatch):
             if drives.moves:
                 driven.phi[k, : self._p, 12] -= self._D[self._driven[k]] @ drives.moved(t)
         along, across = self._ahead
-        return Prescribed(self, t, driven, c[:, 0] * along + s[:, 0] * across)
+        return PrescribedCoordinates(self, t, driven, c[:, 0] * along + s[:, 0] * across)
 
     @staticmethod
     def _turn(angles: list[float]) -> tuple[Array, Array]:
@@ -149,7 +149,7 @@ class RelativeBatch(ConstraintBatch):
         angle = np.array(angles)[:, None, None]
         return np.cos(angle), np.sin(angle)
 
-    def evaluate(self, motion: Motion, prescribed: Prescribed) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: PrescribedCoordinates) -> tuple[Array, Array, RelativeContext]:
         """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         p = at = placement.placement(x, R)
@@ -164,18 +164,18 @@ class RelativeBatch(ConstraintBatch):
             phi[self._driven] = np.matvec(prescribed.driven.phi, at[self._driven])
             B[self._driven] = np.matvec(prescribed.driven.B, here)
         if self._rows is None:
-            return phi.ravel(), B.reshape(-1, 12), Context(prescribed, p)
-        return self._take(phi), self._take(B, 12), Context(prescribed, p)
+            return phi.ravel(), B.reshape(-1, 12), RelativeContext(prescribed, p)
+        return self._take(phi), self._take(B, 12), RelativeContext(prescribed, p)
 
-    def second(self, context: Context) -> Array:
+    def second(self, context: RelativeContext) -> Array:
         """``H`` (m, 12, 12)."""
         return placement.second(self._take(self._w(context), 12), context.p[self.cell])
 
-    def stiffness(self, context: Context, multipliers: Array) -> Array:
+    def stiffness(self, context: RelativeContext, multipliers: Array) -> Array:
         """``sum lambda H`` (n, 12, 12): that of one equation, the sum of all."""
         return placement.second(np.vecmat(self._spread(multipliers), self._w(context)), context.p)
 
-    def rate_gradient(self, context: Context, V: Array) -> Array:
+    def rate_gradient(self, context: RelativeContext, V: Array) -> Array:
         """``H V`` (m, 12): ``B V`` is linear in the placement, as ``B`` is."""
         per_number = self._velocities(self._built.B, V)
         if context.prescribed.driven is not None:
@@ -187,7 +187,7 @@ class RelativeBatch(ConstraintBatch):
         result: Array = (V[:, None, None] @ B.reshape(len(V), self._m, 12, placement.SIZE))[:, :, 0, :12]
         return result
 
-    def rates(self, context: Context) -> Rates | None:
+    def rates(self, context: RelativeContext) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
         if not self._drives:
             return None
@@ -227,7 +227,7 @@ class RelativeBatch(ConstraintBatch):
                 return f"{drives.joint}: its drive jumps by {jump:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
         return ""
 
-    def _w(self, context: Context) -> Array:
+    def _w(self, context: RelativeContext) -> Array:
         """Weights of all joints, driven ones included."""
         if context.prescribed.driven is None:
             return self._built.w
@@ -244,7 +244,7 @@ class RelativeBatch(ConstraintBatch):
             k = int(beyond.argmin())
             raise MotionError(f"{self.owners[self._limited[k]]}: {self._limits[k].text}")
 
-    def _check_drives(self, prescribed: Prescribed, p: Array) -> None:
+    def _check_drives(self, prescribed: PrescribedCoordinates, p: Array) -> None:
         """Refuse a hinge that lags behind its drive by more than a quarter turn: half a turn off is a solution, too."""
         if prescribed.ahead is None:
             return

@@ -32,8 +32,8 @@ from fem_mbs.contracts import (
     checked,
     node_rows,
 )
-from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, angle, cosine, cosine_of
-from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
+from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine, cosine_of
+from fem_mbs.elements.joints.frames import Frames, FramesBatch, FramesContext
 from fem_mbs.elements.joints.relative import axes_about
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
@@ -122,7 +122,7 @@ class RollingDisc(Constraint):
         return RollingAngles(joints, name, number)
 
 
-class RollingAngles(RelativeCoordinates):
+class RollingAngles(JointCoordinates):
     """One of the angles of discs against their planes, zero as built."""
 
     def __init__(self, discs: Sequence[RollingDisc], name: str, number: Numbering) -> None:
@@ -201,7 +201,7 @@ class RollingBatch(FramesBatch):
         b = np.concatenate([t, so3.cross(arm[:, None], t)], axis=-1)
         return phi.ravel(), b.reshape(-1, 6), Rim(t, w, kappa, sine, arm)
 
-    def bend(self, context: Context) -> Array:
+    def bend(self, context: FramesContext) -> Array:
         """``t`` turns against frame b, and the lowest point moves along the rim."""
         t, w, _, sine, arm = context.own
         # the rim's lowest point moves by d_arm theta, along the third direction m x w of the disc

@@ -25,8 +25,8 @@ from fem_mbs.contracts import (
     checked,
     node_rows,
 )
-from fem_mbs.elements.joints.coordinates import JointFrame, Measure, RelativeCoordinates, cosine, translation, turn
-from fem_mbs.elements.joints.frames import Context, Frames, FramesBatch
+from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, cosine, translation, turn
+from fem_mbs.elements.joints.frames import Frames, FramesBatch, FramesContext
 from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
 from fem_mbs.errors import ModelError, MotionError
 
@@ -96,7 +96,7 @@ class ScrewJoint(RelativeJoint):
         cls, joints: Sequence[ScrewJoint], name: str, number: Numbering
     ) -> CoordinateBatch:
         """Angles in rad, over all turns."""
-        return RelativeCoordinates(joints, (turned_with, np.array([joint.lead for joint in joints])), number)
+        return JointCoordinates(joints, (turned_with, np.array([joint.lead for joint in joints])), number)
 
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
         """The angle alone: the travel follows it."""
@@ -138,7 +138,7 @@ class ScrewBatch(FramesBatch):
         phi, b, bend = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
         return phi.ravel(), b.reshape(-1, 6), bend.reshape(-1, 6, 6)
 
-    def bend(self, context: Context) -> Array:
+    def bend(self, context: FramesContext) -> Array:
         """Derivatives of the gradients."""
         bend: Array = context.own
         return bend

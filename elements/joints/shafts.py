@@ -18,12 +18,12 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import CoordinateBatch, Direction, Measured, Node, Numbering, Placed, Vector3, checked
-from fem_mbs.elements.joints.coordinates import RelativeCoordinates, rotation_vector
+from fem_mbs.elements.joints.coordinates import JointCoordinates, rotation_vector
 from fem_mbs.elements.joints.relative import (
     ROTATIONS,
     TRANSLATIONS,
-    Limit,
     RelativeJoint,
+    TurnLimit,
     axes_about,
     check_perpendicular,
     turned_to,
@@ -124,10 +124,10 @@ class ConstantVelocityJoint(RelativeJoint):
         super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
 
     @property
-    def limit(self) -> Limit:  # type: ignore[override]
+    def limit(self) -> TurnLimit:  # type: ignore[override]
         """Where the shafts are folded back, and where half a turn about the bisector meets the equation, too."""
         both = self.axes[0] @ self.axes[1].T
-        return Limit(
+        return TurnLimit(
             both.ravel(),
             FOLDED - 1.0,
             "its shafts are folded back onto each other, at more than 174 degrees, where no joint keeps their speeds "
@@ -162,7 +162,7 @@ class ConstantVelocityJoint(RelativeJoint):
         return {ROTATIONS[k]: (rotation_vector, k) for k in (0, 1)}
 
 
-class ShaftAngles(RelativeCoordinates):
+class ShaftAngles(JointCoordinates):
     """Components of rotation vectors, less those as built, which are ``(built, 0)``."""
 
     counts_turns = False

@@ -16,11 +16,11 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    Bends,
     Constraint,
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    GeometricStiffnessBlocks,
     Motion,
     Node,
     Numbering,
@@ -42,7 +42,7 @@ from fem_mbs.lie import so3
 ON_BEAM = 1e-8
 """Largest distance from the beam as built, against its length."""
 BEYOND = 0.5
-"""Share of the last element by which an iteration may leave the beam."""
+"""UnitInterval of the last element by which an iteration may leave the beam."""
 CORNER = np.radians(2.0)
 """Largest jump of the direction between elements as built."""
 COSINES = ((0, 2), (1, 2), (1, 0))
@@ -102,7 +102,7 @@ class SlidingJoint(Constraint):
         return (Unknown("arc length", "coordinate", sigma, rate, size=float(self.tracks.lengths[0]), unit="m"),)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """The nodes of the beam, and the one that slides if its point is not at it or its orientation is held."""
         return self.nodes if self.rotation or self.offset.any() else self.nodes[:-1]
 
@@ -135,7 +135,7 @@ class SlidingJoint(Constraint):
 
 
 @dataclass(frozen=True)
-class Context:
+class SlidingContext:
     """What further derivatives need of an evaluation."""
 
     batch: SlidingBatch
@@ -170,10 +170,12 @@ class SlidingBatch(ConstraintBatch):
         self._held = joints[0].rotation
         self._offset = np.array([joint.offset for joint in joints])
         k = len(self.tracks.cells)
-        self.bends = Bends(np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1)))
+        self.geometric_blocks = GeometricStiffnessBlocks(
+            np.repeat(np.arange(n), k), np.tile(self._columns(np.arange(k)), (n, 1))
+        )
         self._axes = np.array([joint.axes[-1].T for joint in joints])
 
-    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, Context]:
+    def evaluate(self, motion: Motion, prescribed: None) -> tuple[Array, Array, SlidingContext]:
         """``Phi`` (m,) and ``B`` (m, b)."""
         x, R, sigma = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), motion.u[self.own[:, 0]]
         if text := self._off(sigma, BEYOND, motion.t):
@@ -190,12 +192,12 @@ class SlidingBatch(ConstraintBatch):
         np.put_along_axis(B, columns, np.concatenate([along[..., :-1], context.b, along[..., -1:]], axis=-1), -1)
         return np.concatenate(phi, axis=-1).ravel(), B.reshape(-1, B.shape[-1]), context
 
-    def second(self, context: Context) -> Array:
+    def second(self, context: SlidingContext) -> Array:
         """``H`` (m, b, b)."""
         compact, columns = context.bent
         return _spread(compact, columns, 6 * self.nodes.shape[1] + 1)
 
-    def stiffness(self, context: Context, multipliers: Array) -> Array:
+    def stiffness(self, context: SlidingContext, multipliers: Array) -> Array:
         """``sum lambda H`` in the blocks of all elements of the beams ``(n k, c, c)``, zero but where a node is."""
         compact, _ = context.bent
         every = (multipliers[:, None, None] * compact).reshape(-1, self._m, *compact.shape[1:])
@@ -203,7 +205,7 @@ class SlidingBatch(ConstraintBatch):
         result[np.arange(len(self.nodes)), context.sections.element] = every.sum(axis=1)
         return result.reshape(-1, *compact.shape[1:])
 
-    def rate_gradient(self, context: Context, V: Array) -> Array:
+    def rate_gradient(self, context: SlidingContext, V: Array) -> Array:
         """``H V`` (m, b)."""
         compact, columns = context.bent
         result = np.zeros((len(self.cell), V.shape[1]))
@@ -231,7 +233,7 @@ class SlidingBatch(ConstraintBatch):
             "JointStop"
         )
 
-    def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> Context:
+    def _context(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> SlidingContext:
         """Of the joints ``rows`` (r,), with their nodes and arc lengths."""
         sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
@@ -241,7 +243,7 @@ class SlidingBatch(ConstraintBatch):
         if self._held:
             for k, (i, j) in enumerate(COSINES):
                 b[:, 3 + k, 3:] = so3.cross(self._axes[rows, j], S[:, i])
-        return Context(self, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
+        return SlidingContext(self, x, R, sigma, sections, frames, adjoint_inverse(frames), b)
 
     def _bend(self, S: Array, rows: IntArray) -> Array:
         """Derivatives ``(r, m, 6, 6)`` of ``b`` against the relative motion."""
@@ -260,8 +262,8 @@ class SlidingBatch(ConstraintBatch):
         nodes = (6 * cells[..., None] + np.arange(6)).reshape(len(cells), -1)
         return np.concatenate([nodes, np.broadcast_to(6 * q + np.arange(7), (len(nodes), 7))], axis=-1)
 
-    def bent(self, context: Context) -> tuple[Array, IntArray]:
-        """See :class:`Context`: the sections of all joints once more for each of their equations."""
+    def bent(self, context: SlidingContext) -> tuple[Array, IntArray]:
+        """See :class:`SlidingContext`: the sections of all joints once more for each of their equations."""
         rows = self.cell
         every = self._context(rows, context.x[rows], context.R[rows], context.sigma[rows])
         of = np.arange(len(rows)), np.tile(np.arange(self._m), len(self.nodes))

@@ -68,13 +68,13 @@ def differences(function: Callable[[float], Array], t: float, end: float) -> tup
     """First and second derivative at ``t`` of a function that is known from 0 to ``end``."""
     here = function(t)
     zero, refusal, used = here.ravel().tolist(), None, BACK
-    tables = [[Table(kind) for _ in zero] for kind in (0, 1)]
+    tables = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)]
     h = LONGEST
     for _ in range(LEVELS):
         stencil = _fitting(t, h, end)
         if stencil is not None:
             if stencil is not used:  # errors of different stencils fall in different ways
-                tables, used = [[Table(kind) for _ in zero] for kind in (0, 1)], stencil
+                tables, used = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)], stencil
             try:
                 values = [zero if k == 0.0 else function(t + k * h).ravel().tolist() for k in stencil.places]
             except LawError as error:  # known over a shorter time than was thought
@@ -100,7 +100,7 @@ def _fitting(t: float, h: float, end: float) -> Stencil | None:
     return AHEAD if t + 5.0 * h <= end else None
 
 
-class Table:
+class DifferenceTable:
     """Differences of one number for ever shorter steps, extrapolated to none: its derivative of order ``kind + 1``."""
 
     def __init__(self, kind: int) -> None:

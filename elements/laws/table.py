@@ -88,7 +88,7 @@ def _place(column: int | str, header: list[str], label: str) -> int:
 SPLINES = ("cubic", "clamped", "monotone", "linear")
 OUTSIDE = ("refuse", "hold")
 ROUNDING = 1e-9
-"""Share of its time by which a table may be asked too early or too late."""
+"""UnitInterval of its time by which a table may be asked too early or too late."""
 
 Times = Annotated[ArrayLike, shaped((None,), what="numbers, one a time")]
 Values = Annotated[ArrayLike, shaped((None,), (None, 3), what="a number, or three, for each time")]

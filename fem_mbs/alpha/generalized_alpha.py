@@ -19,14 +19,14 @@ from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import defect, largest, lead, looked_at, response, tolerances, unresolved
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark
-from fem_mbs.alpha.predictor import Missed, first_guess, what_was_missed
+from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
 from fem_mbs.alpha.stabilized import StabilizedProblem
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Astray, Method, Share, State, Step, checked, choice
+from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
-from fem_mbs.newton import Experience, Found, Newton
+from fem_mbs.newton import ConvergenceHistory, Found, Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system.system import System
 
@@ -67,7 +67,7 @@ class GeneralizedAlpha(Method):
     error_share: ClassVar[float] = 0.01
     Memory: ClassVar[type] = AlphaMemory
 
-    rho_inf: Share = 0.9
+    rho_inf: UnitInterval = 0.9
     formulation: Annotated[str, choice(FORMULATIONS)] = "stabilized"
     start: Annotated[str, choice(STARTS)] | None = None
     newton: Newton = field(default_factory=Newton)
@@ -132,8 +132,8 @@ class GeneralizedAlpha(Method):
 
     def _step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         problem = self.problem(system, state, h, memory)
-        missed = None if memory.missed is None else Missed(*memory.missed)
-        experience = None if memory.experience is None else Experience(*memory.experience)
+        missed = None if memory.missed is None else PredictorHistory(*memory.missed)
+        experience = None if memory.experience is None else ConvergenceHistory(*memory.experience)
         plain = problem.formulas.guess
         guess = first_guess(plain, state.multipliers, h, missed)
         # a diverging iteration overflows before it is stopped
@@ -151,7 +151,9 @@ class GeneralizedAlpha(Method):
         if looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, found)
-                found.report.astray = Astray(lasting, unresolved(system, h, state, new, after + memory.lead))
+                found.report.error_estimate = StepErrorEstimate(
+                    lasting, unresolved(system, h, state, new, after + memory.lead)
+                )
         memory = _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found)
         return Step(new, memory, found.report, error)
 
@@ -248,7 +250,7 @@ def _next(
     a: Array,
     after: Array,
     error: float,
-    missed: Missed,
+    missed: PredictorHistory,
     eta: Array | None,
     found: Found[Unknown, Trial, Linearization],
 ) -> AlphaMemory:

@@ -14,7 +14,7 @@ from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, State
+from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
@@ -84,10 +84,10 @@ class Index2Problem(Index3Problem):
         moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
         with_rates = kinematics.derivatives(trial.body, moved) - kinematics.derivatives(trial.body, 0.0 * moved)
         own = self.formulas.factors[:2, 6 * system.n :]
-        dV_w, dA_w = Follow(with_rates[0], own[0]), Follow(with_rates[1], own[1])
+        dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        push = constraints.gradients_after(system, self.start, Follow(turn.mT, np.ones(system.k)))
+        push = constraints.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
         G = self.velocity_gradients(trial, dV)
         H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
         return Linearization(system.stabilized.factor(index3, W, *map(flat, (push, G, H))), T_inv)

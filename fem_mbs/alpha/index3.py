@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, Motion, State
+from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Found
 from fem_mbs.system import constraints
@@ -171,30 +171,34 @@ class Index3Problem:
         values, T_inv, _ = self.entries(unknown, trial)
         return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
 
-    def entries(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array, Follow | None]:
+    def entries(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array, RateSensitivities | None]:
         """Entries of the matrix, and derivatives of the increment and body velocities against the configuration."""
         system, evaluation = self.system, trial.evaluation
         T_inv, lifted = self._derivatives(unknown, trial)
         own = self.formulas.factors[:2, self.first :]
         if self.matrix == "simplified":
-            return tangent.rate_entries(system, evaluation, None, Follow(lifted[1], own[1]), self.h**2), T_inv, None
+            return (
+                tangent.rate_entries(system, evaluation, None, RateSensitivities(lifted[1], own[1]), self.h**2),
+                T_inv,
+                None,
+            )
         dV, dA = self.follow(trial, lifted)
         rows = self.rows(trial, dV, dA)
         if self.matrix == "applied_forces":
             of_inertia, turned = not_applied(self, unknown, trial, T_inv)
-            dA = Follow(dA.nodes - of_inertia, dA.own)
+            dA = RateSensitivities(dA.nodes - of_inertia, dA.own)
             return tangent.applied_entries(system, evaluation, dV, dA, turned, self.h**2, rows), T_inv, dV
         return tangent.entries(system, evaluation, dV, dA, self.h**2, rows), T_inv, dV
 
-    def follow(self, trial: Trial, lifted: Array) -> tuple[Follow, Follow]:
+    def follow(self, trial: Trial, lifted: Array) -> tuple[RateSensitivities, RateSensitivities]:
         """How velocities and accelerations follow, from the derivatives ``lifted`` of the group rates."""
         dV, dA = self.chart.kinematics.derivatives(trial.body, lifted)
         if not self.system.k:
-            return Follow(dV), Follow(dA)
+            return RateSensitivities(dV), RateSensitivities(dA)
         own = self.formulas.factors[:2, self.first :]
-        return Follow(dV, own[0]), Follow(dA, own[1])
+        return RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
 
-    def velocity_gradients(self, trial: Trial, dV: Follow) -> list[Array]:
+    def velocity_gradients(self, trial: Trial, dV: RateSensitivities) -> list[Array]:
         """Derivatives ``h d(B v + Phi_t)/d(increment)`` (m, b) of all batches."""
         evaluation = trial.evaluation
         held = constraints.velocity_gradients(self.system, evaluation)
@@ -257,7 +261,7 @@ class Index3Problem:
             return one, self.factors * one
         return self.chart.derivatives(self.coordinates(unknown), self.of_nodes(trial.rates[:2]), self.factors)
 
-    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array] | None:
+    def rows(self, trial: Trial, dV: RateSensitivities, dA: RateSensitivities) -> list[Array] | None:
         """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
         if not self.system.has_velocity_level:
             return None

@@ -13,9 +13,9 @@ from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 
 ASTRAY = 0.05
-"""Share of the largest velocity by which velocities may miss the constraints of joints."""
+"""UnitInterval of the largest velocity by which velocities may miss the constraints of joints."""
 NEAR = 0.5
-"""Share of the limit of turns from which on velocities are looked at."""
+"""UnitInterval of the limit of turns from which on velocities are looked at."""
 
 
 def turn_of_a_step(state: State, h: float) -> float:

@@ -18,7 +18,7 @@ from fem_mbs.arrays import Array
 PLAIN, CONSTANT, LINEAR = range(3)
 
 
-class Missed(NamedTuple):
+class PredictorHistory(NamedTuple):
     """What the guesses of the last two steps, of ``h`` and ``h_before``, missed, the last one first."""
 
     h: float
@@ -40,7 +40,7 @@ class Guess(NamedTuple):
     """``(2, N)``."""
 
 
-def first_guess(D: Array, multipliers: Array, h: float, missed: Missed | None) -> Guess:
+def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory | None) -> Guess:
     """The plain guess, corrected by what it is expected to miss."""
     if missed is None:
         return Guess(D, multipliers, np.zeros((2, len(D))))
@@ -62,11 +62,13 @@ def _weights(h: float, last: float, before: float) -> tuple[Array, Array]:
     return shares * ratios**3, shares * ratios
 
 
-def what_was_missed(D: Array, multipliers: Array, h: float, guess: Guess, missed: Missed | None) -> Missed:
+def what_was_missed(
+    D: Array, multipliers: Array, h: float, guess: Guess, missed: PredictorHistory | None
+) -> PredictorHistory:
     """From what the plain guess has missed in a step, and what it had been expected to."""
     if missed is None:
-        return Missed(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
+        return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
     wrong = guess.expected - D
     errors = [float(D @ D), *np.vecdot(wrong, wrong).tolist()]
     both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
-    return Missed(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))
+    return PredictorHistory(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))

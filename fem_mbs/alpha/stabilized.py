@@ -27,7 +27,7 @@ from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
 INERT = 0.05
-"""Share of inertia in the resistance against ``Z`` above which it is worth a solution of its own."""
+"""UnitInterval of inertia in the resistance against ``Z`` above which it is worth a solution of its own."""
 
 
 class StabilizedProblem(Index3Problem):

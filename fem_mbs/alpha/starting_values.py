@@ -14,7 +14,7 @@ from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.local_error import defect, lead, rate
 from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, State
+from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.accelerations import accelerations
 from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.initial.state_point import StatePoint
@@ -85,7 +85,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     lifted = np.stack([own * np.broadcast_to(np.eye(6), (system.n, 6, 6)) for own in per_rate[:, 0]])
     dV, dA = system.kinematics.derivatives(body, lifted)
     own = per_rate[:, 6 * system.n :]
-    values = tangent.entries(system, evaluation, Follow(dV, own[0]), Follow(dA, own[1]), h * h)
+    values = tangent.entries(system, evaluation, RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1]), h * h)
     factors = system.solver.factor(tangent.assemble(system, values))
 
     def share(rates: Array) -> Array:

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.checks.report import Check, Finding
-from fem_mbs.contracts import Around, Constraint, Element
+from fem_mbs.contracts import Constraint, Element, ModelContext
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, without_accelerations
@@ -250,7 +250,7 @@ def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
     """What elements find wrong of themselves, those of one opinion together."""
     R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
     force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
-    around = Around(system.number, system.gravity, system.length, force, moment)
+    around = ModelContext(system.number, system.gravity, system.length, force, moment)
     said: dict[str, list[str]] = {}
     for element in system.elements:
         if type(element).doubts is not Element.doubts:

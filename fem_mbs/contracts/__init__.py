@@ -1,7 +1,6 @@
 """What authors of elements, constraints, laws, sensors and methods implement, and all that they import."""
 
 from fem_mbs.contracts.arguments import (
-    Count,
     Direction,
     Flags,
     Index,
@@ -9,19 +8,19 @@ from fem_mbs.contracts.arguments import (
     NotNegative,
     Path,
     Positive,
+    PositiveInt,
     RotationLike,
     Seconds,
-    Share,
+    UnitInterval,
     Vector3,
     choice,
     shaped,
 )
 from fem_mbs.contracts.checked import checked, hints_of
-from fem_mbs.contracts.constraint import Bends, Constraint, ConstraintBatch, Rates, StepEnd
+from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
-from fem_mbs.contracts.element import Around, Element, ElementBatch, Energy
+from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext
 from fem_mbs.contracts.method import (
-    Astray,
     FrozenModel,
     Limit,
     Method,
@@ -30,10 +29,11 @@ from fem_mbs.contracts.method import (
     Report,
     Step,
     StepControl,
+    StepErrorEstimate,
     check_step,
     unconstrained,
 )
-from fem_mbs.contracts.motion import Follow, Motion, none
+from fem_mbs.contracts.motion import Motion, RateSensitivities, none
 from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
 from fem_mbs.contracts.node import Group, Node, check_node, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
@@ -64,15 +64,15 @@ from fem_mbs.contracts.validate import (
 
 __all__ = [
     "ARRAYS",
-    "Around",
-    "Astray",
-    "Bends",
+    "ModelContext",
+    "StepErrorEstimate",
+    "GeometricStiffnessBlocks",
     "Cells",
     "Constraint",
     "ConstraintBatch",
     "Coordinate",
     "CoordinateBatch",
-    "Count",
+    "PositiveInt",
     "Direction",
     "Element",
     "ElementBatch",
@@ -80,7 +80,7 @@ __all__ = [
     "Energy",
     "Faces",
     "Flags",
-    "Follow",
+    "RateSensitivities",
     "FrozenModel",
     "Group",
     "Index",
@@ -111,7 +111,7 @@ __all__ = [
     "SMALLEST",
     "Seconds",
     "Shape",
-    "Share",
+    "UnitInterval",
     "Source",
     "State",
     "Step",

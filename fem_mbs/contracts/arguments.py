@@ -34,8 +34,8 @@ else:
 Positive = Annotated[float, partial(number, positive=True)]
 Seconds = Annotated[float, partial(number, positive=True, unit=" of seconds")]
 NotNegative = Annotated[float, partial(number, low=0.0)]
-Share = Annotated[float, partial(number, low=0.0, high=1.0)]
-Count = Annotated[int, whole_number]
+UnitInterval = Annotated[float, partial(number, low=0.0, high=1.0)]
+PositiveInt = Annotated[int, whole_number]
 Index = Annotated[int, partial(whole_number, least=0)]
 Flags = Annotated[bool | Sequence[bool], flags]
 """For all directions alike, or along and about the axes x, y, z of the world."""

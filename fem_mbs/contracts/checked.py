@@ -39,7 +39,7 @@ FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
 
 
-class Made(NamedTuple):
+class ConstructorArguments(NamedTuple):
     """What an object was made of, its attribute ``made``: from this it can be made again, in another process.
 
     Classes whose attribute ``made`` is None do not remember it.
@@ -115,7 +115,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             named[name] = rule(value, label)
         result = function(*values, **named)
         if raw is not None and hasattr(given[0], "__dict__"):
-            vars(given[0])["made"] = Made(*raw, placements.count)
+            vars(given[0])["made"] = ConstructorArguments(*raw, placements.count)
         return result
 
     call.checks = True  # type: ignore[attr-defined]

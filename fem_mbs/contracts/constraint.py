@@ -34,7 +34,7 @@ class Constraint(Public):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
         *("coordinate_key", "coordinate_batch"),
     )
     name: str | None = None
@@ -46,12 +46,12 @@ class Constraint(Public):
     driven: tuple[str, ...] = ()
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes whose rotation it acts on or depends on."""
         return self.nodes
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
         return ()
 
@@ -115,7 +115,7 @@ class StepEnd(NamedTuple):
     """Those of the batch that is asked."""
 
 
-class Bends(NamedTuple):
+class GeometricStiffnessBlocks(NamedTuple):
     """Which blocks the geometric stiffness of constraints has, where it couples few of their many columns."""
 
     cells: IntArray
@@ -146,7 +146,7 @@ class ConstraintBatch:
     8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
        step; only those of history are taken.
 
-    9. Where constraints have many nodes, of which few are coupled with each other, ``bends`` says which, and
+    9. Where constraints have many nodes, of which few are coupled with each other, ``geometric_blocks`` says which, and
        ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
 
     From these the engine forms the geometric stiffness, the gradient of the rate and the curvature by the three
@@ -159,7 +159,7 @@ class ConstraintBatch:
     length: BoolArray
     own: IntArray | None = None
     velocity: BoolArray | None = None
-    bends: Bends | None = None
+    geometric_blocks: GeometricStiffnessBlocks | None = None
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.motion import Follow, Motion
+from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.picture import Picture, Placed
@@ -20,7 +20,7 @@ from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.unknown import Unknown
 
 
-class Around(NamedTuple):
+class ModelContext(NamedTuple):
     """The model as built, at rest at t = 0."""
 
     number: Numbering
@@ -68,7 +68,7 @@ class Element(Public):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "turned", "pinned", "unknowns"),
+        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
         *("external", "active", "doubts"),
     )
     name: str | None = None
@@ -78,12 +78,12 @@ class Element(Public):
     active: bool = False
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes whose rotation it acts on or depends on."""
         return self.nodes
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
         return ()
 
@@ -104,7 +104,7 @@ class Element(Public):
         """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
         return ()
 
-    def doubts(self, around: Around) -> Iterable[str]:
+    def doubts(self, around: ModelContext) -> Iterable[str]:
         """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
         return ()
 
@@ -135,7 +135,7 @@ class ElementBatch:
        contribution against increments, velocities (``V`` of nodes, ``udot``) and accelerations (``A``, ``uddot``) with
        the others held; None stands for no damping, no mass.
     5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
-       accelerations follow the increments (:class:`~fem_mbs.contracts.motion.Follow`). It follows from the three; where
+       accelerations follow the increments (:class:`RateSensitivities`). It follows from the three; where
        all are wanted and a closed form is cheaper, write it.
     6. ``energy(motion)`` returns the energies stored in the cells of the batch.
     7. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
@@ -188,7 +188,7 @@ class ElementBatch:
         """Derivative against the multipliers that it reads, ``(n, b, r)``."""
         raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
-    def tangent(self, context: Any, dV: Follow, dA: Follow) -> Array:
+    def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""
         result = self.stiffness(context)
         for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):

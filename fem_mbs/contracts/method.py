@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fem_mbs.system.system import System
 
 
-class Astray(NamedTuple):
+class StepErrorEstimate(NamedTuple):
     """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
 
     Attributes
@@ -49,7 +49,7 @@ class Report:
     factorizations: int = 0
     history: list[float] = field(default_factory=list)
     """Relative residual after each iteration."""
-    astray: Astray | None = None
+    error_estimate: StepErrorEstimate | None = None
     """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
 
 

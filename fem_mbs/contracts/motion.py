@@ -51,7 +51,7 @@ class Motion:
     multipliers: Array = field(default_factory=none)
 
 
-class Follow(NamedTuple):
+class RateSensitivities(NamedTuple):
     """How rates follow increments: ``nodes`` (n, 6, 6) for body velocities or accelerations, ``own`` (k,) for unknowns.
 
     The lower left blocks of ``nodes`` are zero: angular velocities depend on rotation increments alone.

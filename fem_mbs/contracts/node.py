@@ -22,7 +22,7 @@ HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
 """What keeps a node from having a velocity."""
 
 
-class Placed(NamedTuple):
+class EarlierPlacement(NamedTuple):
     """Where a node was until so many placements of nodes."""
 
     until: int
@@ -43,7 +43,7 @@ class Node(Public):
     _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
     called: ClassVar[str] = "a node made by model.add_node"
     made: ClassVar[None] = None
-    before: ClassVar[tuple[Placed, ...]] = ()
+    before: ClassVar[tuple[EarlierPlacement, ...]] = ()
     """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
 
     name: Name
@@ -73,7 +73,7 @@ class Node(Public):
         """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
         for value in (position, rotation):
             value.flags.writeable = False
-        before = Placed(placements.count, self.position, self.rotation)
+        before = EarlierPlacement(placements.count, self.position, self.rotation)
         vars(self).update(position=position, rotation=rotation, before=(*self.before, before))
         placements.count += 1
 

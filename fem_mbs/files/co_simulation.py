@@ -14,7 +14,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.march import March
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.simulate import start
 from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
@@ -92,7 +92,7 @@ class CoSimulation:
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
         for law in self.inputs.values():
             law.lead(begin, duration)
-        march = March(self._system, self._method, control, end, self._state if begin else None)
+        march = TimeIntegration(self._system, self._method, control, end, self._state if begin else None)
         try:
             for _ in march:
                 pass

@@ -25,7 +25,7 @@ PAGE, UNLIMITED = 4096, 2**64 - 1
 Fill = Callable[[Any], None]
 
 
-class Table(NamedTuple):
+class TablePlace(NamedTuple):
     """Where a table is, and what says so, in bytes."""
 
     begin: int
@@ -35,11 +35,11 @@ class Table(NamedTuple):
     """Of its address and its size."""
 
 
-class Made(NamedTuple):
+class BuiltFile(NamedTuple):
     """A file, without the rows of its tables."""
 
     content: bytearray
-    tables: dict[str, Table]
+    tables: dict[str, TablePlace]
     offsets: dict[str, int]
     """Of the other datasets."""
     size: int
@@ -55,7 +55,7 @@ def hdf5(label: str) -> Any:
     return h5py
 
 
-def make(label: str, fill: Fill, tables: Mapping[str, tuple[tuple[int, ...], Any]], head: int = 0) -> Made:
+def make(label: str, fill: Fill, tables: Mapping[str, tuple[tuple[int, ...], Any]], head: int = 0) -> BuiltFile:
     """Make a file: ``fill`` puts into it what is small, ``tables`` have a shape and a type each.
 
     The first ``head`` bytes, a power of two, are for whoever asks; the rows of tables begin on pages, at its end.
@@ -76,11 +76,11 @@ def make(label: str, fill: Fill, tables: Mapping[str, tuple[tuple[int, ...], Any
     for name, (shape, dtype) in tables.items():
         begin, size = -(-end // PAGE) * PAGE, int(np.prod(shape)) * np.dtype(dtype).itemsize
         messages = _messages(content, addresses[name] + head, head)
-        placed[name] = table = Table(begin, messages[DATASPACE] + 8, messages[LAYOUT] + 2)
+        placed[name] = table = TablePlace(begin, messages[DATASPACE] + 8, messages[LAYOUT] + 2)
         struct.pack_into("<QQ", content, table.layout, begin - head, size)
         end = begin + size
     struct.pack_into("<Q", content, head + SUPERBLOCK_END, end)
-    return Made(content, placed, offsets, end)
+    return BuiltFile(content, placed, offsets, end)
 
 
 @contextlib.contextmanager

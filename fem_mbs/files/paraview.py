@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Count, Path, checked, whole_number
+from fem_mbs.contracts import Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.files.vtkhdf import write_vtkhdf
@@ -49,7 +49,7 @@ LOG = logging.getLogger("fem_mbs")
 
 @checked
 def write_paraview(
-    solution: Solution, path: Path, *, stations: Stations = 5, every: Count = 1, shapes: bool = True
+    solution: Solution, path: Path, *, stations: Stations = 5, every: PositiveInt = 1, shapes: bool = True
 ) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``; or all in one file.
 

@@ -35,7 +35,7 @@ PARTS = {(0, 0): "FPT", (0, 1): "FP", (0, 2): "F", (1, 0): "P", (1, 1): "FPT", (
 """What each pair of blocks of rows and of columns has: forces, rows of constraints, and transposed gradients."""
 
 
-class LevelsMatrix:
+class ThreeLevelKKT:
     """Pattern and solver for ``n`` free components and ``m`` constraint equations.
 
     ``blocks`` are those of the index-3 matrix; ``make`` makes the solver of rows, columns and blocks.
@@ -78,7 +78,7 @@ class LevelsMatrix:
         return self.solver.factor(sums(self.solver.slots, np.concatenate(values), self.solver.storage + 1)[:-1])
 
 
-class StabilizedMatrix:
+class GGLMatrix:
     """Pattern and solver for ``n`` free components and constraint equations, of ``positions`` (m,) or of velocities.
 
     ``blocks`` are those of the index-3 matrix; ``eta`` belong to the joints. ``make`` makes the solver of rows, columns

@@ -34,10 +34,10 @@ from fem_mbs.methods.radau_stages import (
     NODES,
     REAL,
     WEIGHTS,
-    Linearization,
     Radau,
+    StageLinearization,
+    StageResiduals,
     Stages,
-    Trial,
     ahead,
     closed,
     following,
@@ -49,7 +49,7 @@ from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import System
 
 
-def embedded_error(problem: Radau, stages: Stages, trial: Trial, factors: Factors) -> Array:
+def embedded_error(problem: Radau, stages: Stages, trial: StageResiduals, factors: Factors) -> Array:
     """Difference (N,) of the configurations of both formulas, in body components."""
     system, h = problem.system, problem.h
     D = h / REAL * problem.begin + ERROR @ stages.D
@@ -91,13 +91,13 @@ class RadauMemory(NamedTuple):
     """Those of its stages, ``(3, m)``."""
 
 
-class Found(NamedTuple):
+class StageSolution(NamedTuple):
     """What Newton's method has found."""
 
     stages: Stages
-    trial: Trial
+    trial: StageResiduals
     """The equations before the last correction."""
-    matrix: Linearization
+    matrix: StageLinearization
     report: Report
     contraction: float
 
@@ -162,7 +162,7 @@ class RadauIIA(Method):
         memory = RadauMemory(h, found.contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
         return Step(new, memory, found.report, error)
 
-    def _solve(self, problem: Radau, stages: Stages, extrapolated: bool, contraction: float) -> Found:
+    def _solve(self, problem: Radau, stages: Stages, extrapolated: bool, contraction: float) -> StageSolution:
         """Simplified Newton iterations, which end as in Hairer, Wanner II, IV.8: by what the contraction will leave.
 
         ``contraction`` is that of the last step.
@@ -186,7 +186,7 @@ class RadauIIA(Method):
                 needed = max(needed, SHARE * size)
             done = size <= options.correction_tolerance or contraction * size <= (1.0 - contraction) * needed
             if done or STALLED >= size > 0.5 * last:
-                return Found(stages, trial, matrix, report, min(contraction, 1.0))
+                return StageSolution(stages, trial, matrix, report, min(contraction, 1.0))
             first = report.factorizations == 2
             grows = not size < (np.inf if first else GROWTH * last)
             if grows or report.iterations == options.max_iterations:

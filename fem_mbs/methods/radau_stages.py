@@ -27,7 +27,7 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, Motion, State
+from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.initial.projection import from_body
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
@@ -37,6 +37,49 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
+
+ROOT = 6.0**0.5
+NODES = np.array([0.4 - 0.1 * ROOT, 0.4 + 0.1 * ROOT, 1.0])
+"""Instants of the stages, over the step; the last one is its end."""
+WEIGHTS = np.array(
+    [
+        [(88.0 - 7.0 * ROOT) / 360.0, (296.0 - 169.0 * ROOT) / 1800.0, (-2.0 + 3.0 * ROOT) / 225.0],
+        [(296.0 + 169.0 * ROOT) / 1800.0, (88.0 + 7.0 * ROOT) / 360.0, (-2.0 - 3.0 * ROOT) / 225.0],
+        [(16.0 - ROOT) / 36.0, (16.0 + ROOT) / 36.0, 1.0 / 9.0],
+    ]
+)
+"""``A``: stage values from stage rates."""
+RATES = np.linalg.inv(WEIGHTS)
+"""``W``."""
+_values, _vectors = np.linalg.eig(RATES)
+_order = [int(np.argmin(np.abs(_values.imag))), int(np.argmax(_values.imag))]
+REAL, COMPLEX = float(_values[_order[0]].real), complex(_values[_order[1]])
+"""Eigenvalues of ``W``, of the conjugate ones that with the positive imaginary part."""
+RIGHT, LEFT = _vectors[:, _order], np.linalg.inv(_vectors)[_order]
+"""Their right eigenvectors (columns) and left ones (rows)."""
+ERROR = np.array([-13.0 - 7.0 * ROOT, -13.0 + 7.0 * ROOT, -1.0]) / (3.0 * REAL)
+"""Weights of stage values in the difference from the embedded formula, beside ``h/REAL`` of the rate at the start."""
+
+
+@lru_cache(maxsize=64)
+def ahead(ratio: float) -> Array:
+    """Weights ``(3, 5)`` of the stages of a step that is ``ratio`` times as long as the last one.
+
+    They extrapolate the polynomial through the values at the start and at the stages of the last step, which has the
+    given derivative, times that step, at its end.
+    """
+    places = np.append(0.0, NODES) - 1.0
+    powers = np.arange(5)
+    conditions = np.vstack([places[:, None] ** powers, powers == 1])
+    return np.asarray((ratio * NODES[:, None]) ** powers @ np.linalg.inv(conditions))
+
+
+@lru_cache(maxsize=64)
+def following(ratio: float) -> Array:
+    """The same weights ``(3, 3)`` for the polynomial through the stages alone."""
+    powers = np.arange(3)
+    return np.asarray((1.0 + ratio * NODES[:, None]) ** powers @ np.linalg.inv(NODES[:, None] ** powers))
+
 
 CORRECTIONS = 10
 """Corrections after which joints do not close."""
@@ -122,7 +165,7 @@ class Stages(NamedTuple):
     multipliers: Array
 
 
-class Trial(NamedTuple):
+class StageResiduals(NamedTuple):
     """The equations at the stages."""
 
     R: Array
@@ -134,7 +177,7 @@ class Trial(NamedTuple):
     """``h^2 r`` of free components and ``h (B v + Phi_t)``, ``(3, size)``."""
 
 
-class Linearization(NamedTuple):
+class StageLinearization(NamedTuple):
     """Factorised matrices for the real and the complex eigenvalue."""
 
     real: Factors
@@ -177,7 +220,7 @@ class Radau:
         first = self.moving * self.with_own(np.matvec(self.kinematics.tangent(nodes), self.nodes_of(first)), first)
         return x, R, np.stack([first, self.slopes(first)])
 
-    def evaluate(self, stages: Stages) -> Trial:
+    def evaluate(self, stages: Stages) -> StageResiduals:
         """The equations at all stages."""
         system, n = self.system, self.system.n
         x, R, rates = self.place(stages.D)
@@ -192,7 +235,7 @@ class Radau:
             if system.m:
                 residual[i, system.n_free :] = self.h * constraints.velocity_residual(system, evaluation)
             evaluations.append(evaluation)
-        return Trial(R.reshape(-1, 3, 3), rates, evaluations, residual)
+        return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
     def own(self, D: Array, rates: Array) -> tuple[Array, Array, Array]:
         """Own unknowns and their rates at a stage."""
@@ -201,7 +244,7 @@ class Radau:
             return self.state.u, self.state.udot, self.state.uddot
         return self.state.u + D[first:], rates[0, first:], (self.second * rates[1])[first:]
 
-    def linearize(self, trial: Trial) -> Linearization:
+    def linearize(self, trial: StageResiduals) -> StageLinearization:
         """Factorised ``[[h^2 (K + C dV + M dA), B^T], [w B + h (B v)', 0]]`` for both eigenvalues ``w`` of ``W``.
 
         ``dV = w/h + V``, ``dA = (w/h + X) dV`` with the brackets ``V`` and ``X`` of the body velocity: polynomials in
@@ -212,9 +255,13 @@ class Radau:
         one = np.broadcast_to(np.eye(6), turning.shape)
         own = slice(6 * system.n, None)
         none, moving, second = np.zeros(system.k), self.moving[own].astype(float), self.second[own].astype(float)
-        held = tangent.entries(system, evaluation, Follow(turning, none), Follow(carried @ turning, none), h * h)
-        once = tangent.rate_entries(system, evaluation, Follow(one, moving), Follow(turning + carried, none), h)
-        twice = tangent.rate_entries(system, evaluation, None, Follow(one, second))
+        held = tangent.entries(
+            system, evaluation, RateSensitivities(turning, none), RateSensitivities(carried @ turning, none), h * h
+        )
+        once = tangent.rate_entries(
+            system, evaluation, RateSensitivities(one, moving), RateSensitivities(turning + carried, none), h
+        )
+        twice = tangent.rate_entries(system, evaluation, None, RateSensitivities(one, second))
         forces = system.pattern.force_entries
         rows = slice(forces, forces + system.pattern.gradient_entries)
         turned = self._row_changes(evaluation, turning) if system.m else 0.0
@@ -225,18 +272,20 @@ class Radau:
             values[rows] = w * held[rows] + turned
             return system.solver.factor(_assembled(system, values))
 
-        return Linearization(factor(REAL), factor(COMPLEX))
+        return StageLinearization(factor(REAL), factor(COMPLEX))
 
     def _row_changes(self, evaluation: Evaluation, turning: Array) -> Array:
         """Flat ``h (d(B v)/dq + B V)``; left out where equations repeat each other, as their combinations turn, too."""
         system = self.system
         if system.redundant is not None:
             return np.zeros(system.pattern.gradient_entries)
-        moved = constraints.gradients_after(system, evaluation.gradients, Follow(turning, np.zeros(system.k)))
+        moved = constraints.gradients_after(
+            system, evaluation.gradients, RateSensitivities(turning, np.zeros(system.k))
+        )
         held = constraints.velocity_gradients(system, evaluation)
         return self.h * (flat(moved) + flat(held))
 
-    def correction(self, stages: Stages, trial: Trial, linearization: Linearization) -> Stages:
+    def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
         """Changes of the increments and of the multipliers, to be subtracted."""
         system = self.system
         parted = LEFT @ trial.residual
@@ -264,46 +313,3 @@ def _brackets(V: Array) -> tuple[Array, Array]:
     carried[:, :3, :3] = so3.skew(V[:, 3:])
     carried[:, :3, 3:] = -so3.skew(V[:, :3])
     return turning, carried
-
-
-ROOT = 6.0**0.5
-NODES = np.array([0.4 - 0.1 * ROOT, 0.4 + 0.1 * ROOT, 1.0])
-"""Instants of the stages, over the step; the last one is its end."""
-WEIGHTS = np.array(
-    [
-        [(88.0 - 7.0 * ROOT) / 360.0, (296.0 - 169.0 * ROOT) / 1800.0, (-2.0 + 3.0 * ROOT) / 225.0],
-        [(296.0 + 169.0 * ROOT) / 1800.0, (88.0 + 7.0 * ROOT) / 360.0, (-2.0 - 3.0 * ROOT) / 225.0],
-        [(16.0 - ROOT) / 36.0, (16.0 + ROOT) / 36.0, 1.0 / 9.0],
-    ]
-)
-"""``A``: stage values from stage rates."""
-RATES = np.linalg.inv(WEIGHTS)
-"""``W``."""
-_values, _vectors = np.linalg.eig(RATES)
-_order = [int(np.argmin(np.abs(_values.imag))), int(np.argmax(_values.imag))]
-REAL, COMPLEX = float(_values[_order[0]].real), complex(_values[_order[1]])
-"""Eigenvalues of ``W``, of the conjugate ones that with the positive imaginary part."""
-RIGHT, LEFT = _vectors[:, _order], np.linalg.inv(_vectors)[_order]
-"""Their right eigenvectors (columns) and left ones (rows)."""
-ERROR = np.array([-13.0 - 7.0 * ROOT, -13.0 + 7.0 * ROOT, -1.0]) / (3.0 * REAL)
-"""Weights of stage values in the difference from the embedded formula, beside ``h/REAL`` of the rate at the start."""
-
-
-@lru_cache(maxsize=64)
-def ahead(ratio: float) -> Array:
-    """Weights ``(3, 5)`` of the stages of a step that is ``ratio`` times as long as the last one.
-
-    They extrapolate the polynomial through the values at the start and at the stages of the last step, which has the
-    given derivative, times that step, at its end.
-    """
-    places = np.append(0.0, NODES) - 1.0
-    powers = np.arange(5)
-    conditions = np.vstack([places[:, None] ** powers, powers == 1])
-    return np.asarray((ratio * NODES[:, None]) ** powers @ np.linalg.inv(conditions))
-
-
-@lru_cache(maxsize=64)
-def following(ratio: float) -> Array:
-    """The same weights ``(3, 3)`` for the polynomial through the stages alone."""
-    powers = np.arange(3)
-    return np.asarray((1.0 + ratio * NODES[:, None]) ** powers @ np.linalg.inv(NODES[:, None] ** powers))

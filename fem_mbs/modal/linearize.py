@@ -18,7 +18,7 @@ from scipy.linalg import null_space, svdvals
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, Motion, Public, State, checked, shown
+from fem_mbs.contracts import Motion, Public, RateSensitivities, State, checked, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
 from fem_mbs.lie import so3
@@ -225,8 +225,8 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     _check_held(system, state)
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     none = np.zeros(system.k)
-    A_d, A_rate = (Follow(part, none) for part in _acceleration(evaluation.motion))
-    V_d = Follow(_bracket(evaluation.motion), none)
+    A_d, A_rate = (RateSensitivities(part, none) for part in _acceleration(evaluation.motion))
+    V_d = RateSensitivities(_bracket(evaluation.motion), none)
     one = tangent.unit(system.n, system.k)
     M = tangent.force_matrix(system, tangent.mass_entries(system, evaluation))
     C = tangent.force_matrix(system, tangent.rate_entries(system, evaluation, one, A_rate))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import BoolArray
-from fem_mbs.contracts import Count, State, checked
+from fem_mbs.contracts import PositiveInt, State, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.initial.singular import explain_singular
@@ -32,7 +32,7 @@ RUNAWAY = 1e-6
 
 
 @checked
-def modes(model: Model, count: Count | None = None, state: State | None = None, damped: bool = False) -> Modes:
+def modes(model: Model, count: PositiveInt | None = None, state: State | None = None, damped: bool = False) -> Modes:
     """Lowest natural frequencies and mode shapes of a model about a state.
 
     Parameters

@@ -48,10 +48,10 @@ def summary(model: Model) -> str:
 def idle_rotations(model: Model) -> set[Node]:
     """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
     parts: list[Element | Constraint] = [*model.elements, *model.constraints]
-    pinned = {node for part in parts for node in part.pinned}
+    pinned = {node for part in parts for node in part.rotation_free}
     if not pinned:
         return pinned
-    turned = {node for part in parts for node in part.turned}
+    turned = {node for part in parts for node in part.rotation_dependent}
     return {node for node in pinned - turned if not node.angular_velocity.any()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Astray, State
+from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.solution.outcome import Accuracy
 from fem_mbs.system.system import System
 
@@ -29,7 +29,7 @@ class GlobalError:
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
 
-    def add(self, state: State, astray: Astray | None, h: float) -> None:
+    def add(self, state: State, astray: StepErrorEstimate | None, h: float) -> None:
         """A step of ``h`` that was accepted, and how far it led astray."""
         if astray is not None:
             # a run that has become unstable may come close to infinity
@@ -52,7 +52,7 @@ class GlobalError:
         for name, value in zip(TALLY, tally, strict=True):
             setattr(self, name, value)
 
-    def _look(self, state: State, astray: Astray, h: float) -> None:
+    def _look(self, state: State, astray: StepErrorEstimate, h: float) -> None:
         first, self.looked = self.first, True
         self.rate = astray.lasting / h
         self.sum = self.sum + (state.t - self.known) * self.rate

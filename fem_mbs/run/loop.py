@@ -27,7 +27,7 @@ class Accepted(NamedTuple):
     """A number that belongs to the state: of a path, how unstable it is."""
 
 
-class Walk(Protocol):
+class StepSequence(Protocol):
     """Steps one after the other, tried and repeated where necessary."""
 
     @property
@@ -83,7 +83,7 @@ class Recording(Protocol):
 
 
 def drive(
-    walk: Walk,
+    walk: StepSequence,
     recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,
@@ -125,7 +125,7 @@ def drive(
 
 
 def _run(
-    walk: Walk,
+    walk: StepSequence,
     recorder: Recording,
     watch: Events,
     callback: Callable[[State], object] | None,

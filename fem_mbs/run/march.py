@@ -11,18 +11,16 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.contracts import Method, Plan, State, StepControl, check_step
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.jumps import jumped, next_jump, side
 from fem_mbs.initial.singular import explain_singular
-from fem_mbs.initial.state_point import StatePoint, place_of
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, names_of
 from fem_mbs.run.global_error import GlobalError
@@ -31,34 +29,6 @@ from fem_mbs.solution.outcome import Accuracy
 from fem_mbs.system import constraints
 from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
-
-SIDE = 4.0
-"""How far before and after an instant its two sides are, in roundings of the time."""
-
-
-def side(t: float) -> float:
-    """A time that is nothing beside ``t``, in s."""
-    return SIDE * math.ulp(t)
-
-
-def next_jump(system: System, state: State, end: float) -> float:
-    """The next instant at which something jumps, after a state; the end of the run, if it is that but for rounding."""
-    instant = system.next_jump(state)
-    if not instant > state.t:
-        raise ModelError(
-            f"simulate: after a jump at t = {state.t:g} s an element says that the next one is at {instant:g} s; "
-            "next_jump of its batch must return a later instant"
-        )
-    return end if abs(instant - end) <= side(end) else instant
-
-
-def jumped(system: System, state: State) -> State:
-    """The state after a jump."""
-    state = system.jump(state)
-    place: StatePoint = place_of(state)
-    vdot, multipliers, u, udot, uddot = accelerations(system, place._replace(t=state.t + side(state.t)))
-    return replace(state, vdot=vdot, multipliers=multipliers, u=u, udot=udot, uddot=uddot)
-
 
 LOG = logging.getLogger("fem_mbs")
 LOOKED_AT = {8**k for k in range(1, 9)}
@@ -75,7 +45,7 @@ class Tally(NamedTuple):
     error: tuple[Any, ...]
 
 
-class March:
+class TimeIntegration:
     """A run in time under way: its state, what method and control remember, and what was given up on the way."""
 
     def __init__(
@@ -140,7 +110,7 @@ class March:
                 state = state.at(plan.end)
             self.state, self.memory = state, step.memory
             self.steps += 1
-            self._error.add(state, step.report.astray, plan.h)
+            self._error.add(state, step.report.error_estimate, plan.h)
             self._doubt = self._doubt or self.method.doubt(self.system, state, plan.h)
             if self.steps in LOOKED_AT:
                 self._look_at_limit(plan.h)

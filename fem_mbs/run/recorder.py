@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Count, Path, State, checked, named_file, real, shown
+from fem_mbs.contracts import Path, PositiveInt, State, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
@@ -50,7 +50,7 @@ class Store:
 
     path: Path
     channels: Sequence[str] | None = None
-    every: Count = 1
+    every: PositiveInt = 1
 
     @property
     def file(self) -> FilePath:

@@ -20,7 +20,7 @@ from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import EventFunction, Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.loop import Callback, drive
-from fem_mbs.run.march import March
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import AtTimes, Between, Recorder, Store, output_times, progress_bar
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.outcome import Outcome, Stats
@@ -101,7 +101,7 @@ def simulate(
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
     LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
-    march = March(system, method, control, t_end, initial)
+    march = TimeIntegration(system, method, control, t_end, initial)
 
     between = partial(method.between, system)
 
@@ -116,7 +116,9 @@ def simulate(
     return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)
 
 
-def in_memory(label: str, march: March, between: Between, begun: float, wanted: AtTimes | None = None) -> Recorder:
+def in_memory(
+    label: str, march: TimeIntegration, between: Between, begun: float, wanted: AtTimes | None = None
+) -> Recorder:
     """What keeps the states of a run that is not stored."""
 
     def make(

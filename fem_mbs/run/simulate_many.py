@@ -19,7 +19,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.loop import drive
-from fem_mbs.run.march import March
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import progress_bar
 from fem_mbs.run.simulate import in_memory, simulate
 from fem_mbs.run.variable_step import VariableStep
@@ -86,7 +86,7 @@ def _run(whole: Model, t_end: float, step: float | VariableStep, method: Method,
     begun = time.perf_counter()
     system = System(whole, t_end)
     method.check(system)
-    march = March(system, method, control, t_end, None)
+    march = TimeIntegration(system, method, control, t_end, None)
     between = partial(method.between, system)
     recorder = in_memory("simulate_many", march, between, begun)
     return drive(march, recorder, Events(None, march.state, between, recorder.to_user), None, show)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
-from fem_mbs.contracts import Count, Limit, Method, Plan, Seconds, checked, number
+from fem_mbs.contracts import Limit, Method, Plan, PositiveInt, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
 
@@ -19,7 +19,7 @@ ROUNDING = 2.0**-52
 REST = 1e-9
 """A rest of this share of the run is rounding."""
 NEAR = 0.6
-"""Share of the longest stable step from which on steps may be held by stability, not by their errors."""
+"""UnitInterval of the longest stable step from which on steps may be held by stability, not by their errors."""
 FAST = 4.0
 """Motions that are so many times faster than what is seen to move do not shorten steps by their errors."""
 
@@ -83,7 +83,7 @@ class VariableStep:
     first: Seconds | None = None
     largest: Seconds | None = None
     smallest: Seconds | None = None
-    max_steps: Count = 1_000_000
+    max_steps: PositiveInt = 1_000_000
 
     def allowed(self, method: Method) -> float:
         """Largest local error of a step, as a method measures it."""

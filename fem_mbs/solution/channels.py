@@ -35,7 +35,7 @@ SECTION_FORCES = {
 }
 
 
-class Quantity(NamedTuple):
+class ChannelQuantity(NamedTuple):
     """What can be asked of a part: its columns, empty where the part has no such thing, and their values."""
 
     columns: Callable[[Any], Columns]
@@ -60,7 +60,7 @@ class Channel(NamedTuple):
     columns: tuple[str, ...]
     units: tuple[str, ...]
     part: Part
-    quantity: Quantity
+    quantity: ChannelQuantity
     chosen: tuple[int, ...]
 
     def values(self, solution: Queries) -> Array:
@@ -120,14 +120,14 @@ def _query(name: str) -> Callable[[Queries, Any], Any]:
     return lambda solution, part: getattr(solution, name)(part)
 
 
-def _kinds(name: str, columns: Columns) -> Quantity:
+def _kinds(name: str, columns: Columns) -> ChannelQuantity:
     """Several histories in one object, as ``solution.energy.total``."""
 
     def values(solution: Queries, part: None) -> Array:
         history = getattr(solution, name)
         return np.stack([getattr(history, own) for own in columns], axis=-1)
 
-    return Quantity(lambda part: columns, values)
+    return ChannelQuantity(lambda part: columns, values)
 
 
 def _both(solution: Queries, joint: Constraint) -> Array:
@@ -135,26 +135,26 @@ def _both(solution: Queries, joint: Constraint) -> Array:
 
 
 OF_NODE = {
-    "position": Quantity(_vector("m"), _query("position")),
-    "displacement": Quantity(_vector("m"), _query("displacement")),
-    "rotation": Quantity(_matrix, _query("rotation")),
-    "rotation_vector": Quantity(_vector("rad"), _query("rotation_vector")),
-    "velocity": Quantity(_vector("m/s"), _query("velocity")),
-    "angular_velocity": Quantity(_vector("rad/s"), _query("angular_velocity")),
-    "acceleration": Quantity(_vector("m/s^2"), _query("acceleration")),
+    "position": ChannelQuantity(_vector("m"), _query("position")),
+    "displacement": ChannelQuantity(_vector("m"), _query("displacement")),
+    "rotation": ChannelQuantity(_matrix, _query("rotation")),
+    "rotation_vector": ChannelQuantity(_vector("rad"), _query("rotation_vector")),
+    "velocity": ChannelQuantity(_vector("m/s"), _query("velocity")),
+    "angular_velocity": ChannelQuantity(_vector("rad/s"), _query("angular_velocity")),
+    "acceleration": ChannelQuantity(_vector("m/s^2"), _query("acceleration")),
 }
-OF_PART = {"unknowns": Quantity(_unknowns, _query("unknowns"))}
+OF_PART = {"unknowns": ChannelQuantity(_unknowns, _query("unknowns"))}
 OF_JOINT = {
-    "coordinate": Quantity(_coordinate(""), _query("coordinate")),
-    "coordinate_rate": Quantity(_coordinate("/s"), _query("coordinate_rate")),
-    "angle": Quantity(_angle, _query("angle")),
-    "reaction": Quantity(_reaction, _both),
-    "multipliers": Quantity(_multipliers, _query("multipliers")),
+    "coordinate": ChannelQuantity(_coordinate(""), _query("coordinate")),
+    "coordinate_rate": ChannelQuantity(_coordinate("/s"), _query("coordinate_rate")),
+    "angle": ChannelQuantity(_angle, _query("angle")),
+    "reaction": ChannelQuantity(_reaction, _both),
+    "multipliers": ChannelQuantity(_multipliers, _query("multipliers")),
     **OF_PART,
 }
 OF_ELEMENT = {
-    "section_forces": Quantity(_section_forces, _query("section_forces")),
-    "signal": Quantity(_signal, _query("signal")),
+    "section_forces": ChannelQuantity(_section_forces, _query("section_forces")),
+    "signal": ChannelQuantity(_signal, _query("signal")),
     **OF_PART,
 }
 OF_MODEL = {
@@ -197,7 +197,7 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
     )
 
 
-def quantities(part: Part) -> dict[str, Quantity]:
+def quantities(part: Part) -> dict[str, ChannelQuantity]:
     """What can be asked of a part, by name."""
     if part is None:
         return OF_MODEL
@@ -229,7 +229,7 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
         yield ".".join(words[:k]), ".".join(words[k:])
 
 
-def _channel(name: str, whole: str, part: Part, quantity: Quantity, wanted: str, label: str) -> Channel:
+def _channel(name: str, whole: str, part: Part, quantity: ChannelQuantity, wanted: str, label: str) -> Channel:
     columns = quantity.columns(part)
     chosen = [k for k, own in enumerate(columns) if not wanted or own == wanted or own.startswith(f"{wanted}.")]
     if not chosen:

@@ -15,7 +15,7 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Count, Index, NodeOrName, Positive, Public, State, checked, number
+from fem_mbs.contracts import Index, NodeOrName, Positive, PositiveInt, Public, State, checked, number
 from fem_mbs.contracts import Path as PathLike
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system
@@ -108,7 +108,7 @@ class Buckling(Public):
 
 
 @checked
-def buckling(model: Model, count: Count = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
+def buckling(model: Model, count: PositiveInt = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
     """Load factors at which a model buckles, from its stiffness at one state and the rate at which the load changes it.
 
     Parameters

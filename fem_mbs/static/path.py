@@ -78,7 +78,7 @@ def _attempt(path: Path, failure: NotConvergedError) -> str:
     """The worst equations of an attempt, if it was not solved, and what it moved most."""
     system, evaluation = path.equations.system, failure.value.evaluation
     changed = f"changed most: {moved_most(system, path.here.evaluation.motion, evaluation.motion)}"
-    if isinstance(failure.value, Step):
+    if isinstance(failure.value, PathStep):
         return changed
     return f"worst equations: {worst_equations(system, evaluation)}\n  {changed}"
 
@@ -115,7 +115,7 @@ AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """An equilibrium found from the last one, and how."""
 
     point: Point
@@ -174,7 +174,7 @@ class Path:
         tangent = self.here.tangent
         return float(np.sqrt(self.distance.product(tangent, tangent))) / abs(tangent.load)
 
-    def advance(self, stops: Array) -> Step:
+    def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
         planned = length = self._bearable(self.length)
         if not self.arc_length and (stop := self._stop(stops, self.here.tangent.load * length)) is not None:
@@ -201,7 +201,7 @@ class Path:
         self.here = place
         return step
 
-    def _attempt(self, length: float, stops: Array) -> tuple[Step, Place, int]:
+    def _attempt(self, length: float, stops: Array) -> tuple[PathStep, Place, int]:
         """The equilibrium a length ahead or at a stop before, what it is like, and the iterations it took."""
         ahead = self.here.tangent.times(length)
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
@@ -234,14 +234,14 @@ class Path:
         reached = stops[(ahead > SAME_LOAD * self.range) & (ahead <= abs(change) + SAME_LOAD * self.range)]
         return float(reached[np.abs(reached - self.here.point.load).argmin()]) if len(reached) else None
 
-    def _at(self, step: Step, load: float) -> Step:
+    def _at(self, step: PathStep, load: float) -> PathStep:
         """The equilibrium at a load factor on the way of a step."""
         share = (load - self.here.point.load) / step.increment.load
         if abs(share - 1.0) > SAME_LOAD:
             step = self._solve(step.increment.times(share), None)
         return step._replace(point=step.point._replace(load=load))
 
-    def _solve(self, ahead: Direction, arc: Arc | None) -> Step:
+    def _solve(self, ahead: Direction, arc: Arc | None) -> PathStep:
         """The equilibrium near a step ahead, at its load factor or at the length of an arc."""
         problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
         # a diverging iteration overflows before it is stopped
@@ -252,7 +252,7 @@ class Path:
         increment = Direction(found.unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
         if (turn := self._turn(increment)) > TURN:
             raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", found.report)
-        return Step(point, evaluation, increment, found.report)
+        return PathStep(point, evaluation, increment, found.report)
 
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
         """A place on the path to which ``came`` led."""

@@ -15,7 +15,7 @@ from fem_mbs.initial.singular import describe_mechanism, describe_singular, hand
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.step import Direction, Linearization, StepProblem, Trial, Unknown, unstable_motions
+from fem_mbs.static.step import Direction, PathLinearization, PathResidual, PathUnknown, StepProblem, unstable_motions
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.states import from_user
@@ -121,7 +121,7 @@ class SettleProblem(StepProblem):
         super().__init__(equations, base, None, mixed=True)
         self.move, self.shift = move, shift
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+    def linearize(self, unknown: PathUnknown, trial: PathResidual) -> PathLinearization:
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
         shift = self.shift * equations.imbalance(trial.evaluation)
@@ -139,7 +139,7 @@ class SettleProblem(StepProblem):
                 break
             entries[forces] += (MORE - 1.0) * shift * mass
             shift *= MORE
-        return Linearization(solve, self.inverse_tangent(unknown), None)
+        return PathLinearization(solve, self.inverse_tangent(unknown), None)
 
 
 def _mechanism(equations: Equations, point: Point) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Count, Positive, State, checked, number, shown
+from fem_mbs.contracts import Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.model.model import Model
@@ -44,7 +44,7 @@ def statics(
     ramp: bool = True,
     initial: State | None = None,
     newton: Newton | None = None,
-    max_steps: Count = 1000,
+    max_steps: PositiveInt = 1000,
     callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     progress: bool = False,
@@ -142,12 +142,12 @@ def statics(
     if step is not None and not arc_length:
         stops, length = _with_grid(stops, first, load_end, step), step / equations.range
     path = Path(equations, point, newton, arc_length, length)
-    solution = cast(StaticSolution, drive(Walk(path, stops, max_steps), recorder, watch, callback, show))
+    solution = cast(StaticSolution, drive(PathSequence(path, stops, max_steps), recorder, watch, callback, show))
     _warn(solution)
     return solution
 
 
-class Walk:
+class PathSequence:
     """The steps along a path, from stop to stop, until it reaches its end."""
 
     rejected = 0

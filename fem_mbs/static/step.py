@@ -100,7 +100,7 @@ class Metric:
         return a.times(1.0 / np.sqrt(self.product(a, a)))
 
 
-class Unknown(NamedTuple):
+class PathUnknown(NamedTuple):
     """A trial step."""
 
     increment: Direction
@@ -108,14 +108,14 @@ class Unknown(NamedTuple):
     stresses: list[Any]
 
 
-class Trial(NamedTuple):
+class PathResidual(NamedTuple):
     """Where a step leads, and the equations there."""
 
     point: Point
     evaluation: Evaluation
 
 
-class Linearization(NamedTuple):
+class PathLinearization(NamedTuple):
     """The factorised stiffness, tangent operators and the response to the load factor, if that is unknown."""
 
     solve: Solve
@@ -143,21 +143,21 @@ class StepProblem:
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 
-    def guess(self, evaluation: Evaluation, ahead: Direction) -> Unknown:
+    def guess(self, evaluation: Evaluation, ahead: Direction) -> PathUnknown:
         """A first guess a step ahead of the base, where the equations are ``evaluation``."""
         increment = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
-        return Unknown(increment, self.equations.stresses_ahead(evaluation, increment.D))
+        return PathUnknown(increment, self.equations.stresses_ahead(evaluation, increment.D))
 
-    def evaluate(self, unknown: Unknown) -> Trial:
+    def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""
         point = self.base.moved(*unknown.increment)
-        return Trial(point, self.equations.evaluate(point))
+        return PathResidual(point, self.equations.evaluate(point))
 
-    def size(self, trial: Trial) -> tuple[float, float]:
+    def size(self, trial: PathResidual) -> tuple[float, float]:
         """Relative residuals."""
         return self.equations.system.relative_residual(trial.evaluation)
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+    def linearize(self, unknown: PathUnknown, trial: PathResidual) -> PathLinearization:
         """Stiffness in body increments, and the response to the load factor."""
         evaluation, per_load = trial.evaluation, None
         if self.mixed:
@@ -165,9 +165,9 @@ class StepProblem:
         solve = self.equations.factor(evaluation)
         if self.arc is not None:
             per_load = self.equations.response(solve, self.equations.load_derivative(trial.point))
-        return Linearization(solve, self.inverse_tangent(unknown), per_load)
+        return PathLinearization(solve, self.inverse_tangent(unknown), per_load)
 
-    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Direction:
+    def correction(self, unknown: PathUnknown, trial: PathResidual, linearization: PathLinearization) -> Direction:
         """Increments, multipliers and load factor that solve the linear equations."""
         load_change = 0.0
         d, multipliers = self.equations.response(linearization.solve, self.equations.residual(trial.evaluation))
@@ -182,8 +182,13 @@ class StepProblem:
         return float(np.abs(correction.D * self.equations.system.weight).max())
 
     def corrected(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Direction, share: float
-    ) -> Unknown:
+        self,
+        unknown: PathUnknown,
+        trial: PathResidual,
+        linearization: PathLinearization,
+        correction: Direction,
+        share: float,
+    ) -> PathUnknown:
         """The unknowns after a share of a correction."""
         increment, (d, multipliers, load_change) = unknown.increment, correction
         moved = Direction(
@@ -191,9 +196,9 @@ class StepProblem:
             increment.multipliers + share * multipliers,
             increment.load + share * load_change,
         )
-        return Unknown(moved, self.equations.stresses_ahead(trial.evaluation, share * d))
+        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, share * d))
 
-    def _load_change(self, arc: Arc, increment: Direction, linearization: Linearization, d: Array) -> float:
+    def _load_change(self, arc: Arc, increment: Direction, linearization: PathLinearization, d: Array) -> float:
         """Change of the load factor with which the corrected step has its length: that equation is eliminated."""
         assert linearization.per_load is not None
         T_inv = linearization.T_inv
@@ -202,7 +207,7 @@ class StepProblem:
         missing = arc.length - arc.metric.product(arc.tangent, reached)
         return missing / arc.metric.product(arc.tangent, rate)
 
-    def inverse_tangent(self, unknown: Unknown) -> Array:
+    def inverse_tangent(self, unknown: PathUnknown) -> Array:
         """Inverse tangent operators ``(n, 6, 6)`` at a trial step."""
         return se3.inverse_tangent_operator(self.equations.system.nodes_of(unknown.increment.D))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Follow, Motion, State, none
+from fem_mbs.contracts import Motion, RateSensitivities, State, none
 from fem_mbs.lie import so3
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
@@ -85,7 +85,7 @@ class TurningEquations(Equations):
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments; ``K`` has centrifugal forces."""
-        dV, dA = (Follow(part, self._none) for part in _follow(evaluation.motion))
+        dV, dA = (RateSensitivities(part, self._none) for part in _follow(evaluation.motion))
         values = tangent.entries(self.system, evaluation, dV, dA, force_factor)
         values[self._springs] += force_factor * self._spring
         return values

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Follow, Motion, StepEnd
+from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities, StepEnd
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
@@ -130,7 +130,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
     return acceleration_residual(system, evaluation) + gradient_product(system, evaluation, A)
 
 
-def gradients_after(system: System, gradients: list[Array], follow: Follow) -> list[Array]:
+def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and own unknowns."""
     return [
         follow.after(g[:, None], b.nodes[b.cell], None if b.own is None else b.own[b.cell])[:, 0]
@@ -157,7 +157,7 @@ def check_step(system: System, before: float, t: float, R: Array, u: Array, mult
 
 
 BACK = 1e-4
-"""Share of a step over which derivatives along the motion are taken."""
+"""UnitInterval of a step over which derivatives along the motion are taken."""
 
 
 class AccelerationLevel:
@@ -172,7 +172,7 @@ class AccelerationLevel:
             for here, *there in zip((evaluation.gradients, self.w), *before, strict=True)
         )
 
-    def by_rates(self, dV: Follow, dA: Follow) -> list[Array]:
+    def by_rates(self, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """Where velocities and accelerations change and nodes stay where they are."""
         system, V = self.system, self.evaluation.motion.V
         # V' has -Omega x U beside the acceleration of the point
@@ -180,18 +180,18 @@ class AccelerationLevel:
         rate[:, :3] += so3.skew(V[:, :3]) @ dV.nodes[:, 3:] - so3.skew(V[:, 3:]) @ dV.nodes[:, :3]
         both = [w + B_rate for w, B_rate in zip(self.w, self.B_rate, strict=True)]
         pairs = zip(
-            gradients_after(system, self.evaluation.gradients, Follow(rate, dA.own)),
+            gradients_after(system, self.evaluation.gradients, RateSensitivities(rate, dA.own)),
             gradients_after(system, both, dV),
             strict=True,
         )
         return [a + b for a, b in pairs]
 
-    def gradients(self, dV: Follow, dA: Follow) -> list[Array]:
+    def gradients(self, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """Where nodes move, and velocities and accelerations follow."""
         system, motion = self.system, self.evaluation.motion
         rate = np.append(motion.A, motion.uddot)
         system.nodes_of(rate)[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-        turned = gradients_after(system, self.w, Follow(se3.bracket(motion.V), np.zeros(system.k)))
+        turned = gradients_after(system, self.w, RateSensitivities(se3.bracket(motion.V), np.zeros(system.k)))
         joints = zip(
             system.constraint_batches, self.evaluation.constraint_contexts, system.constraint_components, strict=True
         )

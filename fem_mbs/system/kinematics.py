@@ -78,7 +78,7 @@ class Kinematics(Protocol):
         ...
 
 
-class Alone:
+class SingleGroup:
     """A group that all nodes of a system are on."""
 
     @property
@@ -86,7 +86,7 @@ class Alone:
         return [(self, slice(None))]
 
 
-class R3xSO3(Alone):
+class R3xSO3(SingleGroup):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     coupled: ClassVar = False
@@ -141,7 +141,7 @@ class R3xSO3(Alone):
         result[:, 3:] += share * so3.cross(v[:, 3:], w[:, 3:])
 
 
-class SE3(Alone):
+class SE3(SingleGroup):
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     coupled: ClassVar = True
@@ -201,7 +201,7 @@ class SE3(Alone):
 GROUPS: dict[str, type[R3xSO3] | type[SE3]] = {"R3xSO3": R3xSO3, "SE3": SE3}
 
 
-class Grouped:
+class MixedGroups:
     """Nodes of several groups: each call serves one group after the other."""
 
     def __init__(self, groups: Sequence[str]) -> None:
@@ -285,4 +285,4 @@ class Grouped:
 
 def make_kinematics(groups: Sequence[str]) -> Kinematics:
     """The nodes of a system on the groups named, one a node."""
-    return GROUPS[groups[0]]() if len(set(groups)) == 1 else Grouped(groups)
+    return GROUPS[groups[0]]() if len(set(groups)) == 1 else MixedGroups(groups)

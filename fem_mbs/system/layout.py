@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.errors import ModelError
 from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
-from fem_mbs.linear.levels import LEVELS, LevelsMatrix, StabilizedMatrix
+from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.model import Model
 from fem_mbs.model.parts import extent, idle_rotations
@@ -149,16 +149,16 @@ class Layout:
         return np.append(blocks, [numbers[owner] for owner in owners[1]]).astype(np.intp)
 
     @cached_property
-    def stabilized(self) -> StabilizedMatrix:
+    def stabilized(self) -> GGLMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
         make = _regular if self.redundant is None else self._make_least_norm
-        return StabilizedMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
+        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
 
     @cached_property
-    def levels(self) -> LevelsMatrix:
+    def levels(self) -> ThreeLevelKKT:
         """Pattern and solver of equations with constraints on three levels."""
         make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
-        return LevelsMatrix(self.pattern, self.n_free, self.m, self._blocks, make)
+        return ThreeLevelKKT(self.pattern, self.n_free, self.m, self._blocks, make)
 
     @cached_property
     def islands(self) -> IntArray:
@@ -256,9 +256,9 @@ def _regular(rows: IntArray, columns: IntArray, blocks: IntArray) -> LinearSolve
 
 def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
     """Components of the blocks of the geometric stiffness, of all ``rows`` (n, b) if the batch does not say which."""
-    if batch.bends is None:
+    if batch.geometric_blocks is None:
         return rows
-    return np.take_along_axis(rows[batch.bends.cells], batch.bends.columns, axis=1)
+    return np.take_along_axis(rows[batch.geometric_blocks.cells], batch.geometric_blocks.columns, axis=1)
 
 
 def _grouped(parts: Iterable[Any]) -> list[list[Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Follow
+from fem_mbs.contracts import ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors, sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
@@ -24,8 +24,8 @@ from fem_mbs.system.system import Evaluation, System
 def entries(
     system: System,
     evaluation: Evaluation,
-    dV: Follow,
-    dA: Follow,
+    dV: RateSensitivities,
+    dA: RateSensitivities,
     force_factor: float = 1.0,
     rows: list[Array] | None = None,
 ) -> Array:
@@ -33,7 +33,7 @@ def entries(
 
     Parameters
     ----------
-    dV, dA : Follow
+    dV, dA : RateSensitivities
         Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against
         these.
     rows : list of (m, b), optional
@@ -46,8 +46,8 @@ def entries(
 def applied_entries(
     system: System,
     evaluation: Evaluation,
-    dV: Follow,
-    dA: Follow,
+    dV: RateSensitivities,
+    dA: RateSensitivities,
     turned: Array,
     force_factor: float = 1.0,
     rows: list[Array] | None = None,
@@ -74,7 +74,11 @@ def stiffness_entries(system: System, evaluation: Evaluation, force_factor: floa
 
 
 def rate_entries(
-    system: System, evaluation: Evaluation, dV: Follow | None, dA: Follow | None, force_factor: float = 1.0
+    system: System,
+    evaluation: Evaluation,
+    dV: RateSensitivities | None,
+    dA: RateSensitivities | None,
+    force_factor: float = 1.0,
 ) -> Array:
     """Entries of ``[[force_factor (C dV + M dA), B^T], [B, 0]]``; None leaves a term out."""
     blocks = []
@@ -114,12 +118,12 @@ def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
 
 
 @cache
-def unit(n: int, k: int) -> Follow:
+def unit(n: int, k: int) -> RateSensitivities:
     """Rates that follow increments one to one."""
-    return Follow(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
+    return RateSensitivities(np.broadcast_to(np.eye(6), (n, 6, 6)), np.ones(k))
 
 
-def _tangents(system: System, evaluation: Evaluation, dV: Follow, dA: Follow) -> list[Array]:
+def _tangents(system: System, evaluation: Evaluation, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
     return [batch.tangent(context, dV, dA) for batch, context in zip(system.batches, evaluation.contexts, strict=True)]
 
 

@@ -99,10 +99,10 @@ def _check_source(here: Source, there: Source | None, label: str, joints: bool) 
             )
 
 
-def interpolate(system: Layout, first: State, second: State, s: float) -> State:
-    """State at the share ``s`` of the way in time from one state to another.
+def interpolate(system: Layout, first: State, second: State, share: float) -> State:
+    """State at the share ``share`` of the way in time from one state to another.
 
-    The configuration is ``q0 exp(D(s))`` with the cubic ``D`` that has the increment and the velocities of both ends
+    The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and the velocities of both ends
     (third order); the velocity is its derivative, ``T(D) D'``. Coordinates and states of elements are cubic likewise.
     Accelerations, multipliers and algebraic unknowns are linear in between; history changes at the end.
     """
@@ -110,16 +110,16 @@ def interpolate(system: Layout, first: State, second: State, s: float) -> State:
     h = second.t - first.t
     end = kinematics.relative(first.x, first.R, second.x, second.R)
     slope = np.matvec(kinematics.inverse_tangent(end), second.v)
-    D, rate = _cubic(s, h, end, first.v, slope)
+    D, rate = _cubic(share, h, end, first.v, slope)
     x, R = kinematics.retract(first.x, first.R, D)
     v = np.linalg.solve(kinematics.inverse_tangent(D), rate[..., None])[..., 0].astype(float, copy=False)
     vdot, multipliers, ddu = (
-        (1 - s) * getattr(first, name) + s * getattr(second, name) for name in ("vdot", "multipliers", "uddot")
+        (1 - share) * getattr(first, name) + share * getattr(second, name) for name in ("vdot", "multipliers", "uddot")
     )
-    u, du = _cubic(s, h, second.u - first.u, first.udot, second.udot)
-    change = np.where(system.order > 0, u, np.where(system.order == 0, s * (second.u - first.u), 0.0))
+    u, du = _cubic(share, h, second.u - first.u, first.udot, second.udot)
+    change = np.where(system.order > 0, u, np.where(system.order == 0, share * (second.u - first.u), 0.0))
     return State(
-        first.t + s * h, x, R, v, vdot, multipliers, first.u + change, np.where(system.order > 0, du, 0.0), ddu
+        first.t + share * h, x, R, v, vdot, multipliers, first.u + change, np.where(system.order > 0, du, 0.0), ddu
     )
 
 

@@ -9,22 +9,22 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
+    FrictionSpring,
     Maxwell,
     ModalBody,
     RevoluteJoint,
     RigidBody,
-    SlipSpring,
     SphericalJoint,
     SpringDamper,
 )
 from fem_mbs.model.model import Model
-from fem_mbs.testing.stage import GRAVITY, HOME, Pose
+from fem_mbs.testing.stage import GRAVITY, HOME, RigidMotion
 
 SECTION = BeamSection(EA=30.0, GA=(10.0, 12.0), GJ=3.0, EI=(4.0, 5.0), mass=1.3, inertia=(0.3, 0.1, 0.2))
 SPIN = np.array([0.3, -0.4, 1.2])
 
 
-def free(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
+def free(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     """Two bodies, one with a mode, on a damped beam, with a Maxwell element to the ground; no joints."""
     model = _model(group, pose)
     first, middle, last = (_node(model, pose, place) for place in ((0.4, 0, 0.1), (1.0, 0.2, 0), (1.7, 0, 0.3)))
@@ -36,7 +36,7 @@ def free(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
     return model
 
 
-def joined(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
+def joined(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     """A driven crank, a rod on a ball joint, and a disc with a mode on a hinge at its end."""
     model = _model(group, pose)
     crank, *rod, disc = (
@@ -55,7 +55,7 @@ def joined(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
     return model
 
 
-def bodies(group: str = "R3xSO3", pose: Pose = HOME) -> Model:
+def bodies(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     """A driven crank, a rod on a ball joint and a disc on a hinge, all rigid and with nodes at their mass centres."""
     model = _model(group, pose)
     spin = np.array([0.0, 0.0, 1.2])
@@ -76,7 +76,7 @@ def slipping(group: str = "R3xSO3") -> Model:
     model = Model(group)
     body = model.add_node((1, 0, 0), velocity=(2, 0.3, 0), angular_velocity=SPIN)
     model.add(RigidBody(body, 1.0, (1.0, 2.0, 2.5)))
-    model.add(SlipSpring(model.ground, body, stiffness=40.0, limit=5.0), name="brake")
+    model.add(FrictionSpring(model.ground, body, stiffness=40.0, limit=5.0), name="brake")
     return model
 
 
@@ -89,11 +89,11 @@ def failing(until: float) -> Model:
     return model
 
 
-def _model(group: str, pose: Pose) -> Model:
+def _model(group: str, pose: RigidMotion) -> Model:
     return Model("R3xSO3" if group == "mixed" else group, pose.vector(GRAVITY))
 
 
-def _node(model: Model, pose: Pose, place: tuple[float, float, float], spin: Array = SPIN):  # type: ignore[no-untyped-def]
+def _node(model: Model, pose: RigidMotion, place: tuple[float, float, float], spin: Array = SPIN):  # type: ignore[no-untyped-def]
     """A node that turns about the origin with everything else."""
     velocity = pose.vector(np.cross(spin, place))
     return model.add_node(pose.point(place), pose.Q, velocity, spin)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, ElementBatch, Follow
+from fem_mbs.contracts import Element, ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
@@ -69,7 +69,7 @@ def tangent_is_the_sum(trial: ElementTrial) -> None:
     for _ in range(2):
         nodes = 20.0 * rng.normal(size=(n, 6, 6))
         nodes[:, 3:, :3] = 0.0
-        follows.append(Follow(nodes, rng.normal(size=k)))
+        follows.append(RateSensitivities(nodes, rng.normal(size=k)))
     _, context = trial.force()
     actual = trial.dense(trial.batch.tangent(context, *follows))
     expected = trial.dense(ElementBatch.tangent(trial.batch, context, *follows))

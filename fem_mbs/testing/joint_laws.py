@@ -95,9 +95,9 @@ def shortcuts_agree_with_the_second_derivative(trial: JointTrial) -> None:
 
 def _whole(batch: ConstraintBatch, blocks: Array) -> Array:
     """Stiffness ``(n, b, b)`` from the blocks that a batch returns."""
-    if batch.bends is None:
+    if batch.geometric_blocks is None:
         return blocks
-    cells, columns = batch.bends
+    cells, columns = batch.geometric_blocks
     b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
     result = np.zeros((len(batch.nodes), b, b))
     np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)

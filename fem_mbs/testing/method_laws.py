@@ -22,7 +22,7 @@ from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
 from fem_mbs.testing.differences import ContractError, near
-from fem_mbs.testing.stage import AWAY, HOME, Pose
+from fem_mbs.testing.stage import AWAY, HOME, RigidMotion
 
 STEP, T_END = 0.02, 0.4
 PATTERN = np.array([1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0])
@@ -68,7 +68,7 @@ class Bench:
         """End of the runs with these steps, as many for all methods."""
         return T_END / 4.0 if self.method.order == 1 else T_END
 
-    def run(self, h: float, group: str = "R3xSO3", pose: Pose = HOME) -> Solution:
+    def run(self, h: float, group: str = "R3xSO3", pose: RigidMotion = HOME) -> Solution:
         """A run with equal steps."""
         if (key := (h, group, pose)) not in self._runs:
             self._runs[key] = simulate(self.make(group, pose), self.t_end, h, self.method)

@@ -20,7 +20,7 @@ GRAVITY = np.array([0.3, 0.2, -9.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class RigidMotion:
     """A rigid motion of everything: ``x -> Q x + c``."""
 
     Q: Array
@@ -35,8 +35,8 @@ class Pose:
         return np.asarray(self.Q @ np.asarray(v, dtype=float))
 
 
-HOME = Pose(np.eye(3), np.zeros(3))
-AWAY = Pose(so3.exp(np.array([1.0, -2.0, 0.7])), np.array([3.0, -1.0, 2.0]))
+HOME = RigidMotion(np.eye(3), np.zeros(3))
+AWAY = RigidMotion(so3.exp(np.array([1.0, -2.0, 0.7])), np.array([3.0, -1.0, 2.0]))
 
 
 Joint = TypeVar("Joint", bound=Constraint)
@@ -57,7 +57,7 @@ class Stage:
 
     line: list[Node]
     arc: list[Node]
-    pose: Pose
+    pose: RigidMotion
     model: Model
 
     @property
@@ -81,7 +81,7 @@ class Stage:
 Make = Callable[[Stage], Element | Constraint]
 
 
-def build(*makes: Make, group: str = "R3xSO3", pose: Pose = HOME) -> tuple[Model, list[Element | Constraint]]:
+def build(*makes: Make, group: str = "R3xSO3", pose: RigidMotion = HOME) -> tuple[Model, list[Element | Constraint]]:
     """Model with the parts of ``makes``; ``group`` "mixed" puts every other node on SE(3)."""
     rng = np.random.default_rng(5)
     model = Model("R3xSO3" if group == "mixed" else group, pose.vector(GRAVITY))
@@ -100,7 +100,7 @@ def build(*makes: Make, group: str = "R3xSO3", pose: Pose = HOME) -> tuple[Model
     return model, [model.add(make(stage)) for make in makes]
 
 
-def random_motion(system: System, seed: int, pose: Pose = HOME, t: float = 0.7) -> Motion:
+def random_motion(system: System, seed: int, pose: RigidMotion = HOME, t: float = 0.7) -> Motion:
     """Large random deformation, velocity and acceleration of a model, all of it turned at random.
 
     Neighbouring nodes turn against each other by about one radian. ``pose`` moves the result rigidly, for a model that
@@ -131,7 +131,7 @@ def weightless(motion: Motion) -> Motion:
     return replace(motion, gravity=np.zeros(3))
 
 
-def moved(motion: Motion, pose: Pose) -> Motion:
+def moved(motion: Motion, pose: RigidMotion) -> Motion:
     """The whole motion moved rigidly, gravity with it; body components stay."""
     x, gravity = motion.x @ pose.Q.T + pose.c, pose.vector(motion.gravity)
     return replace(motion, x=x, R=pose.Q @ motion.R, gravity=gravity)

@@ -14,7 +14,7 @@ from fem_mbs.linear.solvers import sums
 from fem_mbs.system.batch_checks import check_shapes
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, near
-from fem_mbs.testing.stage import HOME, Make, Pose, build, random_motion
+from fem_mbs.testing.stage import HOME, Make, RigidMotion, build, random_motion
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,7 +23,7 @@ COMPONENTS = ("translation x", "translation y", "translation z", "rotation x", "
 
 
 @dataclass(frozen=True)
-class Trial:
+class LawTrial:
     """What laws are tried on."""
 
     make: Make
@@ -32,7 +32,7 @@ class Trial:
     motion: Motion
 
     @classmethod
-    def of(cls, make: Make, seed: int, pose: Pose = HOME) -> Self:
+    def of(cls, make: Make, seed: int, pose: RigidMotion = HOME) -> Self:
         """The element or joint that ``make`` makes."""
         model, _ = build(make, pose=pose)
         system = System(model)
@@ -54,7 +54,7 @@ class Trial:
         return [*nodes, *(f"'{unknown.name}' of {owner}" for owner, unknown in self.system.unknowns)]
 
 
-class ElementTrial(Trial):
+class ElementTrial(LawTrial):
     """An element."""
 
     @property
@@ -93,7 +93,7 @@ class ElementTrial(Trial):
         return result
 
 
-class JointTrial(Trial):
+class JointTrial(LawTrial):
     """A joint, which the random motion violates."""
 
     @property
@@ -136,7 +136,7 @@ class JointTrial(Trial):
         return result
 
 
-def shapes_are_right(trial: Trial) -> None:
+def shapes_are_right(trial: LawTrial) -> None:
     """Forces, gradients and matrices have the shapes that nodes and unknowns ask for."""
     try:
         check_shapes(trial.system, trial.motion, trial.system.prescribe(trial.motion.t))
@@ -144,7 +144,7 @@ def shapes_are_right(trial: Trial) -> None:
         raise ContractError(str(error)) from error
 
 
-def evaluation_is_pure(trial: Trial) -> None:
+def evaluation_is_pure(trial: LawTrial) -> None:
     """The same motion gives the same equations, and nothing of the motion is changed."""
     kept = {name: np.copy(getattr(trial.motion, name)) for name in ("x", "R", "V", "A", "u", "udot", "uddot")}
     system = trial.system

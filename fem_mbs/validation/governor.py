@@ -12,7 +12,7 @@ from fem_mbs.elements import FixedJoint, PointMass, PrismaticJoint, RevoluteJoin
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case
-from fem_mbs.validation.iftomm import GRAVITY, Problem
+from fem_mbs.validation.iftomm import GRAVITY, IftommProblem
 
 STIFFNESS, DAMPING, FREE = 8e5, 4e4, 0.5
 SPIN = 2 * np.pi
@@ -92,7 +92,7 @@ def fastest() -> float:
     return float(-np.linalg.eigvals(jacobian).real.min())
 
 
-GOVERNOR = Problem(
+GOVERNOR = IftommProblem(
     "A05 governor",
     TIMES[-1],
     _build,

@@ -26,7 +26,7 @@ EXACT = "exact solution, one coordinate"
 
 
 @dataclass(frozen=True)
-class Problem:
+class IftommProblem:
     """A problem of the library: its model, and what is compared at some times.
 
     ``build`` makes the model on a group and a function that reads the quantities ``(nt, k)`` off a solution;
@@ -108,10 +108,10 @@ def _point(node: Node, place: Sequence[float], solution: Solution) -> Array:
     return where
 
 
-def _four_bars(windows: int, times: Sequence[float]) -> Problem:
+def _four_bars(windows: int, times: Sequence[float]) -> IftommProblem:
     posts = windows + 1
     stiffness = (posts / 2 + windows) * GRAVITY / (posts / 3 + windows)
-    return Problem(
+    return IftommProblem(
         f"A02 {windows}-four-bar",
         10.0,
         partial(_build_windows, windows),
@@ -149,7 +149,7 @@ def _build_bricard(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     return model, partial(_point, rods[1], (0, -0.5, 0))
 
 
-PENDULUM = Problem(
+PENDULUM = IftommProblem(
     "A01 pendulum",
     10.0,
     _build_pendulum,
@@ -160,7 +160,7 @@ PENDULUM = Problem(
 )
 TWO_WINDOWS = _four_bars(2, (1, 5, 10))
 FORTY_WINDOWS = _four_bars(40, (1, 5, 10))
-LINKAGE = Problem(
+LINKAGE = IftommProblem(
     "A04 Bricard",
     5.0,
     _build_bricard,
@@ -189,7 +189,7 @@ def forty_windows() -> list[Quantity]:
     return [*FORTY_WINDOWS.check((1000, 2000, 4000), 1e-3), _drift(FORTY_WINDOWS, 2000, 1187.0)]
 
 
-def _drift(problem: Problem, steps: int, exchanged: float) -> Quantity:
+def _drift(problem: IftommProblem, steps: int, exchanged: float) -> Quantity:
     """The criterion of the library: the largest change of energy, beside what weight exchanges with motion."""
     total = problem.solve(steps)[0].energy.total
     drift = float(np.abs(total - total[0]).max())

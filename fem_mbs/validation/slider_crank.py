@@ -16,7 +16,7 @@ from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, Spherical
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, twice_extrapolated
-from fem_mbs.validation.iftomm import EXACT, GRAVITY, Problem
+from fem_mbs.validation.iftomm import EXACT, GRAVITY, IftommProblem
 
 CENTER = np.array([0.0, 0.1, 0.12])
 CRANK, ROD = 0.08, 0.3
@@ -85,7 +85,7 @@ def _exact() -> Array:
     return np.array([(_mechanism(angle)[0].real, angle) for angle in run.y[0]])
 
 
-SLIDER_CRANK = Problem(
+SLIDER_CRANK = IftommProblem(
     "spatial slider-crank", TIMES[-1], slider_crank, ("slider (m)", "crank (rad)"), TIMES, _exact, (0.3, 54.3)
 )
 

@@ -15,7 +15,7 @@ from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
 from fem_mbs.validation.case import Quantity, case
-from fem_mbs.validation.iftomm import Problem
+from fem_mbs.validation.iftomm import IftommProblem
 
 SOURCE = "test set of initial value problems"
 START = (
@@ -113,7 +113,7 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     return model, read
 
 
-SQUEEZER = Problem(
+SQUEEZER = IftommProblem(
     "A03 squeezer",
     0.03,
     _build,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from catalogue import AWAY, COUPLED, GROUPS, HOME, Pose
+from catalogue import AWAY, COUPLED, GROUPS, HOME, RigidMotion
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
 from fem_mbs.lie import so3
 
 
-def machine(group: str, interpolation: str, pose: Pose) -> tuple[mbs.Model, list[mbs.Node]]:
+def machine(group: str, interpolation: str, pose: RigidMotion) -> tuple[mbs.Model, list[mbs.Node]]:
     """A driven crank, a damped coupled beam on a hinge and a body on a ball joint, with loads and gravity."""
     model = mbs.Model("R3xSO3" if group == "mixed" else group, pose.vector((1.0, 2.0, -9.0)))
     rng, nodes = np.random.default_rng(0), []

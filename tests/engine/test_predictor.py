@@ -11,14 +11,14 @@ from models import machine
 
 import fem_mbs as mbs
 from examples import four_bar, heavy_top, right_angle_cantilever
-from fem_mbs.alpha.predictor import CONSTANT, LINEAR, PLAIN, Missed, first_guess, what_was_missed
+from fem_mbs.alpha.predictor import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
 from fem_mbs.elements import RevoluteJoint, RigidBody
-from fem_mbs.newton import UNSEEN, Experience, experienced
+from fem_mbs.newton import UNSEEN, ConvergenceHistory, experienced
 
 SIZES = (0.01, 0.02, 0.015, 0.005, 0.012, 0.02)
 
 
-def followed(jerk: object, force: object, sizes: tuple[float, ...]) -> tuple[list[float], Missed]:
+def followed(jerk: object, force: object, sizes: tuple[float, ...]) -> tuple[list[float], PredictorHistory]:
     """How far guesses are off where the plain one misses ``h^3 jerk`` and ``h force``, seen in the middle of steps."""
     missed, t, off = None, 0.0, []
     for h in sizes:
@@ -61,7 +61,7 @@ def test_the_first_step_has_nothing_to_extrapolate() -> None:
 def test_a_first_correction_is_taken_for_granted_only_by_ample_experience() -> None:
     tolerances = (1e-8, 1e-11)
     seen = experienced(1e-5, 1e-3, 0, (1e-12, 1e-15), None)
-    assert seen == Experience(pytest.approx(1e-4), pytest.approx(1e-5), 1e-5, 1e-3, 0, 0)
+    assert seen == ConvergenceHistory(pytest.approx(1e-4), pytest.approx(1e-5), 1e-5, 1e-3, 0, 0)
     assert seen.suffices(1e-5, 1e-3, 0, tolerances)
     assert not seen.suffices(2.1e-5, 1e-3, 0, tolerances)  # a longer correction than it has seen
     assert not seen.suffices(1e-5, 2.1e-3, 0, tolerances)  # a larger residual

@@ -10,7 +10,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contracts import ElementBatch, Method, Nothing, Step, Unknown, unconstrained
-from fem_mbs.elements import Actuator, Maxwell, RigidBody, SphericalJoint
+from fem_mbs.elements import FirstOrderActuator, Maxwell, RigidBody, SphericalJoint
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
@@ -152,7 +152,7 @@ def test_a_state_that_is_no_number_is_named() -> None:
 @pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(0.8), mbs.LieEuler(), mbs.RungeKuttaMuntheKaas()])
 def test_forces_that_stop_to_be_numbers_are_named_and_the_steps_kept(method: Method) -> None:
     model, body = hanging()
-    model.add(Actuator(model.ground, body, Exploding(), 1e-3), name="motor")
+    model.add(FirstOrderActuator(model.ground, body, Exploding(), 1e-3), name="motor")
     with np.errstate(all="ignore"), pytest.raises(mbs.FemMbsError, match="'motor'.*(not finite|has become)") as error:
         mbs.simulate(model, 0.2, 0.001, method)
     assert error.value.solution is not None

@@ -12,18 +12,18 @@ from numpy.random import Generator
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
-    Actuator,
     Beam,
     BeamSection,
     DistributedLoad,
+    FirstOrderActuator,
     FixedJoint,
     Force,
+    FrictionSpring,
     Maxwell,
     Moment,
     PointMass,
     RevoluteJoint,
     RigidBody,
-    SlipSpring,
     SphericalJoint,
     SpinUp,
 )
@@ -90,13 +90,13 @@ def _part(rng: Generator, model: mbs.Model, a: mbs.Node, b: mbs.Node, size: floa
     elif kind == 1:
         model.add(Maxwell(a, b, k, number()))
     elif kind == 2:
-        model.add(SlipSpring(a, b, k, number()))
+        model.add(FrictionSpring(a, b, k, number()))
     elif kind == 3:
         model.add(Force(b, rng.normal(size=3) * k, ("world", "body")[rng.integers(2)]))
     elif kind == 4:
         model.add(Moment(b, lambda t: (k * t, 0.0, 1.0)))
     elif kind == 5:
-        model.add(Actuator(a, b, lambda t, length, speed: k * (length - size) + speed, number()))
+        model.add(FirstOrderActuator(a, b, lambda t, length, speed: k * (length - size) + speed, number()))
     elif a is not b:
         _join(rng, model, a, b)
 

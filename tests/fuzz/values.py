@@ -287,7 +287,7 @@ SPECIAL: dict[str, Any] = {
     "mode": lambda w: int(w.rng.integers(3)),
     "matrix": lambda w: pick(["exact", "simplified"], w),
     "parametrization": lambda w: "conformal",
-    "Actuator.initial": lambda w: 0.5,
+    "FirstOrderActuator.initial": lambda w: 0.5,
     "GeneralizedAlpha.start": lambda w: "consistent",
     "UpdatedLagrangian.start": lambda w: "consistent",
     "value": lambda w: pick([w.rng.normal(size=3), lambda t: (t, 0.0, 1.0)], w),

@@ -16,12 +16,12 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Kind, Shape
 from fem_mbs.elements import (
-    Actuator,
     Ball,
     Box,
     ConstantVelocityJoint,
     Cylinder,
     DistanceJoint,
+    FirstOrderActuator,
     Maxwell,
     PointMass,
     RevoluteJoint,
@@ -238,8 +238,8 @@ def test_a_spring_is_a_coil_whose_pitch_follows_its_length(tmp_path: Path) -> No
 
 
 def test_an_actuator_is_a_cylinder_whose_rod_follows_its_length(tmp_path: Path) -> None:
-    def actuator(a: mbs.Node, b: mbs.Node) -> Actuator:
-        return Actuator(a, b, lambda t, length, speed: 0.0, 1.0)
+    def actuator(a: mbs.Node, b: mbs.Node) -> FirstOrderActuator:
+        return FirstOrderActuator(a, b, lambda t, length, speed: 0.0, 1.0)
 
     for length in (0.8, 2.0):
         barrel, rod = np.split(stretched(actuator, length, tmp_path), 2)

@@ -12,27 +12,27 @@ from scipy.linalg import expm
 from scipy.optimize import brentq
 
 import fem_mbs as mbs
-from fem_mbs.elements import Actuator, RigidBody
+from fem_mbs.elements import FirstOrderActuator, RigidBody
 
 TAU, GAIN, DAMPING = 0.2, 30.0, 10.0
 GROUPS = ("R3xSO3", "SE3")
 
 
-def held(law: Callable[[float, float, float], float], group: str = "R3xSO3") -> tuple[mbs.Model, Actuator]:
+def held(law: Callable[[float, float, float], float], group: str = "R3xSO3") -> tuple[mbs.Model, FirstOrderActuator]:
     """Between two places that do not move."""
     model = mbs.Model(group)
     end = model.add_node((1, 0, 0))
     model.fix(end)
-    return model, model.add(Actuator(model.ground, end, law, TAU))
+    return model, model.add(FirstOrderActuator(model.ground, end, law, TAU))
 
 
-def regulated(group: str = "R3xSO3", velocity: float = 1.0) -> tuple[mbs.Model, mbs.Node, Actuator]:
+def regulated(group: str = "R3xSO3", velocity: float = 1.0) -> tuple[mbs.Model, mbs.Node, FirstOrderActuator]:
     """A body that is to stay at the distance 1."""
     model = mbs.Model(group)
     body = model.add_node((1, 0, 0), velocity=(velocity, 0, 0), name="body")
     model.add(RigidBody(body, 2.0, (1, 1, 1)))
     law = Regulator()
-    return model, body, model.add(Actuator(model.ground, body, law, TAU), name="motor")
+    return model, body, model.add(FirstOrderActuator(model.ground, body, law, TAU), name="motor")
 
 
 class Regulator:
@@ -79,7 +79,9 @@ def test_statics_rests_the_force() -> None:
     body = model.add_node((0, 0, -1))
     model.fix(body, translation=False)
     model.add(RigidBody(body, 2.0, (1, 1, 1)))
-    actuator = model.add(Actuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, 4.0))
+    actuator = model.add(
+        FirstOrderActuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, 4.0)
+    )
     solution = mbs.statics(model, ramp=False)
     assert solution.unknowns(actuator)[-1] == pytest.approx(20.0, rel=1e-9)
     assert solution.position(body)[-1, 2] == pytest.approx(-1.2, rel=1e-9)
@@ -142,8 +144,8 @@ def test_bad_input_is_refused() -> None:
     model = mbs.Model()
     end = model.add_node((1, 0, 0))
     with pytest.raises(mbs.ModelError, match="law must be a function of t, length and speed, received 3"):
-        Actuator(model.ground, end, 3.0, TAU)  # type: ignore[arg-type]
+        FirstOrderActuator(model.ground, end, 3.0, TAU)  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="time_constant must be a positive number, received 0"):
-        Actuator(model.ground, end, Regulator(), 0.0)
+        FirstOrderActuator(model.ground, end, Regulator(), 0.0)
     with pytest.raises(mbs.ModelError, match="its two points are at the same place"):
-        Actuator(model.ground, model.add_node((0, 0, 0)), Regulator(), TAU)
+        FirstOrderActuator(model.ground, model.add_node((0, 0, 0)), Regulator(), TAU)

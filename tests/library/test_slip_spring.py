@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import RigidBody, SlipSpring, SphericalJoint
+from fem_mbs.elements import FrictionSpring, RigidBody, SphericalJoint
 
 K, LIMIT, FAR = 50.0, 4.0, 0.3
 
 
-def moved_to_and_fro(group: str) -> tuple[mbs.Model, SlipSpring, SphericalJoint]:
+def moved_to_and_fro(group: str) -> tuple[mbs.Model, FrictionSpring, SphericalJoint]:
     """The far end of a spring on a guide, with one period of 1 s."""
     model = mbs.Model(group)
     end = model.add_node((1, 0, 0))
     model.add(RigidBody(end, 0.1, (1, 1, 1)))
     guide = SphericalJoint(model.ground, end, displacement=lambda t: (FAR * np.sin(np.pi * t) ** 2, 0, 0))
-    return model, model.add(SlipSpring(model.ground, end, K, LIMIT)), model.add(guide)
+    return model, model.add(FrictionSpring(model.ground, end, K, LIMIT)), model.add(guide)
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
@@ -49,7 +49,7 @@ def test_below_the_limit_it_is_a_spring() -> None:
     model = mbs.Model()
     body = model.add_node((1, 0, 0), velocity=(0.1, 0, 0))
     model.add(RigidBody(body, 2.0, (1, 1, 1)))
-    spring = model.add(SlipSpring(model.ground, body, K, LIMIT))
+    spring = model.add(FrictionSpring(model.ground, body, K, LIMIT))
     solution = mbs.simulate(model, 1.0, 0.002, mbs.GeneralizedAlpha(1.0))
     omega = np.sqrt(K / 2.0)
     assert solution.displacement(body)[:, 0] == pytest.approx(0.1 / omega * np.sin(omega * solution.t), abs=1e-5)
@@ -62,7 +62,7 @@ def test_sliding_mass_comes_to_rest_where_friction_has_taken_its_energy() -> Non
     model = mbs.Model("SE3")
     body = model.add_node((1, 0, 0), velocity=(1.5, 0, 0))
     model.add(RigidBody(body, 2.0, (1, 1, 1)))
-    model.add(SlipSpring(model.ground, body, K, LIMIT))
+    model.add(FrictionSpring(model.ground, body, K, LIMIT))
     solution = mbs.simulate(model, 2.0, 1e-3, mbs.GeneralizedAlpha(1.0))
     elastic = LIMIT / K
     farthest = elastic + (0.5 * 2.0 * 1.5**2 - 0.5 * K * elastic**2) / LIMIT

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import iv, jv
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Motion
 from fem_mbs.elements import Beam, BeamSection, Force, beams_from_mesh
 from fem_mbs.elements.beams.taper import linear
 
@@ -109,7 +110,7 @@ def test_tapered_members_of_a_mesh_and_their_picture() -> None:
     (beam,) = frame.beams
     picture = beam.picture(system.number, 5)
     still = np.zeros((system.n, 6))
-    motion = mbs.model.Motion(0.0, system.x0, system.R0, still, still, np.zeros(3))
+    motion = Motion(0.0, system.x0, system.R0, still, still, np.zeros(3))
     points = picture.draw(motion, np.zeros(0))["points"].reshape(5, -1, 3)
     radius = np.linalg.norm(points[:, 1:, :2], axis=-1)
     np.testing.assert_allclose(radius, np.linspace(0.1, 0.04, 5)[:, None] + 0 * radius, rtol=1e-12)

@@ -13,7 +13,7 @@ from catalogue import ELEMENTS, JOINTS
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Nothing
-from fem_mbs.elements import Actuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import FirstOrderActuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.elements.bodies.rigid_body import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -171,7 +171,7 @@ MISTAKES: dict[str, tuple[Callable[[Stage], Any], str]] = {
         "moved rigidly: off by .* goes through stage.point or stage.vector",
     ),
     "law whose derivative is wrong": (
-        lambda stage: Actuator(*stage.line[:2], _crooked, 0.3),
+        lambda stage: FirstOrderActuator(*stage.line[:2], _crooked, 0.3),
         "ActuatorBatch: stiffness is not the derivative",
     ),
 }

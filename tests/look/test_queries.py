@@ -52,8 +52,10 @@ def both(monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Array]) -> tuple[Arr
     """What is said of one instant after the other, of all at once, and how many batches of copies were made."""
     made = []
 
+    copies = copies_of.copies
+
     def spy(*given: Any) -> Any:
-        made.append(copies_of.copies(*given))
+        made.append(copies(*given))
         return made[-1]
 
     with monkeypatch.context() as patch:

@@ -25,7 +25,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.static.equations import Equations, Loading, proportional
 from fem_mbs.static.path import Path
-from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, Unknown
+from fem_mbs.static.step import Arc, Direction, Metric, PathUnknown, StepProblem
 
 
 def structure(group: str) -> mbs.Model:
@@ -51,7 +51,7 @@ def structure(group: str) -> mbs.Model:
     return model
 
 
-def random_step(model: mbs.Model, arc: bool) -> tuple[StepProblem, Unknown]:
+def random_step(model: mbs.Model, arc: bool) -> tuple[PathUnknown, StepProblem]:
     """A step from a random configuration in a random direction, and a trial far from it."""
     rng = np.random.default_rng(1)
     system = mbs.System(model)
@@ -66,7 +66,7 @@ def random_step(model: mbs.Model, arc: bool) -> tuple[StepProblem, Unknown]:
     return problem, problem.guess(equations.evaluate(base), Direction(D, rng.normal(size=system.m), 0.2))
 
 
-def equations_of(problem: StepProblem, unknown: Unknown) -> Array:
+def equations_of(problem: StepProblem, unknown: PathUnknown) -> Array:
     """All equations of a step: rest, constraints, and the length if it is given."""
     values = problem.equations.residual(problem.evaluate(unknown).evaluation)
     if problem.arc is None:

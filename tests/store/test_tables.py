@@ -10,6 +10,7 @@ import pytest
 from kept_runs import double_pendulum, machine
 
 import fem_mbs as mbs
+from fem_mbs.solution import tables
 from fem_mbs.solution.channels import parse
 
 
@@ -80,6 +81,6 @@ def test_tables_have_the_same_numbers(run: mbs.Solution, tmp_path: Path) -> None
 
 def test_what_is_given_out_by_default() -> None:
     run = mbs.simulate(double_pendulum(), 0.1, 0.02)
-    columns = mbs.result.tables.columns(run, None)[0]
+    columns = tables.columns(run, None)[0]
     assert columns[:3] == ["elbow.position.x", "elbow.position.y", "elbow.position.z"]
     assert columns[-1] == "hinge.coordinate"

@@ -22,14 +22,14 @@ from fem_mbs.solution.channels import parse
 
 if TYPE_CHECKING:
     from fem_mbs.run.events import Events
-    from fem_mbs.run.march import March
+    from fem_mbs.run.march import TimeIntegration
 
 
 ROOM, STATES, MATRICES = 65536, 40, 2
 """Size of a checkpoint in bytes, in states and in factorised matrices, for which there is room."""
 
 
-def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Events, begun: float) -> StoredRun:
+def begin_stored(march: TimeIntegration, store: Store, wanted: Wanted | None, watch: Events, begun: float) -> StoredRun:
     """Make the file of a run that begins, with its first state: at once, in place of a file that is there.
 
     Raises
@@ -65,13 +65,13 @@ def begin_stored(march: March, store: Store, wanted: Wanted | None, watch: Event
     return run
 
 
-def _type(description: Description, march: March, store: Store, wanted: Any, channels: Any) -> Any:
+def _type(description: Description, march: TimeIntegration, store: Store, wanted: Any, channels: Any) -> Any:
     functions = asked_in_time(description.functions, description.system, march.state.t)
     turning = sum(len(joint.coordinates) for joint in turning_joints(march.system)) if is_sparse(store, wanted) else 0
     return row_type(march.system, channels, turning, functions)
 
 
-def _options(march: March, store: Store, wanted: Any, events: int) -> Data:
+def _options(march: TimeIntegration, store: Store, wanted: Any, events: int) -> Data:
     """What a run was asked for."""
     writer = Writer()
     text = {
@@ -91,7 +91,7 @@ def _options(march: March, store: Store, wanted: Any, events: int) -> Data:
     return writer.data(text)
 
 
-def _create(path: Path, dtype: Any, description: Description, options: Data, march: March) -> None:
+def _create(path: Path, dtype: Any, description: Description, options: Data, march: TimeIntegration) -> None:
     state = sum(getattr(march.state, name).nbytes for name in ARRAYS)
     parts = {"model": description.model, "run": options, "functions": write_answers(description.functions)}
     capacity = ROOM + STATES * state + MATRICES * 8 * march.system.solver.storage

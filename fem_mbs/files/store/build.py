@@ -58,12 +58,12 @@ class Foreign:
         self._turned, self._pinned = tuple(turned), tuple(pinned)
 
     @property
-    def turned(self) -> tuple[Node, ...]:
+    def rotation_dependent(self) -> tuple[Node, ...]:
         """As it was."""
         return self._turned
 
     @property
-    def pinned(self) -> tuple[Node, ...]:
+    def rotation_free(self) -> tuple[Node, ...]:
         """As it was."""
         return self._pinned
 
@@ -245,7 +245,7 @@ class _Builder:
 
     def _foreign(self, own: dict[str, Any]) -> Element | Constraint:
         nodes, turned, pinned, unknowns = (
-            self._reader.value(own[n]) for n in ("nodes", "turned", "pinned", "unknowns")
+            self._reader.value(own[n]) for n in ("nodes", "rotation_dependent", "rotation_free", "unknowns")
         )
         shared = own["kind"], own["group"], nodes, unknowns, turned, pinned
         if "equations" not in own:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import StoreError
-from fem_mbs.files.hdf5 import UNLIMITED, Table, make, reason, replacing
+from fem_mbs.files.hdf5 import UNLIMITED, TablePlace, make, reason, replacing
 from fem_mbs.files.store import head as heads
 from fem_mbs.files.store.guard import refuse_taken
 from fem_mbs.files.store.head import Head, Span
@@ -88,7 +88,7 @@ def fields_of(dtype: np.dtype[Any]) -> list[Any]:
     return [[name, dtype[name].base.str, list(dtype[name].shape)] for name in dtype.names or ()]
 
 
-def _head(parts: Mapping[str, NDArray[Any]], offsets: Mapping[str, int], table: Table, capacity: int) -> Head:
+def _head(parts: Mapping[str, NDArray[Any]], offsets: Mapping[str, int], table: TablePlace, capacity: int) -> Head:
     """Where things are."""
     spans = {name: Span(offsets[name], own.nbytes, zlib.crc32(own.tobytes())) for name, own in parts.items()}
     return Head(spans, [offsets[slot] for slot in SLOTS], capacity, table.rows, table.layout + 8, table.begin)

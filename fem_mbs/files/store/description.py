@@ -200,7 +200,7 @@ def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: di
 
 def _foreign(writer: Writer, system: System, part: Any, groups: dict[Any, int]) -> dict[str, Any]:
     group = groups.setdefault((type(part), part.batch_key()), len(groups))
-    lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "turned", "pinned")}
+    lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "rotation_dependent", "rotation_free")}
     lists["unknowns"] = [writer.arguments(unknown) for unknown in part.unknowns]
     own = {"kind": type(part).__name__, "group": group, **lists}
     if isinstance(part, Constraint):

@@ -20,7 +20,7 @@ from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import EventFunction, Events
 from fem_mbs.run.loop import Callback, drive
-from fem_mbs.run.march import March, Tally
+from fem_mbs.run.march import Tally, TimeIntegration
 from fem_mbs.run.recorder import AtTimes, EveryFew, Store, Wanted, progress_bar
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
@@ -121,7 +121,7 @@ def _going_on(
         return _recorder(file, march, watch, between, begun)
 
 
-def _march(file: RunFile, model: Model | None, system: System, method: Method) -> March:
+def _march(file: RunFile, model: Model | None, system: System, method: Method) -> TimeIntegration:
     """The run where it stands."""
     with guarded(file.path):
         checkpoint = file.stands(method)
@@ -137,12 +137,12 @@ def _march(file: RunFile, model: Model | None, system: System, method: Method) -
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
     with guarded(file.path, own=model is None):
-        march = March(system, method, file.control, file.options["t_end"], checkpoint)
+        march = TimeIntegration(system, method, file.control, file.options["t_end"], checkpoint)
         march.go_on(tally, first)
     return march
 
 
-def _recorder(file: RunFile, march: March, watch: Events, between: Any, begun: float) -> StoredRun:
+def _recorder(file: RunFile, march: TimeIntegration, watch: Events, between: Any, begun: float) -> StoredRun:
     """The recorder of the rest of a run."""
     rows, keep = file.rows(march.system), file.checkpoint["go_on"]
     times, every = file.option("times"), file.options["every"]

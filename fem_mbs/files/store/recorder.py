@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fem_mbs.run.checkpoint import Checkpoint
     from fem_mbs.run.events import Events
     from fem_mbs.run.loop import Accepted
-    from fem_mbs.run.march import March
+    from fem_mbs.run.march import TimeIntegration
 
 
 def standing(writer: Writer, checkpoint: Checkpoint, whole: bool = True) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class StoredRun:
 
     Parameters
     ----------
-    march : March
+    march : TimeIntegration
         The run.
     store : Store
         Where it goes, and how much of it.
@@ -107,7 +107,7 @@ class StoredRun:
 
     def __init__(
         self,
-        march: March,
+        march: TimeIntegration,
         store: Store,
         table: StepTable,
         writer: RowWriter,

@@ -23,15 +23,15 @@ from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.index3_limit import instability
 from fem_mbs.alpha.local_error import lead, tolerances
 from fem_mbs.alpha.newmark import Newmark, Parameters, chung_hulbert, newmark
-from fem_mbs.alpha.predictor import Missed, first_guess, what_was_missed
+from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
 from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Share, State, Step, checked, choice
+from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_chart import ClassicalChart, check_norm, from_world, rotations_of, to_world
 from fem_mbs.methods.comparison.classical_runge_kutta import blamed, check_start, check_step
-from fem_mbs.newton import Experience, Found, Newton
+from fem_mbs.newton import ConvergenceHistory, Found, Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system.system import System
 
@@ -143,7 +143,7 @@ class ClassicalAlpha(Method):
     Memory: ClassVar[type] = ClassicalMemory
 
     parametrization: Annotated[str, choice(COORDINATES)] = "tait_bryan"
-    rho_inf: Share = 0.9
+    rho_inf: UnitInterval = 0.9
     newton: Newton = field(default_factory=Newton)
 
     @cached_property
@@ -185,8 +185,8 @@ class ClassicalAlpha(Method):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
         problem = self.problem(system, state, h, memory)
-        missed = None if memory.missed is None else Missed(*memory.missed)
-        experience = None if memory.experience is None else Experience(*memory.experience)
+        missed = None if memory.missed is None else PredictorHistory(*memory.missed)
+        experience = None if memory.experience is None else ConvergenceHistory(*memory.experience)
         plain = problem.formulas.guess
         guess = first_guess(plain, state.multipliers, h, missed)
         # a diverging iteration overflows before it is stopped

@@ -30,7 +30,7 @@ from fem_mbs.alpha.index3 import Index3Problem, Trial, Unknown
 from fem_mbs.alpha.local_error import lead, rate
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Follow, Method, Nothing, State, Step, checked, choice
+from fem_mbs.contracts import Method, Nothing, RateSensitivities, State, Step, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.methods.comparison.overdetermined import OverdeterminedProblem
@@ -56,7 +56,7 @@ class Index1Problem(Index3Problem):
         force = max(trial.evaluation.relative, self.reaction(trial))
         return force, float(np.abs(trial.closing * self.system.constraint_weight).max())
 
-    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array]:
+    def rows(self, trial: Trial, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The derivatives of ``h^2`` times the constraints on accelerations."""
         level = AccelerationLevel(self.system, trial.evaluation, self.h)
         return [self.h**2 * row for row in level.gradients(dV, dA)]

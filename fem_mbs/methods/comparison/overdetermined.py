@@ -18,7 +18,7 @@ from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Follow, State
+from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
@@ -99,8 +99,8 @@ class OverdeterminedProblem(Index3Problem):
         held = kinematics.derivatives(trial.body, np.zeros_like(moved))
         accelerated = np.stack([nothing, moved[1]])
         by_Z, by_Y = ((kinematics.derivatives(trial.body, own) - held) @ turn for own in (moved, accelerated))
-        Z = Follow(by_Z[0], own[0]), Follow(by_Z[1], own[1])
-        Y = Follow(nothing, 0.0 * own[0]), Follow(by_Y[1], own[1])
+        Z = RateSensitivities(by_Z[0], own[0]), RateSensitivities(by_Z[1], own[1])
+        Y = RateSensitivities(nothing, 0.0 * own[0]), RateSensitivities(by_Y[1], own[1])
         level = AccelerationLevel(system, evaluation, self.h)
         metric = leading_entries(system, self.start)
         entries = {
@@ -114,7 +114,7 @@ class OverdeterminedProblem(Index3Problem):
         rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 
-    def rows(self, trial: Trial, dV: Follow, dA: Follow) -> list[Array]:
+    def rows(self, trial: Trial, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The rows of positions; equations of velocities have none."""
         return [~level[:, None] * B for B, level in self._with_level(trial.evaluation.gradients)]
 

@@ -19,14 +19,14 @@ import numpy as np
 
 from fem_mbs.alpha.local_error import lead, rate
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, Follow, Motion, Report, State
+from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.jumps import side
 from fem_mbs.initial.projection import from_body, to_body
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.run.march import side
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import assemble, mass_entries, mass_product, solve_with_constraints
 from fem_mbs.system.pattern import flat
@@ -82,7 +82,7 @@ def _changing(system: System) -> Element | None:
 def _masses(system: System, motion: Motion) -> list[Array | None]:
     """``P^T M P`` (n, b, b) of all batches, None without mass."""
     unit = np.moveaxis(np.broadcast_to(np.eye(6), (system.n, 6, 6)), 1, 0)
-    P = Follow(np.moveaxis(system.kinematics.to_body(motion.R, unit), 0, 2), np.ones(system.k))
+    P = RateSensitivities(np.moveaxis(system.kinematics.to_body(motion.R, unit), 0, 2), np.ones(system.k))
     result: list[Array | None] = []
     for batch, data in zip(system.batches, system.prescribe(0.0).elements, strict=True):
         mass = batch.mass(batch.force(motion, data)[1])
@@ -97,11 +97,11 @@ ROUNDING = 1e-13, 1e-14
 """Residuals of forces and constraints beyond which Newton's method only goes if they still fall: what it leaves of the
 momentum balance is momentum that is lost."""
 SLOW = 1e-6
-"""Share of the rate ``p/h`` of momenta below which forces are none."""
+"""UnitInterval of the rate ``p/h`` of momenta below which forces are none."""
 Unknown = tuple[Array, Array]
 
 
-class Trial(NamedTuple):
+class SymplecticResidual(NamedTuple):
     """The equations at a trial."""
 
     evaluation: Evaluation
@@ -112,7 +112,7 @@ class Trial(NamedTuple):
     """Largest of these forces against the largest that made them up."""
 
 
-class Linearization(NamedTuple):
+class SymplecticLinearization(NamedTuple):
     """The factorised matrix, and ``dD/d(increment)``."""
 
     factors: Factors
@@ -143,7 +143,7 @@ class SymplecticProblem:
         """A step of the accelerations at its start."""
         return self.h * rate(self.state) + self.h**2 * lead(self.system, self.state), self.state.multipliers
 
-    def evaluate(self, unknown: Unknown) -> Trial:
+    def evaluate(self, unknown: Unknown) -> SymplecticResidual:
         """Momentum balance and constraints."""
         system, h, (D, multipliers) = self.system, self.h, unknown
         impulses = np.stack(
@@ -155,7 +155,7 @@ class SymplecticProblem:
         )
         force = system.spread(system.at_free(to_body(system, self.state.R, impulses.sum(axis=0))))
         relative = self._relative(force, np.concatenate([impulses, SLOW * h * self.momentum[None]]))
-        return Trial(self.end(D), force, relative)
+        return SymplecticResidual(self.end(D), force, relative)
 
     def end(self, D: Array) -> Evaluation:
         """Constraints at the end of the step for velocities that vanish."""
@@ -171,18 +171,18 @@ class SymplecticProblem:
             motion=motion, constraint=flat(phi), gradients=gradients, constraint_contexts=contexts, phi=phi
         )
 
-    def size(self, trial: Trial) -> tuple[float, float]:
+    def size(self, trial: SymplecticResidual) -> tuple[float, float]:
         """Relative residuals of forces and of constraints."""
         gaps = np.abs(trial.evaluation.constraint * self.system.constraint_weight)
         return trial.relative, float(gaps.max(initial=0.0))
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+    def linearize(self, unknown: Unknown, trial: SymplecticResidual) -> SymplecticLinearization:
         """``[[(T^-T(-D) M D)' , B^T(q_0)], [B(q_1), 0]]`` from increments at the end to forces at the start."""
         system, D, R = self.system, self.system.nodes_of(unknown[0]), trial.evaluation.motion.R
         kinematics, own = system.kinematics, np.ones(system.k)
         T_inv = kinematics.inverse_tangent(D)
-        right = Follow(T_inv @ kinematics.body_transfer(R, self.state.R), own)
-        left = Follow(kinematics.inverse_tangent(-D), own)
+        right = RateSensitivities(T_inv @ kinematics.body_transfer(R, self.state.R), own)
+        left = RateSensitivities(kinematics.inverse_tangent(-D), own)
         blocks = []
         for batch, context, rows in zip(system.batches, self.start.contexts, system.components, strict=True):
             block = np.zeros((*rows.shape, rows.shape[1]))
@@ -198,9 +198,11 @@ class SymplecticProblem:
         gradients = [*trial.evaluation.gradients, *self.start.gradients]
         values = flat([*blocks, *bending, *gradients])
         values = np.append(values, np.zeros(len(system.pattern.rows) - len(values)))
-        return Linearization(system.solver.factor(assemble(system, values)), T_inv)
+        return SymplecticLinearization(system.solver.factor(assemble(system, values)), T_inv)
 
-    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+    def correction(
+        self, unknown: Unknown, trial: SymplecticResidual, linearization: SymplecticLinearization
+    ) -> Unknown:
         """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)``."""
         system, squared = self.system, self.h * self.h
         force, constraint = trial.force, trial.evaluation.constraint
@@ -212,7 +214,12 @@ class SymplecticProblem:
         return float(np.abs(correction[0] * self.system.weight).max())
 
     def corrected(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
+        self,
+        unknown: Unknown,
+        trial: SymplecticResidual,
+        linearization: SymplecticLinearization,
+        correction: Unknown,
+        share: float,
     ) -> Unknown:
         """The unknowns after a share of a correction."""
         system, (d, multipliers) = self.system, correction
