@@ -18,6 +18,7 @@ from fem_mbs.contracts import (
     Numbering,
     Picture,
     PositiveInt,
+    SectionForces,
     Vector3,
     check_node,
     checked,
@@ -39,7 +40,7 @@ from fem_mbs.model.model import Model
 
 
 @checked
-class Beam(Element):
+class Beam(Element, SectionForces):
     """A beam through a chain of nodes, stress-free as built.
 
     Parameters

@@ -23,11 +23,11 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     choice,
+    evaluate,
+    next_jump,
     node_rows,
     vector,
 )
-from fem_mbs.elements.laws import evaluate
-from fem_mbs.elements.laws.functions import next_jump
 from fem_mbs.lie import so3
 
 Value = ArrayLike | Callable[[float], ArrayLike]

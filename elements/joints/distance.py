@@ -22,12 +22,13 @@ from fem_mbs.contracts import (
     Rates,
     Vector3,
     checked,
+    derivatives,
+    evaluate,
     node_rows,
 )
 from fem_mbs.elements.forces.line import Line, LineLengths, bar
 from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
 from fem_mbs.elements.joints.relative import levers
-from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6

@@ -299,6 +299,10 @@ class StepControl(Protocol):
         """The next step; None at the end of the run."""
         ...
 
+    def error_allowed(self, memory: Any) -> float | None:
+        """The local error that passes, for :meth:`Method.within`; None where steps do not follow errors."""
+        ...
+
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
         ...

@@ -40,9 +40,9 @@ class Node(Public):
     model is frozen.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
+    _internal: ClassVar[tuple[str, ...]] = ("place", "before")
     called: ClassVar[str] = "a node made by model.add_node"
-    made: ClassVar[None] = None
+    remembers: ClassVar[bool] = False
     before: ClassVar[tuple[EarlierPlacement, ...]] = ()
     """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.motion import Motion
+from fem_mbs.contracts.public import Public
 
 if TYPE_CHECKING:
     from fem_mbs.contracts.node import Node
@@ -43,13 +44,13 @@ class Faces(NamedTuple):
     cells: list[tuple[str, IntArray]]
 
 
-class Shape:
+class Shape(Public):
     """Base of what a body or a joint looks like; fixed in the frame of a node.
 
     To write one, define ``faces(sides)``.
     """
 
-    called = "a shape, such as Box, Cylinder, Ball or Surface"
+    called: ClassVar[str] = "a shape, such as Box, Cylinder, Ball or Surface"
 
     def faces(self, sides: int) -> Faces:
         """The surface, normals outward, in m and in the node frame; ``sides`` stand for a circle."""

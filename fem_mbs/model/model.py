@@ -69,7 +69,7 @@ class Model(Public):
       3 constraint equations: 3 degrees of freedom left
     """
 
-    made = None
+    remembers = False
     _internal = ("check_name",)
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fem_mbs.contracts import Constraint, Element, Node, Part
+from fem_mbs.contracts import Constraint, Element, Node, Part, attributes_of
 
 if TYPE_CHECKING:
     from fem_mbs.model.model import Model
@@ -94,6 +94,6 @@ def _held(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
     if isinstance(value, Mapping):
         inner: Iterable[Any] = [*value.keys(), *value.values()]
     else:
-        inner = value if isinstance(value, TOGETHER) else getattr(value, "__dict__", {}).values()
+        inner = value if isinstance(value, TOGETHER) else attributes_of(value).values()
     for own in inner:
         yield from _held(own, ends, seen)

@@ -129,8 +129,8 @@ def in_memory(
         hits: Sequence[list[State]],
         turns: Turns | None,
     ) -> Solution:
-        way = between if wanted is None else None
-        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, way)
+        method = march.method if wanted is None else None
+        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, method)
 
     return Recorder(label, "t = {:.6g} s", begun, march.system, march.state, make, wanted)
 

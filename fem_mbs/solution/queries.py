@@ -9,6 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    Combines,
     Constraint,
     Element,
     ElementOrName,
@@ -17,6 +18,7 @@ from fem_mbs.contracts import (
     Node,
     NodeOrName,
     Public,
+    SectionForces,
     checked,
     of_kind,
     shown,
@@ -190,21 +192,21 @@ class Queries(Public):
         Where something jumps, the values are those just after.
         """
         source = self._part(source, "source")
-        if not hasattr(source, "signal_values"):
+        if not isinstance(source, Combines):
             raise ModelError(
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
                 f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
             )
-        return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
+        return source.signal_values(self.t, self.u, self.system.number)
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
         found = self._part(beam, "beam")
-        if not hasattr(found, "section_forces"):
+        if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
-        return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        return found.section_forces(self.history.x[:, rows], self.R[:, rows])
 
     @checked
     def channel(self, name: str) -> Array:

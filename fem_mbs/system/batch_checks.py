@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,8 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
     """Refuse a batch whose nodes, owners or unknowns do not fit, for ``n`` nodes, ``k`` unknowns, ``m`` multipliers."""
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
-    for name, count in (("nodes", n), ("own", k), ("reads", m)):
-        rows: Any = getattr(batch, name, None)
+    reads = batch.reads if isinstance(batch, ElementBatch) else None
+    for name, rows, count in (("nodes", batch.nodes, n), ("own", batch.own, k), ("reads", reads, m)):
         if rows is None and name != "nodes":
             continue
         if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):

@@ -17,14 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Node
+from fem_mbs.contracts import Constraint, ControlElement, Node, attributes_of
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.functions import Asked, asked
 from fem_mbs.files.store.values import Data, UnstorableError, Writer, classes
 from fem_mbs.system.system import System
 
-PASSED_OVER = ("made", "name")
+PASSED_OVER = ("constructor_arguments", "name")
 LIBRARY = "fem_mbs"
 
 
@@ -48,7 +48,7 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
         return next(filter(None, pairs), "")
     if type(one) is not type(other) or type(one).__module__.split(".")[0] != LIBRARY:
         return ""
-    own, others = getattr(one, "__dict__", {}), getattr(other, "__dict__", {})
+    own, others = attributes_of(one), attributes_of(other)
     pairs = (
         difference(value, others[key], key if not name else name, seen)
         for key, value in own.items()
@@ -182,16 +182,15 @@ def _later(node: Node) -> Iterator[tuple[Array, Array]]:
 
 
 def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
-    made: Any = getattr(part, "made", None)
+    made = part.constructor_arguments
     own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
     try:
         # a class of the library, made of what a file can hold
         if classes().get(type(part).__name__) is not type(part):
             raise UnstorableError
         own |= writer.arguments(part)
-        inputs = getattr(part, "inputs", ()) if hasattr(part, "connect") else ()
-        if inputs and not (made.arguments or made.named):
-            own["connect"] = writer.value(inputs[0])
+        if isinstance(part, ControlElement) and part.connected is not None:
+            own["connect"] = writer.value(part.connected)
     except UnstorableError:
         own["stage"] = len(cuts)
         own["foreign"] = _foreign(writer, system, part, groups)

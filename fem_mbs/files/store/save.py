@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.hdf5 import reason
 from fem_mbs.files.store.create import create, new_file
@@ -75,13 +74,11 @@ def _unstable(solution: Solution, k: int) -> int:
 def _options(solution: Solution) -> Any:
     """What the run was asked for, as far as it is known."""
     writer, system, checkpoint = Writer(), solution.system, solution.checkpoint
-    # the method is known where the solution goes from one state to the next as it does
-    method = getattr(getattr(solution._between, "func", None), "__self__", None)
     text = {
         "begin": float(solution.t[0]),
         "t_end": system.end if np.isfinite(system.end) else float(solution.t[-1]),
         "control": None if checkpoint is None else writer.value(checkpoint.control),
-        "method": method_text(writer, method) if isinstance(method, Method) else None,
+        "method": None if solution.method is None else method_text(writer, solution.method),
         "method_name": "a method that is not in the file",
         "times": None,
         "every": 1,

@@ -39,8 +39,7 @@ def classes() -> dict[str, type]:
     """Classes of which a file may hold objects, by name."""
     import fem_mbs
     from fem_mbs import elements
-    from fem_mbs.contracts import Coordinate, Unknown
-    from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
+    from fem_mbs.contracts import Coordinate, Delayed, Product, Sum, Unknown
     from fem_mbs.newton import Newton
     from fem_mbs.run.fixed_step import FixedStep
 

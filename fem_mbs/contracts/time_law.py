@@ -5,17 +5,21 @@ What is put together keeps exact derivatives, by the rules of sum and product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts import LARGEST, checked, real, shown
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.signal import Combines
+from fem_mbs.contracts.validate import LARGEST, real, shown
 from fem_mbs.errors import ModelError
 
 
-class TimeLaw:
+class TimeLaw(Public):
     """Base of laws of time: a value with its first and second derivative.
 
     ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s. To write
@@ -26,9 +30,12 @@ class TimeLaw:
     ----------
     size : int or None
         Length of the vectors that it returns, None for single numbers.
+    jumps : sequence of float
+        Instants in s at which it jumps: steps end there.
     """
 
     size: int | None = None
+    jumps: Sequence[float] = ()
     __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
 
     def __call__(self, t: float) -> Any:
@@ -72,7 +79,7 @@ class TimeLaw:
 
 def _is_signal(value: object) -> bool:
     """Whether something is a signal of a controller, which knows how to add a law."""
-    return hasattr(value, "as_signal")
+    return isinstance(value, Combines)
 
 
 def _number_or_vector(value: object, label: object) -> Any:
