@@ -53,7 +53,7 @@ from fem_mbs.contracts.checked import checked, hints_of
 from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
-from fem_mbs.contracts.event import Event
+from fem_mbs.contracts.event import Event, EventFunction
 from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
 from fem_mbs.contracts.laws import (
     OPTIONAL,
@@ -80,10 +80,10 @@ from fem_mbs.contracts.method import (
 )
 from fem_mbs.contracts.motion import Motion, RateSensitivities, none
 from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
-from fem_mbs.contracts.node import Group, Node, check_node, make_node
+from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
-from fem_mbs.contracts.public import Public, complete, public
+from fem_mbs.contracts.public import ConstructorArguments, Public, attributes_of, called, complete, instance, public
 from fem_mbs.contracts.sensor import SENSOR_VALUE, Sensor, SensorBatch
 from fem_mbs.contracts.signal import (
     Combines,
@@ -104,10 +104,8 @@ from fem_mbs.contracts.validate import (
     LARGEST,
     SMALLEST,
     array,
-    called,
     direction,
     function,
-    instance,
     is_of,
     is_rotation,
     is_symmetric,
@@ -149,6 +147,7 @@ __all__ = [
     "ElementOrName",
     "Energy",
     "Event",
+    "EventFunction",
     "Faces",
     "Flags",
     "FrozenModel",
@@ -229,6 +228,7 @@ __all__ = [
     "is_of",
     "is_rotation",
     "is_symmetric",
+    "lever",
     "look_up",
     "make_node",
     "name_of",

@@ -17,8 +17,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_orig
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.public import ConstructorArguments, Public
-from fem_mbs.contracts.validate import called, function, number, shown, text, truth, whole_number
+from fem_mbs.contracts.public import ConstructorArguments, Public, called, complete
+from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]
@@ -83,7 +83,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        if constructor and (outer := type(given[0]).__init__) is not call and outer in CONSTRUCTORS:
+        outer = type(given[0]).__init__ if constructor else None
+        if outer is not call and outer in CONSTRUCTORS:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
@@ -106,6 +107,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*values, **named)
         if raw is not None:
             vars(given[0])["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
+        if outer is call:
+            complete(given[0])
         return result
 
     if constructor:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import Public, instance
 from fem_mbs.contracts.state import State
-from fem_mbs.contracts.validate import LARGEST, instance, number, shown
+from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class FrozenModel(Public):
     """What a method sees of a model: the part of :class:`fem_mbs.System` that the contract of methods itself needs."""
 
     x0: Array
+    __setattr__ = object.__setattr__  # type: ignore[assignment]  # what a step sets is not looked at
 
     def to_user(self, state: State) -> State:
         """A state as users see it."""

@@ -1,8 +1,18 @@
-"""What tab completion shows: what a user may use, and nothing that a class needs for itself."""
+"""What users hold in their hands: which names they see of it, and that no other names are accepted."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+from fem_mbs.contracts.validate import shown
+from fem_mbs.errors import ModelError
+
+COMPLETE = "_complete"
+"""Mark of an object whose constructor has ended."""
+Kind = TypeVar("Kind")
 
 
 class ConstructorArguments(NamedTuple):
@@ -15,10 +25,12 @@ class ConstructorArguments(NamedTuple):
 
 
 class Public:
-    """Base of what users hold in their hands: ``dir`` leaves out what begins with "_" and what is ``_internal``.
+    """Base of what users hold: ``dir`` shows what they may use, and a name that is none of its own cannot be set.
 
-    A class whose constructor is :func:`~fem_mbs.contracts.checked.checked` keeps what it was made of, as
-    ``constructor_arguments``, unless it says ``remembers = False``.
+    Names that begin with "_" or that ``_internal`` lists are not shown. Attributes are those that the constructor
+    sets and those that the class declares; once the constructor has ended, others are refused, but for names that
+    begin with "_". A class whose constructor is :func:`~fem_mbs.contracts.checked.checked` keeps what it was made of,
+    as ``constructor_arguments``, unless it says ``remembers = False``.
     """
 
     __slots__ = ()
@@ -29,14 +41,61 @@ class Public:
     remembers: ClassVar[bool] = True
     constructor_arguments: ConstructorArguments | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and "__slots__" not in vars(cls):
+            cls.__init__ = _completing(cls.__init__)  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_" and COMPLETE in vars(self) and name not in vars(self) and not _declared(type(self), name):
+            known = dir(self)
+            near = get_close_matches(name, known, 3, 0.5)
+            hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
+            raise ModelError(f"{shown(self)} has no attribute '{name}' that could be set; {hint}")
+        object.__setattr__(self, name, value)
+
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
 
 
+def instance(value: object, kind: type[Kind], label: object) -> Kind:
+    """An object of a class, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, kind):
+        raise ModelError(f"{label} must be {called(kind)}, received {shown(value)}")
+    return value
+
+
+def called(kind: type) -> str:
+    """What messages call an object of a class."""
+    return kind.called if issubclass(kind, Public) and kind.called else f"a {kind.__name__}"
+
+
 def attributes_of(value: object) -> dict[str, Any]:
     """The attributes of an object; none of those that Python keeps without a dict, such as numbers."""
     return vars(value) if type(value).__dictoffset__ else {}
+
+
+def complete(value: Any) -> None:
+    """Mark an object as complete: from now on it refuses names that it does not have."""
+    if isinstance(value, Public):
+        vars(value)[COMPLETE] = True
+
+
+def _completing(constructor: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that marks what it has made, unless it was called by that of a subclass."""
+
+    @wraps(constructor)
+    def construct(self: Any, *given: Any, **named: Any) -> None:
+        constructor(self, *given, **named)
+        if type(self).__init__ is construct:
+            complete(self)
+
+    return construct
+
+
+def _declared(kind: type, name: str) -> bool:
+    return any(name in vars(base) or name in vars(base).get("__annotations__", ()) for base in kind.__mro__)
 
 
 def public(module: dict[str, Any], *more: str) -> Any:

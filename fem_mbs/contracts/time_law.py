@@ -147,6 +147,7 @@ class Vector(TimeLaw):
 
     def __init__(self, x: Operand, y: Operand, z: Operand) -> None:
         self.components = (x, y, z)
+        self.jumps = (*x.jumps, *y.jumps, *z.jumps)
         for name, law in zip("xyz", self.components, strict=True):
             if law.size is not None:
                 raise ModelError(f"Vector: {name} must be a law of single numbers, received {law}, which is a vector")
@@ -175,6 +176,7 @@ class Sum(TimeLaw):
         if self.first.size != self.second.size:
             raise ModelError(f"cannot add a number and a vector: {self.first} and {self.second}")
         object.__setattr__(self, "size", self.first.size)
+        object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.first(t) + self.second(t)
@@ -200,6 +202,7 @@ class Product(TimeLaw):
         if None not in (self.first.size, self.second.size):
             raise ModelError(f"cannot multiply two vectors: {self.first} and {self.second}")
         object.__setattr__(self, "size", self.first.size or self.second.size)
+        object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.first(t) * self.second(t)
@@ -225,6 +228,7 @@ class Delayed(TimeLaw):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", self.law.size)
+        object.__setattr__(self, "jumps", tuple(own + self.delay for own in self.law.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.law(max(t - self.delay, 0.0))

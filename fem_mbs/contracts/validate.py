@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.public import Public
 from fem_mbs.errors import ModelError
 
 ROTATION_TOLERANCE = 1e-8
@@ -190,18 +189,6 @@ def one_of(value: object, allowed: Collection[str], label: object) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ModelError(f"{label} must be one of {', '.join(map(repr, allowed))}, received {shown(value)}")
     return value
-
-
-def instance(value: object, kind: type[Kind], label: object) -> Kind:
-    """An object of a class, or a :class:`ModelError` that begins with ``label``."""
-    if not isinstance(value, kind):
-        raise ModelError(f"{label} must be {called(kind)}, received {shown(value)}")
-    return value
-
-
-def called(kind: type) -> str:
-    """What messages call an object of a class."""
-    return kind.called if issubclass(kind, Public) and kind.called else f"a {kind.__name__}"
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np

@@ -20,7 +20,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, ControlElement, Node, attributes_of
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
-from fem_mbs.files.store.functions import Asked, asked
+from fem_mbs.files.store.functions import RecordedFunction, recorded
 from fem_mbs.files.store.values import Data, UnstorableError, Writer, classes
 from fem_mbs.system.system import System
 
@@ -31,7 +31,7 @@ LIBRARY = "fem_mbs"
 def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = None) -> str:
     """The first public attribute that differs; empty if none does. Functions are passed over."""
     seen = set() if seen is None else seen
-    if id(one) in seen or isinstance(one, Node | Asked):
+    if id(one) in seen or isinstance(one, Node | RecordedFunction):
         return ""
     if isinstance(one, np.ndarray | float | int | str | np.generic | None):
         return "" if _equal(one, other) else name or "its value"
@@ -124,7 +124,7 @@ class Description(NamedTuple):
     """A model as data, and what functions of its script returned."""
 
     model: Data
-    functions: list[Asked]
+    functions: list[RecordedFunction]
     system: System
     """The same model made from the data, whose functions remember what they returned."""
 
@@ -156,7 +156,7 @@ def describe(system: System) -> Description:
     for part in writer.parts:  # which grows by those that others are built on, without being in the model
         described.append(_part(writer, system, part, cuts, groups))
     data = writer.data(text)
-    functions = [asked(own) for own in writer.functions]
+    functions = [recorded(own) for own in writer.functions]
     again = System(rebuild(data, functions), *([system.end] if np.isfinite(system.end) else []))
     _check(system, again)
     return Description(data, functions, again)

@@ -13,7 +13,7 @@ from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.hdf5 import reason
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import describe
-from fem_mbs.files.store.functions import write_answers
+from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.reading import LOADINGS
 from fem_mbs.files.store.recorder import method_text, redundant, standing, state_text
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
@@ -37,7 +37,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
     parts = {
         "model": description.model,
         "run": _options(solution),
-        "functions": write_answers(description.functions),
+        "functions": write_samples(description.functions),
     }
     ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
     with _errors_named(path), new_file(path) as new:

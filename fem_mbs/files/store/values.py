@@ -1,13 +1,9 @@
-"""Values of text and numbers: see :mod:`fem_mbs.files.store.values`.
-
-Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
+"""Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
 
 Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
 says what it is: arrays, whose numbers stand in one list beside the text; tuples and dicts; nodes and parts of the model
 by their number; objects of classes of the library by the name of the class and its arguments; functions by their
 number. Reading makes objects of these classes by their constructors, which check their arguments, and of no others.
-
-Values as text and numbers: see :mod:`fem_mbs.files.store.values`.
 """
 
 from __future__ import annotations
@@ -23,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.contracts import Constraint, Element, Node, Public, is_rotation, shown
+from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
 
 
@@ -118,17 +115,17 @@ class Writer:
 
     def arguments(self, value: Any) -> dict[str, Any]:
         """An object as its class and the arguments of its constructor."""
-        made = getattr(value, "made", None)
+        made = value.constructor_arguments if isinstance(value, Public) else None
         given, named = (made.arguments, made.named) if made else (_attributes(value), {})
         result = {"class": type(value).__name__, "arguments": [self.value(own) for own in given]}
         return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
 
     def _object(self, value: Any) -> Any:
-        if hasattr(value, "recipe"):
+        if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
         if classes().get(type(value).__name__) is type(value):
             return self.arguments(value)
-        if hasattr(value, "as_matrix"):  # a rotation of scipy
+        if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
         if callable(value) and not isinstance(value, type):
             if not any(value is own for own in self.functions):
@@ -221,8 +218,6 @@ class Reader:
         return kind(*map(self.value, value["arguments"]), **named)
 
     def _section(self, steps: Sequence[Any]) -> Any:
-        from fem_mbs.elements import BeamSection
-
         made: Any = BeamSection
         for step, values in steps:
             if step != "BeamSection" and step not in SECTION_STEPS:
