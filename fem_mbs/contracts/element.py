@@ -128,6 +128,8 @@ class Element(Public):
 class SectionForces:
     """Mixed into elements along a line that know what goes through their sections, for ``solution.section_forces``."""
 
+    nodes: tuple[Node, ...]
+
     @property
     def stations(self) -> Array:
         """Where along it, from 0 to 1 of its length, ``(k,)``: the middle, if it does not say better."""

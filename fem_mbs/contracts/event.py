@@ -48,7 +48,7 @@ class Event:
         return self.function(state)
 
     @classmethod
-    def of(cls, function: Any, label: str) -> Event:
+    def of(cls, function: object, label: str) -> Event:
         """What a user gave, as an event, or a :class:`ModelError` that begins with ``label``."""
         if not callable(function):
             raise ModelError(f"{label} must be a function of a State, received {shown(function)}")
@@ -56,9 +56,9 @@ class Event:
             given = _attributes(function)
             marks = {name: given[name] for name in ("terminal", "direction", "optional") if name in given}
             function = Event(function, **marks, name=name_of(function))
-        terminal = function.terminal
-        if not isinstance(terminal, int | np.integer | np.bool_) or terminal < 0:
-            raise ModelError(f"{label}: terminal must be True, False or a number of events, received {shown(terminal)}")
+        if not isinstance(function.terminal, int | np.integer | np.bool_) or function.terminal < 0:
+            received = shown(function.terminal)
+            raise ModelError(f"{label}: terminal must be True, False or a number of events, received {received}")
         number(function.direction, f"{label}: direction")
         return function
 

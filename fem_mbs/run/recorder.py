@@ -155,7 +155,7 @@ class Recorder:
         system: System,
         first: State,
         make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]], Turns | None], Solution],
-        wanted: Wanted | None = None,
+        wanted: Callable[[State | None, State], Iterable[State]] | None = None,
         mark: int = 0,
         warns: bool = True,
     ) -> None:

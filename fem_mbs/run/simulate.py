@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Path, Seconds, State, StepControl, checked, number, shown
+from fem_mbs.contracts import EventFunction, Method, Path, Seconds, State, StepControl, checked, number, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
-from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.loop import Callback, drive
 from fem_mbs.run.march import TimeIntegration

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventFunction, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
-from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.loop import Accepted, Callback, drive
 from fem_mbs.run.recorder import Recorder, output_times, progress_bar
 from fem_mbs.solution.outcome import Outcome

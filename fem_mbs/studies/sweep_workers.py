@@ -235,7 +235,8 @@ def _unknown(function: Callable[..., Any], executor: Any) -> str | None:
     """Why a function that can travel is not found where it arrives; None if it is."""
     if "__file__" in vars(sys.modules["__main__"]) or definition(function).__module__ != "__main__":
         return None
-    if not isinstance(executor, ProcessPoolExecutor) or executor._mp_context.get_start_method() == "fork":
+    context = executor._mp_context if isinstance(executor, ProcessPoolExecutor) else None
+    if context is None or context.get_start_method() == "fork":
         return None
     return "it was written at a prompt or in a notebook, which new processes do not see"
 

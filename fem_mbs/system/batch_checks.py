@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,8 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
     reads = batch.reads if isinstance(batch, ElementBatch) else None
-    for name, rows, count in (("nodes", batch.nodes, n), ("own", batch.own, k), ("reads", reads, m)):
+    held: tuple[tuple[str, Any, int], ...] = ("nodes", batch.nodes, n), ("own", batch.own, k), ("reads", reads, m)
+    for name, rows, count in held:
         if rows is None and name != "nodes":
             continue
         if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):
