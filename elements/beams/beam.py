@@ -35,7 +35,7 @@ from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, Bea
 from fem_mbs.elements.joints.general import EndRelease, Free
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 
 
 @checked
@@ -137,7 +137,7 @@ class Beam(Element):
     @checked
     def line(
         cls,
-        model: Model,
+        model: ModelDescription,
         start: Vector3,
         end: Vector3,
         section: Profile,
