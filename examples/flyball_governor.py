@@ -39,7 +39,7 @@ def build(governs, group="SE3"):
         model.add(el.RigidBody(rod, ROD, (AXIAL, ACROSS, ACROSS), shape=el.Cylinder(0.01, 1, (1, 0, 0))))
         model.add(el.RigidBody(rod, BALL, 3 * [1e-9], (0.5, 0, 0), el.Ball(0.07, (0.5, 0, 0))))
         model.add(el.RevoluteJoint(shaft, rod, axis=(0, 1, 0), point=top))
-        model.add(el.SpringDamper(slider, rod, STIFFNESS, DAMPING, FREE, point_a=(side * OFFSET, 0, 0)))
+        model.add(el.SpringDamper(slider, rod, STIFFNESS, DAMPING, FREE, point_a=slider.at((side * OFFSET, 0, 0))))
     if governs:
         model.add(el.RigidBody(shaft, 200, 3 * [FLYWHEEL], (0, 0, -0.6), el.Cylinder(0.45, 0.04, center=(0, 0, -0.6))))
         model.add(el.JointSpring(guide, stiffness=0, damping=DASHPOT), name="dashpot")

@@ -30,7 +30,7 @@ def build(group="R3xSO3"):
         length = np.linalg.norm(end - start)
         body.shape = Cylinder(6e-4, length, (end - start) / length, (start + end) / 2)
         if node is spring.nodes[1]:
-            body.shape = Surface(meshio.Mesh([start, end, spring.points[1]], [("triangle", [[0, 1, 2]])]))
+            body.shape = Surface(meshio.Mesh([start, end, spring.offsets[1]], [("triangle", [[0, 1, 2]])]))
     return model, read
 
 

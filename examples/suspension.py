@@ -48,8 +48,8 @@ def build():
             model.add(Bushing(body, arm, RUBBER, damping=2e-4, point=np.add(axis, (x, 0, 0))))
         model.add(SphericalJoint(arm, knuckle, point=ball), name=f"{name} ball")
         if name == "lower":
-            a, b = STRUT - (body.position, arm.position)
-            model.add(SpringDamper(body, arm, 9e4, 6e3, free_length=0.523, point_a=a, point_b=b), name="strut")
+            top, foot = STRUT
+            model.add(SpringDamper(body, arm, 9e4, 6e3, free_length=0.523, point_a=top, point_b=foot), name="strut")
     model.add(DistanceJoint(body, knuckle, *ROD), name="tie rod")
     model.add(RevoluteJoint(knuckle, wheel, axis=(0, 1, 0), drive=lambda t: SPEED / RADIUS * t), name="hub")
     model.add(SpringDamper(model.ground, wheel, force=tyre, point_a=HUB * (1, 1, 0)), name="tyre")

@@ -26,6 +26,7 @@ from fem_mbs.contracts import (
     RotationLike,
     Vector3,
     checked,
+    lever,
     shown,
 )
 from fem_mbs.elements.joints.coordinates import (
@@ -124,7 +125,7 @@ class RelativeJoint(Constraint):
         place = b.position if point is None else np.asarray(point)
         places = place, place if point_b is None else np.asarray(point_b)
         both = axes, axes if axes_b is None else np.asarray(axes_b)
-        self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
+        self.offsets = tuple(lever(node, x) for node, x in zip(self.nodes, places, strict=True))
         self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)

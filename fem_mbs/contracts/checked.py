@@ -17,12 +17,13 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_ar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts.public import complete
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]
 """Takes a value and a label; returns what is to be used in its place."""
-Public = TypeVar("Public", bound=Callable[..., Any])
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 PLAIN: dict[Any, Rule] = {
     bool: truth,
@@ -37,6 +38,10 @@ Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
+
+
+CONSTRUCTORS: set[Callable[..., Any]] = set()
+"""Those that check their arguments."""
 
 
 class ConstructorArguments(NamedTuple):
@@ -69,7 +74,7 @@ def snapshot(value: Any) -> Any:
     return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
 
 
-def checked(public: Public) -> Public:
+def checked(public: Checked) -> Checked:
     """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
     if isinstance(public, type):
         public.__init__ = _checked(public.__init__)  # type: ignore[misc]
@@ -93,7 +98,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        if constructor and (outer := type(given[0]).__init__) is not call and hasattr(outer, "checks"):
+        outer = type(given[0]).__init__ if constructor else None
+        if outer is not call and outer in CONSTRUCTORS:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
@@ -116,9 +122,12 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(*values, **named)
         if raw is not None and hasattr(given[0], "__dict__"):
             vars(given[0])["made"] = ConstructorArguments(*raw, placements.count)
+        if outer is call:
+            complete(given[0])
         return result
 
-    call.checks = True  # type: ignore[attr-defined]
+    if constructor:
+        CONSTRUCTORS.add(call)
     return call
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -142,3 +145,31 @@ def test_later_changes_of_the_model_do_not_change_the_system() -> None:
     model.gravity = (0, 0, 0)
     model.add_node((1, 1, 1))
     assert system.n == 2 and system.free[1].all() and system.gravity[2] == -9.81
+
+
+class _Numbered(PointMass):
+    """A class from outside, with an attribute of its own."""
+
+    def __init__(self, node: mbs.Node, mass: float) -> None:
+        super().__init__(node, mass)
+        self.number = 1
+
+
+def test_attributes_that_do_not_exist_are_refused() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="bob")
+    body = RigidBody(node, 1.0, (1, 1, 1))
+    own = _Numbered(node, 1.0)
+    for held, name, near in [
+        (model, "gravty", "gravity"),
+        (node, "velocty", "velocity"),
+        (body, "mas", "mass"),
+        (copy.copy(body), "mas", "mass"),
+        (pickle.loads(pickle.dumps(body)), "mas", "mass"),
+        (own, "numbr", "number"),
+        (model.add(RevoluteJoint(model.ground, node, (0, 0, 1))), "equatons", "equations"),
+    ]:
+        with pytest.raises(mbs.ModelError, match=f"has no attribute '{name}' that could be set; is it '{near}'"):
+            setattr(held, name, 3)
+    model.gravity, node.velocity, own.number, body._mine = (0, 0, 1), (1, 0, 0), 2, 3  # type: ignore[attr-defined, assignment]
+    assert (model.gravity[2], node.velocity[0], own.number) == (1, 1, 2)
