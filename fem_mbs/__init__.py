@@ -6,7 +6,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 
 from fem_mbs import elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
-from fem_mbs.contracts import Coordinate, Method, Node, Report, State, Step, Unknown, public
+from fem_mbs.contracts import Coordinate, Method, Node, Report, State, Step, Unknown, former, public
 from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
 from fem_mbs.errors import (
     ConvergenceError,
@@ -109,4 +109,5 @@ register(vars(elements)[name] for name in elements.__all__)
 register(globals()[name] for name in __all__)
 register([Delayed, Product, Sum, FixedStep, Coordinate, Unknown])
 
+__getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")
