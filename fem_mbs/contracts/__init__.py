@@ -39,6 +39,7 @@ from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
 from fem_mbs.contracts.public import Public, complete, public
+from fem_mbs.contracts.renamed import former
 from fem_mbs.contracts.state import ARRAYS, Source, State
 from fem_mbs.contracts.unknown import Unknown, check_unknowns
 from fem_mbs.contracts.validate import (
@@ -129,6 +130,7 @@ __all__ = [
     "consecutive",
     "continued",
     "direction",
+    "former",
     "function",
     "hints_of",
     "instance",
