@@ -84,6 +84,7 @@ from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
 from fem_mbs.contracts.public import ConstructorArguments, Public, attributes_of, called, complete, instance, public
+from fem_mbs.contracts.renamed import former
 from fem_mbs.contracts.sensor import SENSOR_VALUE, Sensor, SensorBatch
 from fem_mbs.contracts.signal import (
     Combines,
@@ -222,6 +223,7 @@ __all__ = [
     "derivatives",
     "direction",
     "evaluate",
+    "former",
     "function",
     "hints_of",
     "instance",

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.public import ConstructorArguments, Public, called, complete
+from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 
@@ -104,7 +105,14 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             label = label or Label(function, values, named, method)
             label.argument, label.passed = name, len(given)
             named[name] = rule(value, label)
-        result = function(*values, **named)
+        try:
+            result = function(*values, **named)
+        except TypeError:
+            if why := misfit(function, values, named, method):
+                label = Label(function, values, named, method)
+                label.passed = len(values)
+                raise ModelError(f"{label.call}: {why}") from None
+            raise
         if raw is not None:
             vars(given[0])["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
         if outer is call:
@@ -131,6 +139,11 @@ class Label:
         self._function, self._given, self._named, self._method = function, given, named, method
 
     def __str__(self) -> str:
+        return f"{self.call}: {self.argument}"
+
+    @property
+    def call(self) -> str:
+        """The call, and what it is about."""
         name, arguments = self._function.__name__, self._given[: self.passed]
         if self._method:
             owner, *arguments = self._given[: max(self.passed, 1)]
@@ -142,7 +155,7 @@ class Label:
             name += f" '{own}'"
         elif about:
             name += f" on {', '.join(dict.fromkeys(about[:2]))}"
-        return f"{name}: {self.argument}"
+        return name
 
 
 def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:

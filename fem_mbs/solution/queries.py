@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Combines,
     Constraint,
     Element,
     ElementOrName,
     JointOrName,
+    Method,
     Motion,
     Node,
     NodeOrName,
     Public,
     SectionForces,
+    State,
     checked,
     of_kind,
     shown,
@@ -28,6 +30,7 @@ from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
 from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.history import History
+from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System
@@ -41,7 +44,15 @@ class Queries(Public):
     system: System
     history: History
     t: Array
+    status: Outcome
+    stats: Stats
+    event_states: list[list[State]]
+    checkpoint: Any
+    called: ClassVar[str] = "a Solution"
+    _internal: ClassVar[tuple[str, ...]] = ("called",)
     _turns: Turns
+    method: Method | None
+    _unstable: IntArray = np.zeros(0, np.intp)
 
     @cached_property
     def x(self) -> Array:

@@ -12,8 +12,7 @@ import inspect
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,18 +30,13 @@ class Data(NamedTuple):
     numbers: Array
 
 
-@cache
-def classes() -> dict[str, type]:
-    """Classes of which a file may hold objects, by name."""
-    import fem_mbs
-    from fem_mbs import elements
-    from fem_mbs.contracts import Coordinate, Delayed, Product, Sum, Unknown
-    from fem_mbs.newton import Newton
-    from fem_mbs.run.fixed_step import FixedStep
+CLASSES: dict[str, type] = {}
+"""Classes of which a file may hold objects, by name; the library registers its own when it is imported."""
 
-    public = [getattr(library, name) for library in (elements, fem_mbs) for name in library.__all__]
-    own = [*public, Delayed, Product, Sum, FixedStep, Coordinate, Newton, Unknown]
-    return {kind.__name__: kind for kind in own if isinstance(kind, type)}
+
+def register(kinds: Iterable[Any]) -> None:
+    """Let files hold objects of classes; whatever else is among them is passed over."""
+    CLASSES.update({kind.__name__: kind for kind in kinds if isinstance(kind, type)})
 
 
 def packed(data: Data) -> bytes:
@@ -105,7 +99,7 @@ class Writer:
             return self._array(value)
         if isinstance(value, list):
             return [self.value(own) for own in value]
-        if isinstance(value, tuple) and classes().get(type(value).__name__) is not type(value):
+        if isinstance(value, tuple) and CLASSES.get(type(value).__name__) is not type(value):
             return {"tuple": [self.value(own) for own in value]}
         if isinstance(value, Mapping):
             return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
@@ -123,7 +117,7 @@ class Writer:
     def _object(self, value: Any) -> Any:
         if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
-        if classes().get(type(value).__name__) is type(value):
+        if CLASSES.get(type(value).__name__) is type(value):
             return self.arguments(value)
         if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
@@ -211,7 +205,7 @@ class Reader:
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
 
     def _made(self, value: dict[str, Any]) -> Any:
-        kind = classes().get(value["class"])
+        kind = CLASSES.get(value["class"])
         if kind is None:
             raise ModelError(f"it holds an object of the class {shown(value['class'])}, which fem_mbs does not have")
         named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
