@@ -59,6 +59,10 @@ class Public:
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
 
 
+class ModelPart(Public):
+    """What stands in a model under a name: a node, an element or a constraint."""
+
+
 def instance(value: object, kind: type[Kind], label: object) -> Kind:
     """An object of a class, or a :class:`ModelError` that begins with ``label``."""
     if not isinstance(value, kind):
