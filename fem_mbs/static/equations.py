@@ -5,15 +5,16 @@ docs/statics.md, "The method".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
+from fem_mbs.initial.singular import describe_mechanism
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Solve
+from fem_mbs.solution.history import Instant
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.system import Evaluation, System
@@ -47,27 +48,12 @@ class Point(NamedTuple):
         return State(self.load, self.x, self.R, still, still, self.multipliers, self.u, none, none)
 
 
-Instant = Callable[[float], tuple[float, float]]
-"""What a load factor means: the time of loads and drives that are functions of time, and the factor of constant loads
-and of gravity."""
-
-
 class Loading(NamedTuple):
     """How loads depend on the load factor, and its range."""
 
     instant: Instant
     start: float
     end: float
-
-
-def proportional(load: float) -> tuple[float, float]:
-    """Constant loads and gravity grow with the load factor."""
-    return load, load
-
-
-def constant(load: float) -> tuple[float, float]:
-    """Constant loads and gravity act in full."""
-    return load, 1.0
 
 
 class Equations:
@@ -117,6 +103,11 @@ class Equations:
         """Factor the matrix."""
         values = tangent.assemble(self.system, self.entries(evaluation, self.force_factor))
         return self.system.solver.factor(values).solve
+
+    def mechanism(self, point: Point, where: str) -> str:
+        """What makes the stiffness singular at a point, in words; empty if it is regular."""
+        entries = self.entries(self.evaluate(point), self.force_factor)
+        return describe_mechanism(self.system, tangent.assemble(self.system, entries), point.R, where)
 
     def response(self, solve: Solve, right: Array) -> tuple[Array, Array]:
         """Increments ``(N,)`` and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""
