@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 import pytest
 import studies
+from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
+from fem_mbs.studies.sweep_workers import VARIABLES
 
 LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
 NUMBERS = [{"x": k} for k in range(8)]
