@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from fem_mbs.contracts import Motion, State
-from fem_mbs.errors import FemMbsError, MotionError, SingularSystemError
+from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular
 from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
@@ -40,7 +42,8 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         )
         lines.append(advice)
     elif isinstance(failure, MotionError):
-        lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
+        with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
+            lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate(system.motion(last), last.multipliers, system.prescribe(last.t))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
