@@ -25,7 +25,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Loading
-from fem_mbs.static.path import Path
+from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.step import Arc, Direction, Metric, PathUnknown, StepProblem
 
 
@@ -101,7 +101,7 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
     system = mbs.System(model)
     equations = Equations(system, Loading(proportional, 0.0, load_end))
     built = equations.as_built()
-    path = Path(equations, built, mbs.Newton(), arc, length)
+    path = EquilibriumPath(equations, built, mbs.Newton(), arc, length)
     tangent = path.here.tangent
     problem = StepProblem(equations, built, Arc(path.metric, tangent, length) if arc else None, mixed=True)
     unknown = problem.guess(path.here.evaluation, tangent.times(length))
