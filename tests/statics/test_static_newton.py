@@ -44,7 +44,7 @@ def structure(group: str) -> mbs.Model:
     model.add(RevoluteJoint(nodes[2], nodes[3], (1, 0, 2), drive=lambda t: 0.6 * t))
     model.add(FixedJoint(nodes[5], nodes[6]))
     model.add(SphericalJoint(model.ground, nodes[7]))
-    model.add(Force(nodes[1], (1, 2, 3), frame="body", point=(0.1, 0.2, 0.3)))
+    model.add(Force(nodes[1], (1, 2, 3), frame="body", point=nodes[1].at((0.1, 0.2, 0.3))))
     model.add(Force(nodes[4], lambda t: (t, 2 * t, -1)))
     model.add(Moment(nodes[5], (1, -2, 3)))
     model.add(DistributedLoad(beam, (0, 1, -2), frame="body"))
