@@ -24,9 +24,7 @@ from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.film import Film
-from fem_mbs.pictures.pictures import page
-from fem_mbs.pictures.view import View
+from fem_mbs.pictures.pictures import SIZE, Film, Renderer, Size, View, page
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
@@ -234,13 +232,20 @@ class ShapesOfMotion(Public):
 
     @checked
     def plot(
-        self, mode: Index = 0, file: Path | None = None, *, amplitude: Positive | None = None, **options: Any
+        self,
+        mode: Index = 0,
+        file: Path | None = None,
+        *,
+        amplitude: Positive | None = None,
+        size: Size = SIZE,
+        renderer: Renderer | None = None,
     ) -> View:
         """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
 
-        ``amplitude`` as for :meth:`animation`, further options as for :meth:`fem_mbs.Model.plot`.
+        ``amplitude`` as for :meth:`animation`, ``size`` and ``renderer`` as for :meth:`fem_mbs.Model.plot`.
         """
-        view: View = pictures.saved(pictures.of_mode(self, mode, self._title(mode), amplitude, **options), file)
+        picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size, renderer)
+        view: View = pictures.saved(picture, file)
         return view
 
     @checked
@@ -252,13 +257,14 @@ class ShapesOfMotion(Public):
         amplitude: Positive | None = None,
         duration: Positive = 2.0,
         fps: Positive = 25.0,
-        **options: Any,
+        size: Size = SIZE,
+        renderer: Renderer | None = None,
     ) -> Film:
         """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
         motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         titles = [self._title(mode)] * len(states)
-        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, **options), file)
+        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size, renderer), file)
         return film
 
     def _title(self, mode: int) -> str:
