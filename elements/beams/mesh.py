@@ -146,6 +146,7 @@ def beams_from_mesh(
     model: Model,
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
+    *,
     by: str | None = None,
     y_axis: YAxis | Mapping[Any, YAxis] | None = None,
     interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",

@@ -38,6 +38,7 @@ def simulate(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
     callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
