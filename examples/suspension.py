@@ -36,9 +36,11 @@ def tyre(t, length, speed):
 def build():
     model = mbs.Model(gravity=(0, 0, -G))
     body, knuckle, wheel = (model.add_node(place) for place in ((0, 0.3, 0.6), (0, 0.69, 0.32), HUB))
-    model.add(RigidBody(body, 350.0, (50, 50, 50), shape=Box((0.5, 0.08, 0.55), center=(0, 0.02, -0.13))))
+    model.add(RigidBody(body, 350.0, (50, 50, 50), shape=Box((0.5, 0.08, 0.55), center=body.at((0, 0.02, -0.13)))))
     model.add(RigidBody(knuckle, 12.0, (0.15, 0.10, 0.10), shape=Box((0.06, 0.04, 0.34))))
-    model.add(RigidBody(wheel, 18.0, (0.6, 1.1, 0.6), shape=Cylinder(RADIUS, 0.1, axis=(0, 1, 0), center=(0, 0.05, 0))))
+    model.add(
+        RigidBody(wheel, 18.0, (0.6, 1.1, 0.6), shape=Cylinder(RADIUS, 0.1, axis=(0, 1, 0), center=HUB + (0, 0.05, 0)))
+    )
     model.add(PrismaticJoint(model.ground, body, axis=(0, 0, 1)), name="ride")
     for name, (axis, ball, mass) in ARMS.items():
         arm = model.add_node(np.add(ball, axis) / 2, name=name)

@@ -95,10 +95,10 @@ class Bushing(Element):
 
     Notes
     -----
-    Without force as built. Its axes turn with its nodes: where a shaft goes round in a housing, the stiffness across does
-    not keep the directions of the housing. The deformation ``d`` is the screw between its two frames: for small
-    deformations what the node b moves and turns, seen from a; for large ones it treats both nodes alike, and the force is
-    the gradient of the energy ``d^T K d/2``.
+    Without force as built. Its axes turn with its nodes: where a shaft goes round in a housing, the stiffness across
+    does not keep the directions of the housing. The deformation ``d`` is the screw between its two frames: for small
+    deformations what the node b moves and turns, seen from a; for large ones it treats both nodes alike, and the force
+    is the gradient of the energy ``d^T K d/2``.
     """
 
     def __init__(

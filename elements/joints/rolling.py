@@ -106,7 +106,7 @@ class RollingDisc(Constraint):
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """The disc."""
-        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, self.center)),)
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
