@@ -163,6 +163,7 @@ def beams_from_mesh(
     model: ModelDescription,
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
+    *,
     by: str | None = None,
     y_axis: YAxis | Mapping[Any, YAxis] | None = None,
     interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",

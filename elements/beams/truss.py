@@ -42,6 +42,7 @@ class Truss(LineElement, SectionForces):
         a: Node,
         b: Node,
         section: BeamSection,
+        *,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
     ) -> None:

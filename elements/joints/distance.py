@@ -64,6 +64,7 @@ class DistanceJoint(Constraint):
         b: Node,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
+        *,
         drive: Drive | None = None,
     ) -> None:
         self.nodes, self.drive = (a, b), drive

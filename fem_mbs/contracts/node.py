@@ -99,6 +99,7 @@ def make_node(
     group: str,
     position: ArrayLike,
     rotation: RotationLike | None = None,
+    *,
     velocity: ArrayLike | None = None,
     angular_velocity: ArrayLike | None = None,
 ) -> Node:

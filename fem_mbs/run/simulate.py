@@ -39,6 +39,7 @@ def simulate(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
     callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,

@@ -39,6 +39,7 @@ def simulate_many(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
 ) -> list[Solution]:
     """Integrate copies of one structure together, each from its own initial state and with its own values.

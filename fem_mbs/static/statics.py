@@ -46,6 +46,7 @@ MAX_STEPS = 1_000_000
 def statics(
     model: Model,
     load_end: float = 1.0,
+    *,
     step: Positive | None = None,
     loads: ArrayLike | None = None,
     arc_length: bool = False,

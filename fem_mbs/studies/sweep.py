@@ -36,6 +36,7 @@ def sweep(
     function: Callable[..., Mapping[str, Any]],
     cases: Iterable[dict[str, Any]],
     executor: Annotated[Executor | None, _executor] = None,
+    *,
     store: Path | None = None,
     seed: int | None = None,
     progress: bool = False,

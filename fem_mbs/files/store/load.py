@@ -57,6 +57,7 @@ def load(path: Path, model: Model | None = None) -> Solution:
 def resume(
     path: Path,
     model: Model | None = None,
+    *,
     method: Method | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     callback: Callback | None = None,
