@@ -13,7 +13,16 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, checked
 from fem_mbs.errors import MotionError
 from fem_mbs.initial.singular import explain_singular
-from fem_mbs.initial.state_point import StatePoint, as_built, check_system, closed, place_of, without_accelerations
+from fem_mbs.initial.state_point import (
+    StatePoint,
+    as_built,
+    check_system,
+    closed,
+    largest_gap,
+    largest_speed,
+    place_of,
+    without_accelerations,
+)
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
@@ -92,7 +101,7 @@ def projected(system: System, place: StatePoint) -> StatePoint:
     """
     evaluation, factors, before = without_accelerations(system, place), None, np.inf
     for _ in range(CORRECTIONS):
-        gap = float(np.abs(evaluation.constraint * system.constraint_weight).max())
+        gap = largest_gap(system, evaluation.constraint)
         if _settled(gap, before):
             return _with_projected_velocities(system, place, evaluation, factors)
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
@@ -107,9 +116,9 @@ def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
     residual, before = constraints.velocity_residual(system, evaluation), np.inf
-    speed = float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max()) or 1.0
+    speed = largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
-        miss = float(np.abs(residual * system.constraint_weight).max()) / speed
+        miss = largest_gap(system, residual) / speed
         if _settled(miss, before):
             return place
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
