@@ -243,9 +243,9 @@ def solve(
         report.history.append(max(size))
         if report.iterations == 1:
             check.seen(size)
-        if _below(size, tolerances):
+        if size[0] <= tolerances[0] and size[1] <= tolerances[1]:
             return at
-        if report.iterations > 1 and _below(size, demanded) and max(size) > STUCK * max(before):
+        if report.iterations > 1 and max(size) > STUCK * max(before) and _below(size, demanded):
             return at
         if not sum(size) < _INFINITE:
             raise NotConvergedError("the residual is not finite", report, at.value)
@@ -348,7 +348,10 @@ def _linearized(
 
 def _nearly_there(size: Sizes, before: Sizes, tolerances: Sizes) -> bool:
     """Whether the contraction of the last correction would surely do once more."""
-    return _below([SAFETY * r * r / b if b > r else r for r, b in zip(size, before, strict=True)], tolerances)
+    (force, constraint), (force_before, constraint_before) = size, before
+    force *= SAFETY * force / force_before if force_before > force else 1.0
+    constraint *= SAFETY * constraint / constraint_before if constraint_before > constraint else 1.0
+    return force <= tolerances[0] and constraint <= tolerances[1]
 
 
 def _below(size: Sizes, tolerances: Sizes) -> bool:

@@ -78,8 +78,7 @@ class Index2Equations(StepEquations):
         index3, T_inv, _ = self.matrix(self, unknown, residual)
         dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         # against the Newmark increment alone
-        rates = self.of_nodes(residual.rates[:2])
-        moved = self.chart.rate_derivatives(self.of_nodes(unknown.D), rates, self.factors)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
         with_rates = kinematics.derivatives(residual.body, moved) - kinematics.derivatives(residual.body, 0.0 * moved)
         own = self.formulas.factors[:2, 6 * system.n :]
         dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])

@@ -63,7 +63,7 @@ def _not_applied(
     """
     system, chart, evaluation = equations.system, equations.chart, residual.evaluation
     kinematics, R = chart.kinematics, evaluation.motion.R
-    D, second = equations.of_nodes(unknown.D), equations.of_nodes(residual.rates[1])
+    D, (_, second) = residual.place.D, residual.place.node_rates
     acceleration, by_position = chart.frozen(D, second)
     body = kinematics.to_body(R, acceleration)
     wrench = mass_product(system, evaluation, np.append(body, evaluation.motion.uddot))

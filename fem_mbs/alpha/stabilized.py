@@ -92,13 +92,14 @@ class StabilizedEquations(StepEquations):
         resistance = squared * float(self.formulas.factors[1, 0]) * float((system.diagonal_mass * Z) @ Z)
         simplified, share = not resistance > INERT * -(missed @ push), unknown.inertia_share
         if not simplified:
-            inertia = squared * self._inertia(unknown, residual, Z)
+            inertia = squared * self._inertia(residual, Z)
             d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -float(more @ push) / float(push @ push or 1.0)
             z, push = solve_with_constraints(system, along, none, per_rate * constraints.product(system, G, d_more))
             Z = Z + self._increment(T_inv, z)
-        Z = system.with_own(system.kinematics.from_body(R, system.nodes_of(Z)), Z)
+        moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
+        Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=simplified)
 
     def length(self, correction: Correction) -> float:
@@ -117,16 +118,15 @@ class StabilizedEquations(StepEquations):
     def _increment(self, T_inv: Array, z: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
         system = self.system
-        Z = system.with_own(self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)), z)
+        Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
-            system.own_of(Z)[system.order < 2] = 0.0
+            Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
         return Z
 
-    def _inertia(self, unknown: Unknowns, residual: StepResidual, z: Array) -> Array:
+    def _inertia(self, residual: StepResidual, z: Array) -> Array:
         """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment."""
-        system = self.system
-        D, rates = self.of_nodes(unknown.D), self.of_nodes(residual.rates[:2])
-        lifted = self.chart.rate_changes(D, rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
+        system, place = self.system, residual.place
+        lifted = self.chart.rate_changes(place.D, place.node_rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
         changes = system.kinematics.change(residual.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)

@@ -65,15 +65,27 @@ class Correction(NamedTuple):
     """Whether something was left out, so that it takes away less than Newton's."""
 
 
+class Place(NamedTuple):
+    """Where a trial leads the nodes, and how they move there."""
+
+    D: Array
+    """Coordinates of the increment ``(n, 6)``, or as wide as the chart."""
+    node_rates: Array
+    """Their first and second time derivative ``(2, n, 6)``."""
+    rates: Array
+    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
+    x: Array
+    R: Array
+    lifted: Array
+    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
+
+
 class StepResidual(NamedTuple):
     """A trial of the new state and the equations there."""
 
-    rates: Array
-    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
-    lifted: Array
-    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
+    place: Place
     body: Array
-    """The same in the body frames."""
+    """Velocities and accelerations in the body frames, ``(2, n, 6)``."""
     evaluation: Evaluation
     closing: Array
     """Right-hand side of the constraint rows: ``Phi``, or ``h (B v - b)`` of equations of velocities, ``(m,)``."""
@@ -156,27 +168,28 @@ class StepEquations:
         """The increment that Newmark's formulas take: that of the configuration."""
         return unknown.D
 
-    def place(self, unknown: Unknowns) -> tuple[Array, Array, Array, Array]:
-        """Positions, rotations, rates of the increment, and group rates ``(2, n, 6)`` at the end of the step."""
+    def place(self, unknown: Unknowns) -> Place:
+        """The configuration at the end of the step, and its rates by Newmark's formulas."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
-        D = self.of_nodes(unknown.D)
+        D = unknown.D[: self.first].reshape(self.system.n, -1)
+        node_rates = rates[:2, : self.first].reshape(2, *D.shape)
         x, R = self.chart.retract(self.state.x, self.state.R, D)
-        return x, R, rates, self.chart.lift(D, self.of_nodes(rates[:2]))
+        return Place(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Equations at the end of the step: ``M vdot + g + B^T lambda`` and ``Phi``."""
         system, state = self.system, self.state
-        x, R, rates, lifted = self.place(unknown)
-        V, A = body = self.chart.kinematics.motion(R, lifted)
-        own = self.own(unknown, rates) if system.k else (state.u, state.udot, state.uddot)
-        motion = Motion(self.t, x, R, V, A, system.gravity, *own, unknown.multipliers)
+        place = self.place(unknown)
+        V, A = body = self.chart.kinematics.motion(place.R, place.lifted)
+        own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
+        motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
             hidden = self.h * constraints.velocity_residual(system, evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
-        return StepResidual(rates, lifted, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
+        return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
@@ -201,7 +214,7 @@ class StepEquations:
 
     def derivatives(self, unknown: Unknowns, residual: StepResidual) -> tuple[Array, Array]:
         """``dD/d(increment)`` (n, 6, 6) and the derivatives (2, n, 6, 6) of the group rates."""
-        return self.chart.derivatives(self.of_nodes(unknown.D), self.of_nodes(residual.rates[:2]), self.factors)
+        return self.chart.derivatives(residual.place.D, residual.place.node_rates, self.factors)
 
     def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
         """The same for ``T = I``."""
@@ -261,8 +274,9 @@ class StepEquations:
         """The unknowns after a correction; of the increment, ``T^-1 P^-1 d``."""
         system, d = self.system, correction.d
         nodes = np.matvec(linearization.T_inv, d[: 6 * system.n].reshape(-1, 6))
-        nodes = self.chart.kinematics.from_body(residual.evaluation.motion.R, nodes)
-        D = system.with_own(nodes, d)
+        D = self.chart.kinematics.from_body(residual.evaluation.motion.R, nodes).reshape(-1)
+        if system.k:
+            D = np.concatenate([D, d[6 * system.n :]])
         return Unknowns(
             unknown.D - step_length * D,
             unknown.multipliers - step_length * correction.multipliers,
@@ -277,12 +291,8 @@ class StepEquations:
     def update(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> tuple[State, Array]:
         """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
         system, unknown = self.system, solution.unknown
-        if solution.corrected:
-            x, R, rates, lifted = self.place(unknown)
-        else:
-            motion, rates, lifted = solution.value.evaluation.motion, solution.value.rates, solution.value.lifted
-            x, R = motion.x, motion.R
-        a = self.chart.lift_algorithmic(self.of_nodes(unknown.D), self.of_nodes(rates[::2]))
+        D, _, rates, x, R, lifted = self.place(unknown) if solution.corrected else solution.value.place
+        a = self.chart.lift_algorithmic(D, self.of_nodes(rates[::2]))
         state = State(self.t, x, R, lifted[0], lifted[1], unknown.multipliers, *self.own(unknown, rates))
         return state, system.with_own(a, rates[2])
 

@@ -66,9 +66,10 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 def velocity_residual(system: System, evaluation: Evaluation) -> Array:
     """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
     V, result = body_velocity(evaluation.motion), np.empty(system.m)
-    parts = zip(_joints(system, evaluation), evaluation.gradients, system.gradient_components, strict=True)
-    for (joints, context, phi, rows), gradient, components in parts:
-        result[rows] = _rate(joints, phi, gradient, context, V[components])
+    for k, joints in enumerate(system.constraint_batches):
+        phi, gradient, context = evaluation.phi[k], evaluation.gradients[k], evaluation.constraint_contexts[k]
+        rate = _rate(joints, phi, gradient, context, V[system.gradient_components[k]])
+        result[system.constraint_slices[k]] = rate
     return result
 
 
@@ -99,11 +100,19 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    held = velocity_gradients(system, evaluation)
-    moved = gradients_after(system, evaluation.gradients, dV)
-    for k, gradient in enumerate(held):
-        held[k] = factor * (gradient + moved[k])
-    return held
+    V, result = body_velocity(evaluation.motion), []
+    parts = zip(
+        system.constraint_batches,
+        evaluation.constraint_contexts,
+        evaluation.gradients,
+        system.constraint_components,
+        strict=True,
+    )
+    for joints, context, B, components in parts:
+        own = None if joints.own is None else joints.own[joints.cell]
+        moved = dV.after(B[:, None], joints.nodes[joints.cell], own)[:, 0]
+        result.append(factor * (rate_gradient_of(joints, context, V[components]) + moved))
+    return result
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:

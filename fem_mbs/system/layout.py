@@ -76,6 +76,7 @@ class Layout:
         self.gravity = model.gravity.copy()
         self.end = end
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
+        self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.unknowns = len(self.nodes), self.number.unknowns
         self.k = len(self.unknowns)
@@ -123,7 +124,7 @@ class Layout:
         self.free = free_components(self.nodes, idle_rotations(model))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
-        self._free = consecutive(self.free_rows)
+        self.free_index = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
         sizes = [unknown.size for _, unknown in self.unknowns]
@@ -218,12 +219,12 @@ class Layout:
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
         result = np.zeros(self.N)
-        result[self._free] = values
+        result[self.free_index] = values
         return result
 
     def at_free(self, values: Array) -> Array:
         """Values at the free components ``(n_free,)`` of all ``(N,)``."""
-        return values[self._free]
+        return values[self.free_index]
 
     def nodes_of(self, values: Array) -> Array:
         """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""

@@ -220,5 +220,7 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -
 
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
-    solution = factors.solve(np.concatenate([force[system.free_rows], constraint]))
-    return system.spread(solution[: system.n_free]), solution[system.n_free :]
+    solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
+    d = np.zeros(system.N)
+    d[system.free_index] = solution[: system.n_free]
+    return d, solution[system.n_free :]

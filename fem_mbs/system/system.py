@@ -217,7 +217,7 @@ class System(Layout, FrozenModel):
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
-        return np.concatenate([force_factor * evaluation.force[self._free], evaluation.constraint])
+        return np.concatenate([force_factor * evaluation.force[self.free_index], evaluation.constraint])
 
     def accept(self, state: State) -> State:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""

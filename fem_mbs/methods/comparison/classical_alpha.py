@@ -83,10 +83,10 @@ class ClassicalEquations(StepEquations):
     def end(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> End:
         """The state at the end of the step, and its coordinates."""
         system, unknown = self.system, solution.unknown
-        x, R, rates, lifted = self.place(unknown)
+        D, _, rates, x, R, lifted = self.place(unknown)
         state = State(self.t, x, R, *from_world(system, R, lifted), unknown.multipliers, *self.own(unknown, rates))
         highest = np.append(rates[1, : self.first], system.own_of(highest_derivatives(system, state)))
-        return End(state, self.chart.rotations(self.of_nodes(unknown.D)), rates[0], highest, rates[2])
+        return End(state, self.chart.rotations(D), rates[0], highest, rates[2])
 
 
 class ClassicalMemory(NamedTuple):

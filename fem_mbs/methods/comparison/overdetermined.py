@@ -93,8 +93,7 @@ class OverdeterminedEquations(StepEquations):
         dV, dA = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         nothing, own = np.zeros((system.n, 6, 6)), self.formulas.factors[:2, 6 * system.n :] * (system.order == 2)
         # against corrections, which come in body components of the start
-        rates = self.of_nodes(residual.rates[:2])
-        moved = self.chart.rate_derivatives(self.of_nodes(unknown.D), rates, self.factors)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
         held = kinematics.derivatives(residual.body, np.zeros_like(moved))
         accelerated = np.stack([nothing, moved[1]])
