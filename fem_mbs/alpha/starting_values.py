@@ -30,7 +30,7 @@ class StartingValues(NamedTuple):
     """Algorithmic accelerations ``a_0`` (N,), and what the velocities are perturbed by, ``(N,)``."""
 
     a: Array
-    kick: Array
+    velocity_perturbation: Array
 
 
 def perturbed(

@@ -263,7 +263,7 @@ def test_matrix_of_applied_forces(method: mbs.Method, group: str) -> None:
     system = mechanism(group)
     problem, unknown, trial = random_trial(system, method)
     chart, n = problem.chart, system.n
-    second, uddot = problem.of_nodes(trial.rates[1]), trial.evaluation.motion.uddot
+    second, uddot = trial.place.node_rates[1], trial.evaluation.motion.uddot
 
     def velocities_of(trial: StepResidual, unknown: Unknowns) -> Array:
         D, R = problem.of_nodes(unknown.D), trial.evaluation.motion.R
