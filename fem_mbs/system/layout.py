@@ -121,7 +121,7 @@ class Layout:
         self.has_history = bool((self.order < 0).any())
 
     def _number_components(self, model: ModelDescription) -> None:
-        self.free = free_components(self.nodes, idle_rotations(model))
+        self.free = free_components(self.nodes, idle_rotations([*model.elements, *model.constraints]))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
         self.free_index = consecutive(self.free_rows)

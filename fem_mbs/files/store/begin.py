@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fem_mbs.contracts import ARRAYS
 from fem_mbs.errors import ModelError
@@ -15,13 +15,10 @@ from fem_mbs.files.store.records import method_record, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, row_type, turning_joints
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import Data, Writer
+from fem_mbs.run.events import Events
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import AtTimes, EveryFew, Store, Wanted
 from fem_mbs.solution.channels import parse
-
-if TYPE_CHECKING:
-    from fem_mbs.run.events import Events
-    from fem_mbs.run.march import TimeIntegration
-
 
 ROOM, STATES, MATRICES = 65536, 40, 2
 """Size of a checkpoint in bytes, in states and in factorised matrices, for which there is room."""

@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,17 +20,14 @@ from fem_mbs.files.store.records import checkpoint_record, redundant_names
 from fem_mbs.files.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import Writer, packed
+from fem_mbs.run.events import Events
+from fem_mbs.run.loop import Accepted
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import AtTimes, Store, Wanted
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import to_user
-
-if TYPE_CHECKING:
-    from fem_mbs.run.events import Events
-    from fem_mbs.run.loop import Accepted
-    from fem_mbs.run.march import TimeIntegration
-
 
 LOG = logging.getLogger("fem_mbs")
 INTERVAL = 1.0
