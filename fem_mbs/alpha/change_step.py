@@ -23,7 +23,7 @@ SAME = 1e-6
 """Steps that differ by less, relatively, are the same."""
 
 
-class Accelerations(NamedTuple):
+class AccelerationHistory(NamedTuple):
     """Highest derivatives ``(N,)`` of the last states, see :func:`~fem_mbs.alpha.local_error.highest_derivatives`."""
 
     now: Array
@@ -48,7 +48,7 @@ class AlphaMemory(NamedTuple):
     steps: int
     a: Array
     """Algorithmic accelerations ``(N,)``."""
-    accelerations: Accelerations
+    accelerations: AccelerationHistory
     """Of the state, and before: for the local error and a change of the step."""
     predictor: PredictorHistory | None = None
     """What the last guesses missed."""
@@ -114,7 +114,7 @@ def _growing_velocity(
     have taken away is seen: it is by how much the velocities miss ``B v + Phi_t = 0``. An estimate in place of it would
     feed errors of the multipliers back, and grow where the step changes often.
     """
-    before = Accelerations(*memory.accelerations)
+    before = AccelerationHistory(*memory.accelerations)
     slope = (highest_derivatives(system, state) - before.older) / (state.t - before.t_older)
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)

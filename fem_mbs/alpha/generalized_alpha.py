@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import Accelerations, AlphaMemory, adapted, kept_matrix, same
+from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, same
 from fem_mbs.alpha.chart import Chart, make_chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
@@ -123,7 +123,7 @@ class GeneralizedAlpha(Method):
             chart = make_chart(system.kinematics, self.chart)
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
-        accelerations = Accelerations(now, state.t, now, state.t, now)
+        accelerations = AccelerationHistory(now, state.t, now, state.t, now)
         return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
@@ -132,7 +132,7 @@ class GeneralizedAlpha(Method):
             memory = self._started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
         # a memory from a file has plain tuples
-        accelerations = Accelerations(*memory.accelerations)
+        accelerations = AccelerationHistory(*memory.accelerations)
         predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
         check = FirstCorrection(None if memory.convergence is None else ConvergenceHistory(*memory.convergence))
         plain = equations.formulas.guess
@@ -160,7 +160,7 @@ class GeneralizedAlpha(Method):
             h,
             memory.steps + 1,
             a,
-            Accelerations(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error),
+            AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error),
             what_was_missed(*missed, h, guess, predictor),
             check.history,
             matrix,
@@ -224,7 +224,7 @@ class GeneralizedAlpha(Method):
 
     def _defect(self, system: System, chart: Chart, new: State, now: Array, h: float, memory: AlphaMemory) -> Array:
         """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``now``."""
-        before = Accelerations(*memory.accelerations)
+        before = AccelerationHistory(*memory.accelerations)
         time = new.t - before.t_old
         slope, curvature = (now - before.old) * (1.0 / time), system.u0
         if system.k:

@@ -65,7 +65,7 @@ class Correction(NamedTuple):
     """Whether something was left out, so that it takes away less than Newton's."""
 
 
-class Place(NamedTuple):
+class StepKinematics(NamedTuple):
     """Where a trial leads the nodes, and how they move there."""
 
     D: Array
@@ -83,7 +83,7 @@ class Place(NamedTuple):
 class StepResidual(NamedTuple):
     """A trial of the new state and the equations there."""
 
-    place: Place
+    place: StepKinematics
     body: Array
     """Velocities and accelerations in the body frames, ``(2, n, 6)``."""
     evaluation: Evaluation
@@ -168,13 +168,13 @@ class StepEquations:
         """The increment that Newmark's formulas take: that of the configuration."""
         return unknown.D
 
-    def place(self, unknown: Unknowns) -> Place:
+    def place(self, unknown: Unknowns) -> StepKinematics:
         """The configuration at the end of the step, and its rates by Newmark's formulas."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
         D = unknown.D[: self.first].reshape(self.system.n, -1)
         node_rates = rates[:2, : self.first].reshape(2, *D.shape)
         x, R = self.chart.retract(self.state.x, self.state.R, D)
-        return Place(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
+        return StepKinematics(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Equations at the end of the step: ``M vdot + g + B^T lambda`` and ``Phi``."""

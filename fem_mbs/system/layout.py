@@ -158,7 +158,12 @@ class Layout:
     @cached_property
     def workspace(self) -> Workspace:
         """The arrays that a step fills."""
-        return Workspace(self)
+        return self.make_workspace()
+
+    def make_workspace(self) -> Workspace:
+        """Such arrays, for whoever has to keep them."""
+        blocks = self.bending_components
+        return Workspace(self.batches, self.components, blocks, self.gradient_components, self.reads)
 
     @cached_property
     def ggl(self) -> GGLMatrix:

@@ -43,7 +43,7 @@ def entries(
     workspace : Workspace, optional
         Where to write them; in new arrays by default.
     """
-    work = workspace or Workspace(system)
+    work = workspace or system.make_workspace()
     first = len(system.batches)
     for batch, context, block in zip(system.batches, evaluation.contexts, work.blocks[:first], strict=True):
         np.multiply(batch.tangent(context, dV, dA), force_factor, out=block)

@@ -6,18 +6,24 @@ entries of the iteration matrix before they are summed to what the solver stores
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
-from fem_mbs.arrays import Array
-
-if TYPE_CHECKING:
-    from fem_mbs.system.layout import Layout
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ElementBatch
 
 
 class Workspace:
     """Flat arrays, and views of them for each batch.
+
+    Parameters
+    ----------
+    batches : list of ElementBatch
+    components, joint_components, gradient_components : list of arrays
+        Components of the cells of elements, of the blocks of constraints, and of constraint equations.
+    reads : list of (int, array)
+        Batches that depend on multipliers, and on which.
 
     Attributes
     ----------
@@ -35,16 +41,23 @@ class Workspace:
         Views for each batch that depends on multipliers.
     """
 
-    def __init__(self, system: Layout) -> None:
+    def __init__(
+        self,
+        batches: Sequence[ElementBatch],
+        components: Sequence[IntArray],
+        joint_components: Sequence[IntArray],
+        gradient_components: Sequence[IntArray],
+        reads: Sequence[tuple[int, IntArray]],
+    ) -> None:
         elements = [
             (len(rows), batch.terms, rows.shape[1]) if batch.terms > 1 else rows.shape
-            for rows, batch in zip(system.components, system.batches, strict=True)
+            for rows, batch in zip(components, batches, strict=True)
         ]
-        gradients = [rows.shape for rows in system.gradient_components]
+        gradients = [rows.shape for rows in gradient_components]
         self.forces, views = _views([*elements, *gradients])
         self.element_forces, self.reactions = views[: len(elements)], views[len(elements) :]
-        cells = [(*rows.shape, rows.shape[1]) for rows in (*system.components, *system.bending_components)]
-        readings = [(*system.components[k].shape, reads.shape[1]) for k, reads in system.reads]
+        cells = [(*rows.shape, rows.shape[1]) for rows in (*components, *joint_components)]
+        readings = [(*components[k].shape, rows.shape[1]) for k, rows in reads]
         self.values, views = _views([*cells, *gradients, *gradients, *readings])
         ends = np.cumsum([len(cells), len(gradients), len(gradients)])
         self.blocks, self.rows, self.columns, self.readings = (

@@ -80,9 +80,10 @@ def test_velocity_is_perturbed_for_index_3_only_and_by_second_order(group: str) 
 
 def test_heavy_top_on_se3_needs_no_perturbed_velocity() -> None:
     """``B vddot = 0`` and ``B bracket(v) vdot = 0`` there (2015 paper, example 4.19)."""
-    perturbations = [np.abs(perturbed(mbs.System(top(group)), 1e-3)[1].velocity_perturbation).max() for group in ("R3xSO3", "SE3")]
-    assert perturbations[0] > 1e-3
-    assert perturbations[1] < 1e-9
+    memories = [perturbed(mbs.System(top(group)), 1e-3)[1] for group in ("R3xSO3", "SE3")]
+    first, second = (np.abs(memory.velocity_perturbation).max() for memory in memories)
+    assert first > 1e-3
+    assert second < 1e-9
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
