@@ -33,6 +33,7 @@ ROOMS = (
     ("files",),
     ("studies",),
     ("testing",),
+    ("benchmarks",),
     ("validation",),
     ("command",),
 )
