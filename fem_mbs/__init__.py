@@ -5,7 +5,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 """
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
-from fem_mbs.contracts import Method, Node, Report, State, Step, public
+from fem_mbs.contracts import Method, Node, Report, State, Step, former, public
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
@@ -102,4 +102,5 @@ __all__ = [
     "sweep",
 ]
 
+__getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")

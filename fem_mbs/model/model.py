@@ -23,6 +23,7 @@ from fem_mbs.contracts import (
     check_node,
     check_unknowns,
     checked,
+    complete,
     look_up,
     make_node,
     shown,
@@ -178,6 +179,7 @@ class Model(Public):
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
         self._parts[element.name] = element
+        complete(element)
         if isinstance(element, Element):
             self.elements.append(element)
         else:
