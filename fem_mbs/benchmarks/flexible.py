@@ -96,7 +96,7 @@ def _linkage(
     model = Model(group)
     ab, bc, cd = (
         Beam.line(model, CORNERS[p], CORNERS[q], section, elements, interpolation=interpolation, name=p + q).nodes
-        for (p, q), section in zip(("AB", "BC", "CD"), sections, strict=True)
+        for p, q, section in zip("ABC", "BCD", sections, strict=True)
     )
     normal = (0, 0, 1)
     model.add(RevoluteJoint(model.ground, ab[0], normal, drive=drive), name="A")

@@ -116,4 +116,5 @@ def puma(group: str = "R3xSO3", compensated: bool = True) -> Model:
 
 def read(solution: Solution) -> Array:
     """Angles of the joints ``(nt, 6)`` in rad."""
-    return START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
+    angles: Array = START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
+    return angles

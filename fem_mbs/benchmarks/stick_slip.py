@@ -12,7 +12,7 @@ from fem_mbs.elements import JointFriction, PrismaticJoint, RigidBody, SpringDam
 from fem_mbs.model.model import Model
 
 SPEED, STIFFNESS, STATIC, KINETIC, G = 0.1, 100.0, 0.5, 0.3, 10.0
-LAWS: dict[str, dict[str, float]] = {
+LAWS: dict[str, dict[str, Any]] = {
     "regularised": {"creep": 1e-4, "stribeck": 3e-4},
     "bristles": {"stribeck": 1e-3, "bristle": 1e-6},
 }

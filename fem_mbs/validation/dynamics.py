@@ -35,7 +35,8 @@ def heavy_top() -> list[Quantity]:
 
     def run(steps: int) -> Array:
         solution = simulate(tops.top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
-        return solution.position("top")[-1]
+        place: Array = solution.position("top")[-1]
+        return place
 
     source = "exact solution, eighth-order Runge-Kutta"
     return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), tops.TABLE[1.0][0], 1e-5, source, of=BOTH)
@@ -164,7 +165,8 @@ def lateral_buckling() -> list[Quantity]:
 
 def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
     """Mass centre after 1 s."""
-    return tops.mass_center(simulate(model, 1.0, h, method), tilted)[-1]
+    place: Array = tops.mass_center(simulate(model, 1.0, h, method), tilted)[-1]
+    return place
 
 
 def _beside(name: str, place: Array, spin: float) -> list[Quantity]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -112,7 +114,7 @@ def turning_blade() -> list[Quantity]:
     """A slender blade stiffens as it turns about its root: frequencies out of the plane of rotation."""
     quantities: list[Quantity] = []
     for speed, references in vibrations.HODGES.items():
-        values, _ = refine(lambda n, speed=speed: _blade(speed, 0.0, 1e3, n), (10, 20, 40))
+        values, _ = refine(partial(_blade, speed, 0.0, 1e3), (10, 20, 40))
         names = [f"frequency {k + 1} at speed {speed}" for k in range(2)]
         quantities += compared(names, values[:2], references, 2e-4, "Hodges and Rutkowski 1981")
     return quantities
@@ -126,9 +128,8 @@ def blade_on_a_hub() -> list[Quantity]:
     for hub in (0.0, 0.2, 1.0):
         names = [f"{name} {k} at hub ratio {hub}" for name in ("flap", "lag") for k in (1, 2)]
         exact = vibrations.southwell(speed, hub)
-        quantities += converged(
-            names, lambda n, hub=hub: _blade(speed, hub, 1.0, n), (10, 20, 40), exact, 1e-4, "Ritz, 24 polynomials"
-        )
+        run = partial(_blade, speed, hub, 1.0)
+        quantities += converged(names, run, (10, 20, 40), exact, 1e-4, "Ritz, 24 polynomials")
     return quantities
 
 
