@@ -36,7 +36,7 @@ from fem_mbs.elements.joints.coordinates import AXES
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 
 ENDS = {"start": 0, "end": -1}
 
@@ -154,7 +154,7 @@ class Beam(Element):
     @checked
     def line(
         cls,
-        model: Model,
+        model: ModelDescription,
         start: Vector3,
         end: Vector3,
         section: Profile,

@@ -14,6 +14,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Path, Seconds, State, StepControl, checked, number, shown
 from fem_mbs.errors import ModelError
+from fem_mbs.files.store.begin import begin_stored
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -109,8 +110,6 @@ def simulate(
     if store is None:
         recorder = in_memory("simulate", march, between, begun, wanted)
         return drive(march, recorder, Events(events, march.state, between, recorder.to_user), callback, show)
-    from fem_mbs.files.store.begin import begin_stored
-
     watch = Events(events, march.state, between, partial(to_user, system))
     to = store if isinstance(store, Store) else Store(store)
     return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)

@@ -21,8 +21,9 @@ from fem_mbs.newton import Newton
 from fem_mbs.run.events import EventFunction, Events
 from fem_mbs.run.loop import Accepted, Callback, drive
 from fem_mbs.run.recorder import Recorder, output_times, progress_bar
+from fem_mbs.solution.history import constant, proportional
 from fem_mbs.solution.outcome import Outcome
-from fem_mbs.static.equations import Equations, Loading, constant, proportional
+from fem_mbs.static.equations import Equations, Loading
 from fem_mbs.static.path import SAME_LOAD, Path, explain_failure, explain_length
 from fem_mbs.static.result import StaticSolution, between
 from fem_mbs.static.start import start

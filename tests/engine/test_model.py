@@ -182,7 +182,10 @@ def test_calls_that_do_not_fit_are_refused_in_words() -> None:
     node = model.add_node((1, 0, 0), name="bob")
     for call, message in [
         (lambda: RigidBody(node, 1.0), "RigidBody on node 'bob': needs 'inertia'"),
-        (lambda: RigidBody(node, 1.0, (1, 1, 1), center_of_mas=3), "no argument 'center_of_mas'; is it 'center_of_mass'"),
+        (
+            lambda: RigidBody(node, 1.0, (1, 1, 1), center_of_mas=3),
+            "no argument 'center_of_mas'; is it 'center_of_mass'",
+        ),
         (lambda: RigidBody(node, 1.0, (1, 1, 1), mass=2.0), "'mass' is given twice"),
         (lambda: PointMass(node, 1.0, 2.0), "takes node, mass by position, received 3 arguments"),
         (lambda: mbs.simulate(model, 1.0), "simulate: needs 'step'"),

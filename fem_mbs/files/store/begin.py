@@ -1,29 +1,24 @@
-"""The file of a run that begins, for :func:`fem_mbs.simulate`.
-
-The file of a run that begins.
-"""
+"""The file of a run that begins, for :func:`fem_mbs.simulate`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fem_mbs.contracts import ARRAYS
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import Description, describe
 from fem_mbs.files.store.functions import write_answers
-from fem_mbs.files.store.recorder import StoredRun, is_sparse, method_text, state_text
+from fem_mbs.files.store.recorder import StoredRun, is_sparse
+from fem_mbs.files.store.records import method_record, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, row_type, turning_joints
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import Data, Writer
+from fem_mbs.run.events import Events
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import AtTimes, EveryFew, Store, Wanted
 from fem_mbs.solution.channels import parse
-
-if TYPE_CHECKING:
-    from fem_mbs.run.events import Events
-    from fem_mbs.run.march import TimeIntegration
-
 
 ROOM, STATES, MATRICES = 65536, 40, 2
 """Size of a checkpoint in bytes, in states and in factorised matrices, for which there is room."""
@@ -78,14 +73,14 @@ def _options(march: TimeIntegration, store: Store, wanted: Any, events: int) -> 
         "begin": march.state.t,
         "t_end": march.t_end,
         "control": writer.value(march.control),
-        "method": method_text(writer, march.method),
+        "method": method_record(writer, march.method),
         "method_name": type(march.method).__name__,
         "times": writer.value(wanted.times) if isinstance(wanted, AtTimes) else None,
         "every": store.every,
         "channels": None if store.channels is None else list(store.channels),
         "events": events,
         "names": list(march.checkpoint().names),
-        "first": state_text(writer, march.state),
+        "first": state_record(writer, march.state),
         "loading": None,
     }
     return writer.data(text)

@@ -1,7 +1,4 @@
-"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory.
-
-What a file has of where a run stands, and of what it was asked for.
-"""
+"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory."""
 
 from __future__ import annotations
 
@@ -11,61 +8,26 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.contracts import ARRAYS, State
+from fem_mbs.contracts import State
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.reading import Ended, solution_of
+from fem_mbs.files.store.records import checkpoint_record, redundant_names
 from fem_mbs.files.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
 from fem_mbs.files.store.table import StepTable
-from fem_mbs.files.store.values import UnstorableError, Writer, packed
+from fem_mbs.files.store.values import Writer, packed
+from fem_mbs.run.events import Events
+from fem_mbs.run.loop import Accepted
+from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.recorder import AtTimes, Store, Wanted
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import to_user
-from fem_mbs.system.system import System
-
-if TYPE_CHECKING:
-    from fem_mbs.run.checkpoint import Checkpoint
-    from fem_mbs.run.events import Events
-    from fem_mbs.run.loop import Accepted
-    from fem_mbs.run.march import TimeIntegration
-
-
-def standing(writer: Writer, checkpoint: Checkpoint, whole: bool = True) -> dict[str, Any]:
-    """The state, and if ``whole`` the memory of the method and that of the steps."""
-    if not whole:
-        return {"state": state_text(writer, checkpoint.state), "memory": {}, "memory_name": None, "pace": {}}
-    return {
-        "state": state_text(writer, checkpoint.state),
-        "memory": {name: writer.value(own) for name, own in checkpoint.memory._asdict().items()},
-        "memory_name": type(checkpoint.memory).__name__,
-        "pace": {name: writer.value(own) for name, own in checkpoint.pace._asdict().items()},
-    }
-
-
-def redundant(system: System) -> list[str]:
-    """Names of the joints that repeat each other."""
-    return [] if system.redundant is None else [str(joint.name) for joint in system.redundant.joints]
-
-
-def state_text(writer: Writer, state: State) -> dict[str, Any]:
-    """A state."""
-    return {name: writer.value(getattr(state, name)) for name in ("t", *ARRAYS)}
-
-
-def method_text(writer: Writer, method: Any) -> dict[str, Any] | None:
-    """A method of the library; None for one of a script, or none."""
-    try:
-        value = writer.value(method)
-    except UnstorableError:
-        return None
-    return value if isinstance(value, dict) and "class" in value else None
-
 
 LOG = logging.getLogger("fem_mbs")
 INTERVAL = 1.0
@@ -222,7 +184,7 @@ class StoredRun:
             "outcome": None if outcome is None else outcome.name,
             "rows": self._table.rows,
             "go_on": self._table.rows if rows is None else rows,
-            **standing(writer, self.march.checkpoint(), whole),
+            **checkpoint_record(writer, self.march.checkpoint(), whole),
             "tally": writer.value([*self.march.tally()]),
             "error": None if error is None else [float(own) for own in error],
             "totals": list(self.totals),
@@ -231,7 +193,7 @@ class StoredRun:
             "turns": [] if self._turns is None else [writer.value(own) for own in self._turns.last().values()],
             "done": getattr(self._wanted, "done", 0),
             "session": self.session,
-            "redundant": redundant(self.system),
+            "redundant": redundant_names(self.system),
         }
         return packed(writer.data(text))
 
