@@ -11,7 +11,7 @@ import numpy as np
 
 from fem_mbs.benchmarks.governor import GOVERNOR, fastest
 from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.benchmarks.slider_crank import SLIDER_CRANK
 from fem_mbs.benchmarks.squeezer import SQUEEZER
 from fem_mbs.validation.machines import solve
@@ -73,7 +73,7 @@ PROBLEMS = (
 )
 
 
-def run(problem: Problem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
+def run(problem: BenchmarkProblem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
     """Step, error, seconds of one core, and the largest change of energy of one run."""
     begun = time.process_time()
     solution, values = solve(problem, steps, group)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.elements import FixedJoint, PointMass, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -94,7 +94,7 @@ def fastest() -> float:
     return float(-np.linalg.eigvals(jacobian).real.min())
 
 
-GOVERNOR = Problem(
+GOVERNOR = BenchmarkProblem(
     "A05 governor",
     TIMES[-1],
     governor,

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -70,10 +70,10 @@ def _point(node: str, place: Sequence[float], solution: Solution) -> Array:
     return where
 
 
-def _windows(count: int) -> Problem:
+def _windows(count: int) -> BenchmarkProblem:
     posts, times = count + 1, (1, 5, 10)
     stiffness = (posts / 2 + count) * GRAVITY / (posts / 3 + count)
-    return Problem(
+    return BenchmarkProblem(
         f"A02 {count}-four-bar",
         10.0,
         partial(windows, count),
@@ -112,7 +112,7 @@ def bricard(group: str = "R3xSO3") -> Model:
     return model
 
 
-PENDULUM = Problem(
+PENDULUM = BenchmarkProblem(
     "A01 pendulum",
     10.0,
     pendulum,
@@ -124,7 +124,7 @@ PENDULUM = Problem(
 )
 TWO_WINDOWS = _windows(2)
 FORTY_WINDOWS = _windows(40)
-LINKAGE = Problem(
+LINKAGE = BenchmarkProblem(
     "A04 Bricard",
     5.0,
     bricard,

@@ -11,7 +11,7 @@ from fem_mbs.solution.solution import Solution
 
 
 @dataclass(frozen=True)
-class Problem:
+class BenchmarkProblem:
     """A problem with its references.
 
     ``build`` makes the model on a group, ``read`` takes the quantities ``(nt, k)`` off a solution, ``exact`` gives them

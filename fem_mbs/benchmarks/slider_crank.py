@@ -11,7 +11,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -89,6 +89,6 @@ def exact() -> Array:
     return np.array([(_mechanism(angle)[0].real, angle) for angle in run.y[0]])
 
 
-SLIDER_CRANK = Problem(
+SLIDER_CRANK = BenchmarkProblem(
     "spatial slider-crank", TIMES[-1], slider_crank, read, ("slider (m)", "crank (rad)"), TIMES, exact, (0.3, 54.3)
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
@@ -109,7 +109,7 @@ def read(solution: Solution) -> Array:
     return np.concatenate([angles, rates, forces], axis=-1)
 
 
-SQUEEZER = Problem(
+SQUEEZER = BenchmarkProblem(
     "A03 squeezer",
     0.03,
     squeezer,

@@ -82,7 +82,7 @@ def mass_center(solution: Solution, tilted: bool = False) -> Array:
     return place
 
 
-class Motion(NamedTuple):
+class TopMotion(NamedTuple):
     """Mass centre and rotation, world velocity and body angular velocity, and the force on the top at its pivot."""
 
     t: Array
@@ -93,7 +93,7 @@ class Motion(NamedTuple):
     force: Array
 
 
-def exact(times: Array, spin: float = FAST) -> Motion:
+def exact(times: Array, spin: float = FAST) -> TopMotion:
     """Motion at ``times`` (nt,) by Euler's equations about the fixed point, of eighth order in R and Omega."""
     arm, weight = np.array(CENTER), np.array([0, 0, -MASS * GRAVITY])
     pivot = np.diag(INERTIA) + MASS * (np.eye(3) - np.outer(arm, arm))
@@ -111,4 +111,4 @@ def exact(times: Array, spin: float = FAST) -> Motion:
     R, Omega = run.y[:9].T.reshape(-1, 3, 3), run.y[9:].T
     speed = np.cross(Omega, arm)
     acceleration = np.matvec(R, np.cross(spin_up(R, Omega), arm) + np.cross(Omega, speed))
-    return Motion(run.t, R @ arm, R, np.matvec(R, speed), Omega, MASS * acceleration - weight)
+    return TopMotion(run.t, R @ arm, R, np.matvec(R, speed), Omega, MASS * acceleration - weight)

@@ -11,7 +11,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import high_speed_rotor, jeffcott, linkages, puma, rotating_shaft
 from fem_mbs.benchmarks.governor import GOVERNOR
-from fem_mbs.benchmarks.problem import Problem
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.benchmarks.slider_crank import GONZALEZ, SLIDER_CRANK
 from fem_mbs.benchmarks.squeezer import SQUEEZER
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
@@ -25,7 +25,7 @@ STEP = "the step"
 
 
 def solve(
-    problem: Problem, steps: int, group: str = "R3xSO3", method: GeneralizedAlpha | None = None
+    problem: BenchmarkProblem, steps: int, group: str = "R3xSO3", method: GeneralizedAlpha | None = None
 ) -> tuple[Solution, Array]:
     """A run of a problem in equal steps, and its quantities at its times ``(nt, k)``."""
     solution = simulate(problem.build(group), problem.t_end, problem.t_end / steps, method)
@@ -35,7 +35,7 @@ def solve(
     return solution, problem.read(solution)[at]
 
 
-def _by_quantity(problem: Problem, values: Array, tolerance: float, source: str) -> list[Quantity]:
+def _by_quantity(problem: BenchmarkProblem, values: Array, tolerance: float, source: str) -> list[Quantity]:
     result, exact = [], problem.exact()
     for column, (name, scale) in enumerate(zip(problem.quantities, problem.scale, strict=True)):
         names = [f"{name} at t = {t:g} s" for t in problem.times]
@@ -43,13 +43,13 @@ def _by_quantity(problem: Problem, values: Array, tolerance: float, source: str)
     return result
 
 
-def check(problem: Problem, steps: Sequence[int], tolerance: float, source: str = EXACT) -> list[Quantity]:
+def check(problem: BenchmarkProblem, steps: Sequence[int], tolerance: float, source: str = EXACT) -> list[Quantity]:
     """Extrapolated values of a problem beside its references."""
     values, found = refine(lambda count: solve(problem, count)[1], steps)
     return [*_by_quantity(problem, values, tolerance, source), order(found, STEP)]
 
 
-def _drift(problem: Problem, steps: int, exchanged: float) -> Quantity:
+def _drift(problem: BenchmarkProblem, steps: int, exchanged: float) -> Quantity:
     """The criterion of the library: the largest change of energy, beside what weight exchanges with motion."""
     total = solve(problem, steps)[0].energy.total
     drift = float(np.abs(total - total[0]).max())
