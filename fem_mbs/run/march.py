@@ -171,7 +171,8 @@ class TimeIntegration:
         h = self._tried.h
         t = self.state.t + h
         with np.errstate(over="ignore", invalid="ignore"):
-            why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
+            tried_end = t - side(self._jump) if self._tried.end == self._jump else t
+            why = explain_failure(self.system, self.state, tried_end, failure, self.method.advice(self.state, h))
         tried = self.control.tried(self.pace, h)
         if self._limited:
             why = f"{why}\n  {self._limited}"
