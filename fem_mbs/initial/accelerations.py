@@ -49,8 +49,8 @@ def accelerations(system: System, place: StatePoint, matrix: Array | None = None
         evaluation = _evaluate(system, evaluation.motion, place.u, lead, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + constraints.gradient_product(
-            system, evaluation, np.where(_accelerated(system), lead, 0.0)
+        hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
+            system, evaluation.gradients, np.where(_accelerated(system), lead, 0.0)
         )
         change, more = solve_with_constraints(system, factors, -evaluation.force, -hidden)
         lead, multipliers = lead + change, multipliers + more

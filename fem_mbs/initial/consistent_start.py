@@ -57,7 +57,7 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     evaluation = without_accelerations(system, place)
     gone = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, gone), constraints.gradient_product(system, evaluation, gone)
+    blow, parted = mass_product(system, evaluation, gone), constraints.product(system, evaluation.gradients, gone)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
     change = system.kinematics.from_body(place.R, system.nodes_of(w + gone))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))

@@ -78,7 +78,7 @@ def velocity_defect(system: System, place: StatePoint) -> Array:
 def constraint_correction(system: System, state: State, w: Array) -> Array:
     """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``."""
     evaluation = without_accelerations(system, place_of(state))
-    rate = constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    rate = constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
     return from_body(system, state.R, _smallest(system, evaluation, rate))
 
 
@@ -88,7 +88,7 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    rate = -constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
     if missed:
         rate += constraints.velocity_residual(system, evaluation)
     return w + from_body(system, state.R, _smallest(system, evaluation, rate))
@@ -124,7 +124,7 @@ def _with_projected_velocities(
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + constraints.gradient_product(system, evaluation, to_body(system, place.R, w))
+        residual = residual + constraints.product(system, evaluation.gradients, to_body(system, place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 
