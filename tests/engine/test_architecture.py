@@ -15,6 +15,7 @@ ROOMS = (
     ("lie",),
     ("contracts",),
     ("model",),
+    ("files.replacing",),
     ("system.pattern",),
     ("linear",),
     ("system",),

@@ -8,22 +8,19 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import StoreError
-from fem_mbs.files.hdf5 import UNLIMITED, TablePlace, make, reason, replacing
+from fem_mbs.files.hdf5 import UNLIMITED, TablePlace, make
+from fem_mbs.files.replacing import reason, replacing
 from fem_mbs.files.store import head as heads
 from fem_mbs.files.store.guard import refuse_taken
 from fem_mbs.files.store.head import Head, Span
 from fem_mbs.files.store.values import Data
-
-if TYPE_CHECKING:
-    pass
-
 
 FORMAT = "fem_mbs run"
 TABLE, SLOTS, FIELDS = "steps", ("checkpoints/0", "checkpoints/1"), "fields/text"

@@ -11,12 +11,12 @@ import numpy as np
 
 from fem_mbs.contracts import Method
 from fem_mbs.errors import ModelError, StoreError
-from fem_mbs.files.hdf5 import reason
+from fem_mbs.files.replacing import reason
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import describe
 from fem_mbs.files.store.functions import write_answers
 from fem_mbs.files.store.reading import LOADINGS
-from fem_mbs.files.store.recorder import method_text, redundant, standing, state_text
+from fem_mbs.files.store.recorder import checkpoint_record, method_text, redundant, state_text
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.files.store.table import SLOT_HEAD, StepTable
 from fem_mbs.files.store.values import Writer, packed
@@ -105,7 +105,7 @@ def _ended(solution: Solution, rows: int) -> bytes:
         "memory": {},
         "memory_name": None,
         "pace": {},
-        **({} if checkpoint is None else standing(writer, checkpoint)),
+        **({} if checkpoint is None else checkpoint_record(writer, checkpoint)),
         "tally": [stats.steps, stats.failed_steps, stats.rejected_steps],
         "error": None if stats.error is None else [float(own) for own in stats.error],
         "totals": [stats.steps, int(stats.newton_iterations.sum()), stats.residual_evaluations, stats.factorizations],
