@@ -1,7 +1,7 @@
 """The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
 
-from fem_mbs.contracts import public
-from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.contracts import former, public
+from fem_mbs.elements.beams.beam import Beam, EndRelease
 from fem_mbs.elements.beams.distributed_load import DistributedLoad
 from fem_mbs.elements.beams.drag import CrossFlow, Drag
 from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
@@ -46,7 +46,6 @@ from fem_mbs.elements.joints import (
     CurveJoint,
     CylindricalJoint,
     DistanceJoint,
-    EndRelease,
     FixedJoint,
     GeneralJoint,
     JointDrive,
@@ -165,4 +164,5 @@ __all__ = [
     "results_on_mesh",
 ]
 
+__getattr__ = former(globals())
 __dir__ = public(globals())

@@ -27,7 +27,7 @@ TORQUE = FULL - SmoothStep(0.7 * FULL, duration=0.5, begin=2.5)
 def build():
     model = mbs.Model(gravity=(0, 0, -9.81))
     car, fork = model.add_node((1.2, 0, 0.5), name="car"), model.add_node((BASE, 0, RADIUS), name="fork")
-    model.add(RigidBody(car, MASS, (400, 1500, 1700), shape=Box((1.8, 0.9, 0.1), center=(0.1, 0, 0.05))))
+    model.add(RigidBody(car, MASS, (400, 1500, 1700), shape=Box((1.8, 0.9, 0.1), center=(1.3, 0, 0.55))))
     model.add(RigidBody(fork, 10.0, (0.2, 0.2, 0.2), shape=Box((0.05, 0.05, 0.3))))
     model.add(RevoluteJoint(car, fork, axis=(0, 0, 1), drive=STEER), name="steering")
     shafts = {}

@@ -49,8 +49,8 @@ def build(group="R3xSO3"):
     (x, R), link, axes = frames(START), model.ground, []
     for i, (d, a, _, mass, center, inertia, P, I, D, limit, radius) in enumerate(LINKS):
         before, link = link, model.add_node(x[i + 1], R[i + 1], name=f"link {i + 1}")
-        way = R[i + 1].T @ (x[i + 1] - x[i])
-        shape = Cylinder(radius, np.hypot(a, d), way, -way / 2) if way.any() else Ball(radius)
+        way, middle = x[i + 1] - x[i], (x[i] + x[i + 1]) / 2
+        shape = Cylinder(radius, np.hypot(a, d), way, center=middle) if way.any() else Ball(radius)
         model.add(RigidBody(link, mass, inertia, center, shape))
         joint = model.add(RevoluteJoint(before, link, axis=R[i][:, 2], point=x[i]), name=f"joint {i + 1}")
         angle, rate = (model.add(JointSensor(joint, quantity)) for quantity in ("coordinate", "rate"))
@@ -58,7 +58,9 @@ def build(group="R3xSO3"):
         torque = model.add(PID(error, P, I, D, rate=slip, limits=(-limit, limit), initial=held))
         model.add(JointActuator(joint, torque), name=f"motor {i + 1}")
         axes.append((angle, error, torque))
-    model.add(RigidBody(link, PAYLOAD, 0.4 * PAYLOAD * RADIUS**2 * np.ones(3), TOOL, Ball(RADIUS, TOOL)))
+    model.add(
+        RigidBody(link, PAYLOAD, 0.4 * PAYLOAD * RADIUS**2 * np.ones(3), TOOL, Ball(RADIUS, center=link.at(TOOL)))
+    )
     return model, link, axes
 
 

@@ -37,7 +37,9 @@ def build():
     shaft = model.add(RevoluteJoint(model.ground, crank, axis=(0, 1, 0), drive=DRIVE), name="shaft")
     rod = Beam.line(model, (0, 0, R), (0, 0, R + L), STEEL, elements=4, order=3, y_axis=(0, 1, 0), name="rod")
     piston = model.add_node((0, 0, R + L), name="piston")
-    model.add(RigidBody(piston, PISTON, (3e-4, 3e-4, 4e-4), shape=Cylinder(BORE / 2, 0.05, center=(0, 0, 0.012))))
+    model.add(
+        RigidBody(piston, PISTON, (3e-4, 3e-4, 4e-4), shape=Cylinder(BORE / 2, 0.05, center=piston.at((0, 0, 0.012))))
+    )
     model.add(RevoluteJoint(crank, rod.nodes[0], axis=(0, 1, 0)), name="crank pin")
     model.add(RevoluteJoint(piston, rod.nodes[-1], axis=(0, 1, 0)), name="piston pin")
     slide = model.add(PrismaticJoint(model.ground, piston, axis=(0, 0, 1)), name="cylinder")

@@ -25,12 +25,14 @@ def build(group="R3xSO3"):
     (spring,) = (element for element in model.elements if isinstance(element, SpringDamper))
     for body in (element for element in model.elements if isinstance(element, RigidBody)):
         (node,) = body.nodes
-        hinges = [joint.offsets[joint.nodes.index(node)] for joint in model.constraints if node in joint.nodes]
+        hinges = [node.at(joint.offsets[joint.nodes.index(node)]) for joint in model.constraints if node in joint.nodes]
         start, end = min(hinges, key=lambda point: point[0]), max(hinges, key=lambda point: point[0])
-        length = np.linalg.norm(end - start)
-        body.shape = Cylinder(6e-4, length, (end - start) / length, (start + end) / 2)
+        body.shape = Cylinder(6e-4, np.linalg.norm(end - start), end - start, center=(start + end) / 2)
         if node is spring.nodes[1]:
-            body.shape = Surface(meshio.Mesh([start, end, spring.points[1]], [("triangle", [[0, 1, 2]])]))
+            corners = [start, end, node.at(spring.offsets[1])]
+            body.shape = Surface(
+                meshio.Mesh(corners, [("triangle", [[0, 1, 2]])]), center=(0, 0, 0), rotation=np.eye(3)
+            )
     return model, read
 
 

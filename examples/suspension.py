@@ -36,9 +36,11 @@ def tyre(t, length, speed):
 def build():
     model = mbs.Model(gravity=(0, 0, -G))
     body, knuckle, wheel = (model.add_node(place) for place in ((0, 0.3, 0.6), (0, 0.69, 0.32), HUB))
-    model.add(RigidBody(body, 350.0, (50, 50, 50), shape=Box((0.5, 0.08, 0.55), center=(0, 0.02, -0.13))))
+    model.add(RigidBody(body, 350.0, (50, 50, 50), shape=Box((0.5, 0.08, 0.55), center=body.at((0, 0.02, -0.13)))))
     model.add(RigidBody(knuckle, 12.0, (0.15, 0.10, 0.10), shape=Box((0.06, 0.04, 0.34))))
-    model.add(RigidBody(wheel, 18.0, (0.6, 1.1, 0.6), shape=Cylinder(RADIUS, 0.1, axis=(0, 1, 0), center=(0, 0.05, 0))))
+    model.add(
+        RigidBody(wheel, 18.0, (0.6, 1.1, 0.6), shape=Cylinder(RADIUS, 0.1, axis=(0, 1, 0), center=HUB + (0, 0.05, 0)))
+    )
     model.add(PrismaticJoint(model.ground, body, axis=(0, 0, 1)), name="ride")
     for name, (axis, ball, mass) in ARMS.items():
         arm = model.add_node(np.add(ball, axis) / 2, name=name)
@@ -48,8 +50,8 @@ def build():
             model.add(Bushing(body, arm, RUBBER, damping=2e-4, point=np.add(axis, (x, 0, 0))))
         model.add(SphericalJoint(arm, knuckle, point=ball), name=f"{name} ball")
         if name == "lower":
-            a, b = STRUT - (body.position, arm.position)
-            model.add(SpringDamper(body, arm, 9e4, 6e3, free_length=0.523, point_a=a, point_b=b), name="strut")
+            top, foot = STRUT
+            model.add(SpringDamper(body, arm, 9e4, 6e3, free_length=0.523, point_a=top, point_b=foot), name="strut")
     model.add(DistanceJoint(body, knuckle, *ROD), name="tie rod")
     model.add(RevoluteJoint(knuckle, wheel, axis=(0, 1, 0), drive=lambda t: SPEED / RADIUS * t), name="hub")
     model.add(SpringDamper(model.ground, wheel, force=tyre, point_a=HUB * (1, 1, 0)), name="tyre")

@@ -33,13 +33,14 @@ def build(path):
     top = tower.nodes[-1]
     jib = Beam.line(model, (0, 0, HEIGHT), (50, 0, HEIGHT), JIB, elements=4, order=3, start_node=top, name="jib")
     back = Beam.line(model, (0, 0, HEIGHT), (-15, 0, HEIGHT), JIB, elements=1, order=3, start_node=top, name="back")
-    model.add(RigidBody(back.nodes[-1], 8000, (5000, 5000, 5000), shape=Box((3, 1.5, 2.5), center=(0, 0, -0.5))))
+    weight = Box((3, 1.5, 2.5), center=back.nodes[-1].at((0, 0, -0.5)))
+    model.add(RigidBody(back.nodes[-1], 8000, (5000, 5000, 5000), shape=weight))
     trolley, load = (
         model.add_node((OUT, 0, HEIGHT), name="trolley"),
         model.add_node((OUT, 0, HEIGHT - LENGTH), name="load"),
     )
-    model.add(RigidBody(trolley, 300, (100, 100, 100), shape=Box((2, 1.6, 0.6), center=(0, 0, -0.9))))
-    model.add(RigidBody(load, 2000, (300, 300, 300), shape=Box((1.5, 1.5, 1.2), center=(0, 0, -0.6))))
+    model.add(RigidBody(trolley, 300, (100, 100, 100), shape=Box((2, 1.6, 0.6), center=(OUT, 0, HEIGHT - 0.9))))
+    model.add(RigidBody(load, 2000, (300, 300, 300), shape=Box((1.5, 1.5, 1.2), center=load.at((0, 0, -0.6)))))
     model.fix(load, translation=False)
     slide = model.add(SlidingJoint(jib, trolley, rotation=True), name="slide")
     model.add(JointDrive(slide, path), name="drive")

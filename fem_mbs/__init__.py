@@ -4,8 +4,10 @@ A user scripts nodes, bodies, beams, joints and loads; fem_mbs assembles the equ
 them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod:`fem_mbs.elements`.
 """
 
+from fem_mbs import elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
-from fem_mbs.contracts import Method, Node, Report, State, Step, public
+from fem_mbs.contracts import Coordinate, Method, Node, Report, State, Step, Unknown, former, public
+from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
@@ -19,6 +21,7 @@ from fem_mbs.errors import (
 from fem_mbs.files.co_simulation import CoSimulation
 from fem_mbs.files.fmu import export_fmu
 from fem_mbs.files.store.load import load, resume
+from fem_mbs.files.store.values import register
 from fem_mbs.initial.assembly import Assembly
 from fem_mbs.initial.projection import project_velocities
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
@@ -32,6 +35,7 @@ from fem_mbs.modal.result import Modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.checkpoint import Checkpoint
+from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.output import Store
 from fem_mbs.run.simulate import simulate, start
 from fem_mbs.run.simulate_many import simulate_many
@@ -46,8 +50,7 @@ from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.studies.convergence import ConvergenceStudy, convergence_study
 from fem_mbs.studies.sweep import sweep
 from fem_mbs.system.system import System
-
-__version__ = "0.1.0"
+from fem_mbs.version import __version__ as __version__
 
 __all__ = [
     "Assembly",
@@ -102,4 +105,9 @@ __all__ = [
     "sweep",
 ]
 
+register(vars(elements)[name] for name in elements.__all__)
+register(globals()[name] for name in __all__)
+register([Delayed, Product, Sum, FixedStep, Coordinate, Unknown])
+
+__getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")

@@ -145,7 +145,7 @@ class Ratio(LineElement):
     """A spring whose stretch is an unknown of its own, which an algebraic equation determines."""
 
     def __init__(self, a: Node, b: Node, stiffness: float) -> None:
-        super().__init__(a, b, None, (0.2, 0.1, -0.3))
+        super().__init__(a, b, None, b.at((0.2, 0.1, -0.3)))
         self.stiffness = stiffness
         self.unknowns = (Unknown("stretch", "algebraic"),)
 
@@ -251,14 +251,28 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "beam of order 3 with offsets, damped": partial(_higher, 3, "twisted with offsets", COUPLED.with_damping(0.2)),
     "tapered beam": lambda n: Beam(n.arc, _widening, n.vector((0, 1, 2))),
     "truss with offsets, damped": lambda n: Truss(
-        n.line[0], n.line[2], COUPLED.with_damping(0.2), (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)
+        *(n.line[0], n.line[2], COUPLED.with_damping(0.2)),
+        point_a=n.line[0].at((0.1, 0.2, -0.1)),
+        point_b=n.line[2].at((0.3, 0.0, 0.2)),
     ),
-    "Maxwell": lambda n: Maxwell(n.line[0], n.line[2], 30.0, 4.0, 1.1, (0.1, 0.2, -0.1), (0.3, 0.0, 0.2)),
-    "actuator": lambda n: FirstOrderActuator(n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=(0.1, 0.2, -0.1)),
+    "Maxwell": lambda n: Maxwell(
+        *(n.line[0], n.line[2], 30.0, 4.0),
+        free_length=1.1,
+        point_a=n.line[0].at((0.1, 0.2, -0.1)),
+        point_b=n.line[2].at((0.3, 0.0, 0.2)),
+    ),
+    "actuator": lambda n: FirstOrderActuator(
+        n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=n.line[1].at((0.1, 0.2, -0.1))
+    ),
     "spring and damper": lambda n: SpringDamper(
-        n.line[0], n.arc[2], 7.0, 0.6, 1.1, point_a=(0.1, 0.0, 0.3), point_b=(0.3, 0, 0.2)
+        *(n.line[0], n.arc[2], 7.0, 0.6),
+        free_length=1.1,
+        point_a=n.line[0].at((0.1, 0.0, 0.3)),
+        point_b=n.arc[2].at((0.3, 0, 0.2)),
     ),
-    "spring with a law": lambda n: SpringDamper(n.line[0], n.arc[2], force=_servo, point_b=(0.3, 0.1, 0.2)),
+    "spring with a law": lambda n: SpringDamper(
+        n.line[0], n.arc[2], force=_servo, point_b=n.arc[2].at((0.3, 0.1, 0.2))
+    ),
     "bushing": lambda n: Bushing(n.line[0], n.arc[0], (3.0, 4.0, 5.0, 0.0, 1.0, 2.0), 0.3),
     "bushing, coupled, with offsets": lambda n: Bushing(
         n.line[1],
@@ -304,7 +318,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
-    "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=(0.1, 0.0, 0.3)),
+    "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=n.line[0].at((0.1, 0.0, 0.3))),
     "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "brake of a ball joint": lambda n: Brake(
         n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"
@@ -362,8 +376,10 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     },
     "sensor of an angle": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), coordinate="rotation x"),
     "sensor of a rate": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), "rate", "rotation y"),
-    "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", (0.1, 0.2, -0.1)),
-    "sensor of a speed": lambda n: LineSensor(n.line[1], n.arc[0], "speed", (0.1, 0.2, -0.1), (0.3, 0, 0.1)),
+    "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", point_a=n.line[1].at((0.1, 0.2, -0.1))),
+    "sensor of a speed": lambda n: LineSensor(
+        n.line[1], n.arc[0], "speed", point_a=n.line[1].at((0.1, 0.2, -0.1)), point_b=n.arc[0].at((0.3, 0, 0.1))
+    ),
     "sensor by a function": lambda n: FunctionSensor([n.line[1], n.arc[0]], _seen),
     "state space": lambda n: StateSpace(
         [np.sin, 2.0], [[0, 1], [-3, -0.5]], np.ones((2, 2)), np.eye(2), 0.1 * np.eye(2)
@@ -380,7 +396,7 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     ),
     "moment by a signal": lambda n: MomentActuator(n.line[1], np.cos, n.vector((1, 2, 3))),
     "torque in a joint by a signal": lambda n: JointActuator(SphericalJoint(n.line[1], n.arc[0]), np.cos, "rotation z"),
-    "pull by a signal": lambda n: LineActuator(n.line[1], n.arc[0], np.cos, (0.1, 0.2, -0.1)),
+    "pull by a signal": lambda n: LineActuator(n.line[1], n.arc[0], np.cos, point_a=n.line[1].at((0.1, 0.2, -0.1))),
 }
 ELEMENTS |= CONTROL
 
@@ -471,14 +487,14 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
         n.line[0],
         n.arc[2],
         n.vector((1, 2, -1)),
-        drives={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
+        drive={"rotation z": SpinUp(-3.0, 2.0), "translation z": lambda t: 0.3 * np.sin(2 * t)},
     ),
     "planar": lambda n: PlanarJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2))),
     "planar, turn and one way driven": lambda n: PlanarJoint(
         n.line[1],
         n.arc[0],
         n.vector((1, 2, -1)),
-        drives={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
+        drive={"rotation z": SpinUp(-3.0, 2.0), "translation y": lambda t: 0.3 * np.sin(2 * t)},
         x_axis=n.vector((2, -1, 0)),
     ),
     "universal": lambda n: UniversalJoint(

@@ -32,10 +32,27 @@ from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_o
 from fem_mbs.elements.beams.higher_order import HigherOrderBatch
 from fem_mbs.elements.beams.taper import Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
-from fem_mbs.elements.joints.general import EndRelease, Free
+from fem_mbs.elements.joints.coordinates import AXES
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
+
+ENDS = {"start": 0, "end": -1}
+
+
+def check_release(release: object, label: object) -> str:
+    """Axes of a release, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(release, str) or not release or set(release) - set(AXES) or len(set(release)) < len(release):
+        raise ModelError(
+            f"{label} must name axes of the section about which the end turns freely, such as 'y', 'z', 'yz' or 'xyz', "
+            f"received {shown(release)}"
+        )
+    return release
+
+
+ReleasedAxes = Annotated[str, check_release]
+"""Axes of a release."""
 
 
 @checked
@@ -137,7 +154,7 @@ class Beam(Element):
     @checked
     def line(
         cls,
-        model: Model,
+        model: ModelDescription,
         start: Vector3,
         end: Vector3,
         section: Profile,
@@ -149,8 +166,8 @@ class Beam(Element):
         name: Name | None = None,
         rigid_ends: bool = False,
         order: PositiveInt = 1,
-        release_start: Free | None = None,
-        release_end: Free | None = None,
+        release_start: ReleasedAxes | None = None,
+        release_end: ReleasedAxes | None = None,
     ) -> Beam:
         """Straight beam from ``start`` to ``end`` (3,): make the missing nodes, add it to the model and return it.
 
@@ -338,3 +355,47 @@ def check_order(order: int, interpolation: str, label: str) -> int:
             f"{interpolation!r}; that one has order=1, with several elements a member"
         )
     return order
+
+
+@checked
+class EndRelease(RelativeJoint):
+    """Hold the end of a beam at a node, but for rotations about axes of its section.
+
+    The beam has an end node of its own, at the place of the other; :meth:`Beam.line` and :func:`beams_from_mesh` make
+    both where they are told of a release.
+
+    Parameters
+    ----------
+    node : Node
+        What the beam is held at.
+    beam : Beam
+        The beam; its own end node must not be ``node``.
+    side : {"start", "end"}
+        Of the beam.
+    release : str
+        Axes of the section at that end about which it turns freely: any of "x" (torsion), "y", "z" (bending). "y" is a
+        hinge for the bending moment about y, "yz" a pin that still bears torsion, "xyz" a ball.
+
+    Notes
+    -----
+    A beam with "xyz" at both ends spins about itself without resistance; "yz" at one end or both keeps it from that.
+    """
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """The beam's own end: where released beams alone meet, the node is held."""
+        return self.nodes[1:]
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """The node, where no welded beam ends."""
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
+
+    def __init__(
+        self, node: Node, beam: Beam, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
+    ) -> None:
+        held = zip(ROTATIONS, AXES, strict=True)
+        self.closes = (*TRANSLATIONS, *(name for name, axis in held if axis not in release))
+        k = ENDS[side]
+        own = beam.nodes[k]
+        super().__init__(node, own, own.at(beam.offsets[k, k]), own.rotation @ beam.frames[k, k])

@@ -12,17 +12,16 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node, instance, real, shown
-from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.beams.beam import Beam, EndRelease, ReleasedAxes, check_release
 from fem_mbs.elements.beams.curve_strain import LOBATTO
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import LABEL, listed
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.taper import Profile, along
 from fem_mbs.elements.beams.truss import Truss
-from fem_mbs.elements.joints.general import EndRelease, Free, check_release
 from fem_mbs.errors import ModelError
 
-Release: TypeAlias = tuple[Free | None, Free | None]
+Release: TypeAlias = tuple[ReleasedAxes | None, ReleasedAxes | None]
 """Axes of the section about which start and end of a beam turn freely."""
 
 

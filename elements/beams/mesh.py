@@ -43,7 +43,7 @@ from fem_mbs.elements.beams.taper import Profile
 from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.beams.two_node import INTERPOLATIONS
 from fem_mbs.errors import ModelError
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 
 QUERIES = {"displacement": "displacement", "rotation": "rotation_vector"}
 """Names of point data, and the queries of a solution that they are."""
@@ -143,7 +143,7 @@ class BeamMesh(NamedTuple):
 
 @checked
 def beams_from_mesh(
-    model: Model,
+    model: ModelDescription,
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
     by: str | None = None,
@@ -253,7 +253,7 @@ def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Optio
     return MemberPlan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
 
 
-def _added(model: Model, plan: MemberPlan, options: Options) -> Laid:
+def _added(model: ModelDescription, plan: MemberPlan, options: Options) -> Laid:
     """The members and their nodes, added to a model; bad arguments are refused on a trial, before it gets nodes."""
 
     def trial(place: Array, label: str) -> Node:

@@ -29,7 +29,7 @@ class Truss(LineElement):
     section : BeamSection
         Its cross-section, of which the axial stiffness, its damping and the mass count.
     point_a, point_b : (3,), optional
-        The points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----
@@ -54,7 +54,7 @@ class Truss(LineElement):
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
         """Nodes that its points are not at."""
-        return tuple(node for node, point in zip(self.nodes, self.points, strict=True) if point.any())
+        return tuple(node for node, point in zip(self.nodes, self.offsets, strict=True) if point.any())
 
     @property
     def rotation_free(self) -> tuple[Node, ...]:
@@ -63,14 +63,14 @@ class Truss(LineElement):
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         """A line."""
-        return bar(self.nodes, self.points, number)
+        return bar(self.nodes, self.offsets, number)
 
     def section_forces(self, x: Array, R: Array) -> Array:
         """Section forces ``(..., 1, 6)`` of nodes at ``x`` (..., 2, 3), ``R`` (..., 2, 3, 3): axial force, then zeros.
 
         Those of damping are left out, as in a beam.
         """
-        ends = x + np.matvec(R, np.array(self.points))
+        ends = x + np.matvec(R, np.array(self.offsets))
         length = np.linalg.norm(ends[..., 1, :] - ends[..., 0, :], axis=-1)
         forces = np.zeros((*length.shape, 1, 6))
         forces[..., 0, 0] = self.EA * (length / self.built - 1.0)
@@ -90,7 +90,7 @@ class TrussBatch(LineBatch):
         values = [[truss.built, truss.EA, truss.damping, truss.section.mass] for truss in trusses]
         self.built, self.EA, self.D, mass = np.array(values).T
         masses = (mass * self.built)[:, None, None] * CONSISTENT_MASS
-        self._inertia = Inertia(self.nodes, masses, self.points, np.zeros((*self.nodes.shape, 3, 3)))
+        self._inertia = Inertia(self.nodes, masses, self.offsets, np.zeros((*self.nodes.shape, 3, 3)))
 
     def law(self, length: Array, speed: Array, state: Array, prescribed: Any) -> Law:
         """``N = EA (l/L - 1) + D l'/L``."""

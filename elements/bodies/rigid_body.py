@@ -75,8 +75,8 @@ class RigidBody(Element):
     center_of_mass : (3,)
         Mass centre in the node frame.
     shape : Box, Cylinder, Ball or Surface, optional
-        What it looks like in pictures, fixed in the node frame; by default the ellipsoid of uniform density that has
-        its mass and inertia.
+        What it looks like in pictures, where it is as built; by default the ellipsoid of uniform density that has its
+        mass and inertia.
 
     Raises
     ------
@@ -101,6 +101,16 @@ class RigidBody(Element):
         self.mass, self.inertia, self.center_of_mass = mass, np.asarray(inertia), np.asarray(center_of_mass)
         self.shape = shape
 
+    @property
+    def shape(self) -> Shape | None:
+        """What it looks like, if that was given."""
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Shape | None) -> None:
+        self._shape = shape
+        self._on_node = None if shape is None else shape.on(self.nodes[0])
+
     def doubts(self, around: ModelContext) -> Iterable[str]:
         """An inertia that does not fit its mass."""
         radius = float(np.sqrt(np.linalg.eigvalsh(inertia_matrix(self.inertia, "inertia")).max() / self.mass))
@@ -112,9 +122,9 @@ class RigidBody(Element):
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """Its shape, or the ellipsoid of its inertia; a ball in place of one that is too small to be seen."""
-        shape = self.shape or inertia_ellipsoid(self.mass, self.inertia, self.center_of_mass)
+        shape = self._on_node or inertia_ellipsoid(self.mass, self.inertia, self.center_of_mass)
         if isinstance(shape, Ellipsoid) and shape.half.max() < SEEN * size:
-            shape = Ball(SEEN * size, self.center_of_mass)
+            shape = Ball(SEEN * size, center=self.center_of_mass)
         return (Placed(self.nodes[0], shape),)
 
     @classmethod

@@ -76,7 +76,7 @@ class LineActuator(LineElement):
     input : signal
         The force in N, a pull.
     point_a, point_b : (3,), optional
-        The points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
     active = True

@@ -75,7 +75,7 @@ class LineSensor(Sensor, LineElement):
     quantity : {"length", "speed"}
         The distance in m, or its rate in m/s.
     point_a, point_b : (3,), optional
-        The points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ class FirstOrderActuator(LineElement):
     size : float
         A force that counts as large, N: tolerances of variable steps are relative to it.
     point_a, point_b : (3,), optional
-        Points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----

@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     array,
     checked,
     is_symmetric,
+    lever,
     node_rows,
     number,
     real,
@@ -94,9 +95,10 @@ class Bushing(Element):
 
     Notes
     -----
-    Without force as built. The deformation ``d`` is the screw between its two frames: for small deformations what the
-    node b moves and turns, seen from a; for large ones it treats both nodes alike, and the force is the gradient of the
-    energy ``d^T K d/2``.
+    Without force as built. Its axes turn with its nodes: where a shaft goes round in a housing, the stiffness across
+    does not keep the directions of the housing. The deformation ``d`` is the screw between its two frames: for small
+    deformations what the node b moves and turns, seen from a; for large ones it treats both nodes alike, and the force
+    is the gradient of the energy ``d^T K d/2``.
     """
 
     def __init__(
@@ -113,9 +115,9 @@ class Bushing(Element):
         self.nodes = (a, b)
         self.stiffness = np.asarray(stiffness)
         self.damping = np.asarray(damping) if np.ndim(damping) else float(damping) * self.stiffness  # type: ignore[arg-type]
-        place = b.position if point is None else np.asarray(point)
+        place = b.position if point is None else point
         directions = a.rotation if axes is None else np.asarray(axes)
-        self.offsets = tuple(node.rotation.T @ (place - node.position) for node in self.nodes)
+        self.offsets = tuple(lever(node, place) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ directions for node in self.nodes)
 
     @classmethod

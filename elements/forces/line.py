@@ -29,6 +29,7 @@ from fem_mbs.contracts import (
     Polyline,
     Vector3,
     checked,
+    lever,
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
@@ -58,7 +59,7 @@ class LinePicture:
     """
 
     def __init__(self, element: LineElement, rows: IntArray, stations: int) -> None:
-        self._rows, self._points = rows, np.array(element.points)
+        self._rows, self._points = rows, np.array(element.offsets)
         sides = 2 * (stations - 1)
         if sides < 3:
             shape = _line()
@@ -71,7 +72,7 @@ class LinePicture:
             )
             for kind, points in cells
         ]
-        a, b = (node.position + node.rotation @ c for node, c in zip(element.nodes, element.points, strict=True))
+        a, b = (node.at(c) for node, c in zip(element.nodes, element.offsets, strict=True))
         e = element.nodes[0].rotation.T @ (b - a)
         self._sides = np.eye(3)[np.argsort(np.abs(e))[:2]]
         """Two directions in the frame of node a, of which the line turns to one at most."""
@@ -135,10 +136,12 @@ class LineElement(Element):
     a, b : Node
         Any two nodes.
     point_a, point_b : (3,), optional
-        The points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Attributes
     ----------
+    offsets : tuple of (3,)
+        The points in the frames of their nodes.
     built : float
         Distance of the points as built.
     """
@@ -146,8 +149,8 @@ class LineElement(Element):
     def __init__(self, a: Node, b: Node, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
         self.nodes = (a, b)
-        self.points = tuple(np.zeros(3) if point is None else np.asarray(point) for point in (point_a, point_b))
-        start, end = (node.position + node.rotation @ c for node, c in zip(self.nodes, self.points, strict=True))
+        self.offsets = lever(a, point_a), lever(b, point_b)
+        start, end = (node.at(c) for node, c in zip(self.nodes, self.offsets, strict=True))
         self.built = float(np.linalg.norm(end - start))
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
             raise ModelError(
@@ -222,9 +225,9 @@ class LineLengths(CoordinateBatch):
 
 def lengths_of(elements: Sequence[LineElement], number: Numbering) -> LineLengths:
     """The lengths of the lines of elements."""
-    points = np.array([element.points for element in elements])
+    offsets = np.array([element.offsets for element in elements])
     shortest = COINCIDE * np.array([element.built for element in elements])
-    return LineLengths(node_rows(elements, number), points, shortest, elements)
+    return LineLengths(node_rows(elements, number), offsets, shortest, elements)
 
 
 class LineBatch(CoordinateLawBatch):
@@ -235,5 +238,5 @@ class LineBatch(CoordinateLawBatch):
 
     def __init__(self, elements: Sequence[LineElement], number: Numbering) -> None:
         lengths = lengths_of(elements, number)
-        self.points = lengths.points
+        self.offsets = lengths.points
         super().__init__(elements, number, lengths)

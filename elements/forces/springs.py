@@ -52,7 +52,7 @@ class SpringDamper(LineElement):
     free_length : float, optional
         Length without force, m; by default the distance of the points as built.
     point_a, point_b : (3,), optional
-        Points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     force : function of t, length, speed, optional
         In place of all this, any law: the pull in N of the time in s, the distance of the points in m and its rate in
         m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
@@ -150,7 +150,7 @@ class Maxwell(LineElement):
     free_length : float, optional
         Length without force and with the damper as built, m; by default the distance of the points as built.
     point_a, point_b : (3,), optional
-        Points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----
@@ -217,7 +217,7 @@ class FrictionSpring(LineElement):
     free_length : float, optional
         Length without force at t = 0, m; by default the distance of the points as built.
     point_a, point_b : (3,), optional
-        Points in the node frames; the nodes themselves by default.
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----

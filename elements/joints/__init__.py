@@ -27,8 +27,6 @@ SlidingJoint           translation across a beam that    3, less 1 place, and
                        deforms, and rotation if held     3 if held
 Coupling               a sum of coordinates of joints    1
 JointDrive             a coordinate of a joint, in time  1
-EndRelease             all but some rotations of a       3 to 5
-                       beam's end
 RollingDisc            height, slip on a plane           1, and 2 of velocities
 ====================== ================================= =======================
 """
@@ -37,7 +35,7 @@ from fem_mbs.elements.joints.cam import CamJoint
 from fem_mbs.elements.joints.coupling import Coupling, JointDrive
 from fem_mbs.elements.joints.curve import CurveJoint
 from fem_mbs.elements.joints.distance import DistanceJoint
-from fem_mbs.elements.joints.general import EndRelease, GeneralJoint
+from fem_mbs.elements.joints.general import GeneralJoint
 from fem_mbs.elements.joints.lower_pairs import (
     CylindricalJoint,
     FixedJoint,
@@ -58,7 +56,6 @@ __all__ = [
     "CurveJoint",
     "CylindricalJoint",
     "DistanceJoint",
-    "EndRelease",
     "FixedJoint",
     "GeneralJoint",
     "JointDrive",

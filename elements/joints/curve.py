@@ -31,6 +31,7 @@ from fem_mbs.contracts import (
     Vector3,
     array,
     checked,
+    lever,
     node_rows,
     own_rows,
 )
@@ -178,7 +179,7 @@ class CurveJoint(Constraint):
         self.nodes = (a, b)
         self.curve = Spline((np.asarray(points) - a.position) @ a.rotation, f"{label}: points")
         place = b.position if point is None else np.asarray(point)
-        self.offset = b.rotation.T @ (place - b.position)
+        self.offset = lever(b, point)
         s = np.array([self._place()])
         on = a.position + a.rotation @ Splines([self.curve]).at(np.zeros(1, np.intp), s)[0][0]
         gap = float(np.linalg.norm(on - place))
@@ -212,7 +213,7 @@ class CurveJoint(Constraint):
 
     def _place(self) -> float:
         a, b = self.nodes
-        return nearest(self.curve, a.rotation.T @ (b.position + b.rotation @ self.offset - a.position))
+        return nearest(self.curve, lever(a, b.at(self.offset)))
 
 
 class CurveBatch(PlacesBatch):

@@ -22,6 +22,7 @@ from fem_mbs.contracts import (
     Rates,
     Vector3,
     checked,
+    lever,
     node_rows,
 )
 from fem_mbs.elements.forces.line import Line, LineLengths, bar
@@ -70,7 +71,7 @@ class DistanceJoint(Constraint):
             raise ModelError(f"DistanceJoint: connects {a} with itself; give two nodes")
         given = zip(self.nodes, (point_a, point_b), strict=True)
         places = [node.position if point is None else np.asarray(point) for node, point in given]
-        self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
+        self.offsets = tuple(lever(node, x) for node, x in zip(self.nodes, places, strict=True))
         self.offset = self.offsets[1]
         self.built = float(np.linalg.norm(places[1] - places[0]))
         """Distance as built, m."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
 
 Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+DriveLike: TypeAlias = Drive | Mapping[str, Drive]
+"""Of the one coordinate that a drive may prescribe, or of several by their names."""
 Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
 HALVINGS = 30
@@ -118,14 +120,21 @@ def _shown(moved: Array) -> str:
     return str(moved) if np.abs(moved).max() > TOLERANCE else "0"
 
 
-def check_drives(
-    drives: Mapping[str, object], closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
-) -> None:
-    """Refuse drives of motions that the joint closes, or that no drive can prescribe.
+def drives_by_name(
+    drive: DriveLike | None, closes: Sequence[str], free: Sequence[str], several: Sequence[str], label: str
+) -> Mapping[str, Drive]:
+    """Drives by the names of what they prescribe, or a refusal of those that have nothing to move.
 
     ``free`` are the coordinates of the joint that a drive may prescribe, ``several`` rotations that it may not.
     """
-    for name, law in drives.items():
+    if drive is None:
+        return {}
+    allowed = ", ".join(map(repr, free)) or "nothing of this joint"
+    if not isinstance(drive, Mapping):
+        if len(free) != 1:
+            raise ModelError(f"{label}: its drive must say what it prescribes, drive={{name: law}}, with {allowed}")
+        return {free[0]: drive}
+    for name, law in drive.items():
         if not callable(law):
             raise ModelError(f"{label}: the drive of '{name}' must be a function of time, received {shown(law)}")
         if name not in free:
@@ -133,6 +142,6 @@ def check_drives(
             if name in several:
                 why = f"it is one of several rotations, which model.add(JointDrive(joint, law, '{name}')) can prescribe"
             raise ModelError(
-                f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe "
-                f"{', '.join(map(repr, free)) or 'nothing of this joint'}"
+                f"{label}: a drive of '{name}' has nothing to move: {why}; a drive may prescribe {allowed}"
             )
+    return drive

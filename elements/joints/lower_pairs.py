@@ -13,12 +13,10 @@ Fixed joint: closes all relative motions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from fem_mbs.contracts import Direction, Node, Vector3, checked
-from fem_mbs.elements.joints.drives import Displacement, Drive
+from fem_mbs.elements.joints.drives import Displacement, DriveLike
 from fem_mbs.elements.joints.relative import (
     ROTATIONS,
     TRANSLATIONS,
@@ -60,14 +58,13 @@ class RevoluteJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
-        drive: Drive | None = None,
+        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
         axes = axes_about(np.asarray(axis))
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"RevoluteJoint on {a}, {b}")
-        drives = {} if drive is None else {"rotation z": drive}
-        super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
 
 @checked
@@ -102,14 +99,13 @@ class PrismaticJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
-        drive: Drive | None = None,
+        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
         axes = axes_about(np.asarray(axis))
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"PrismaticJoint on {a}, {b}")
-        drives = {} if drive is None else {"translation z": drive}
-        super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
 
 @checked
@@ -124,7 +120,7 @@ class CylindricalJoint(RelativeJoint):
         Axis at t = 0, world frame.
     point : (3,), optional
         The point of node b that stays on the axis, at t = 0, world frame; by default the position of node b.
-    drives : dict of functions of t, optional
+    drive : dict of functions of t, optional
         What prescribes "translation z" in m, "rotation z" in rad, or both; as the drive of :class:`RevoluteJoint`.
     point_b, axis_b : (3,), optional
         The point and the axis on node b, if they are not yet at ``point`` and along ``axis``: :meth:`Model.assemble`
@@ -143,13 +139,13 @@ class CylindricalJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
-        drives: Mapping[str, Drive] | None = None,
+        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
         axes = axes_about(np.asarray(axis))
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"CylindricalJoint on {a}, {b}")
-        super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
 
 @checked
@@ -206,7 +202,7 @@ class PlanarJoint(RelativeJoint):
         Normal of the plane at t = 0, world frame.
     point : (3,), optional
         The point of node b that stays in the plane, at t = 0, world frame; by default the position of node b.
-    drives : dict of functions of t, optional
+    drive : dict of functions of t, optional
         What prescribes "translation x" and "translation y" in m, "rotation z" in rad, or some of these; as the drive of
         :class:`RevoluteJoint`.
     x_axis : (3,), optional
@@ -228,7 +224,7 @@ class PlanarJoint(RelativeJoint):
         b: Node,
         normal: Direction,
         point: Vector3 | None = None,
-        drives: Mapping[str, Drive] | None = None,
+        drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
         normal_b: Direction | None = None,
@@ -236,7 +232,7 @@ class PlanarJoint(RelativeJoint):
         label = f"PlanarJoint on {a}, {b}"
         axes = axes_in(np.asarray(normal), x_axis, label)
         axes_b = None if normal_b is None else turned_to(axes, np.asarray(normal_b), label, ("normal", "normal_b"))
-        super().__init__(a, b, point, axes, drives=drives, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
 
 @checked

@@ -5,12 +5,10 @@ A point of one node on a line or in a plane of another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from fem_mbs.contracts import Direction, Node, RotationLike, Vector3, checked
-from fem_mbs.elements.joints.drives import Drive
+from fem_mbs.elements.joints.drives import DriveLike
 from fem_mbs.elements.joints.relative import ROTATIONS, RelativeJoint, axes_about, axes_in, levers, turned_to
 
 
@@ -59,11 +57,10 @@ class PointOnLineJoint(PointJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
-        drive: Drive | None = None,
+        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        drives = {} if drive is None else {"translation z": drive}
-        super().__init__(a, b, point, axes_about(np.asarray(axis)), drives=drives, point_b=point_b)
+        super().__init__(a, b, point, axes_about(np.asarray(axis)), drive=drive, point_b=point_b)
 
 
 @checked
@@ -78,7 +75,7 @@ class PointOnPlaneJoint(PointJoint):
         Normal of the plane at t = 0, world frame; it turns with node a.
     point : (3,), optional
         The point at t = 0, world frame; by default the position of node b.
-    drives : dict of functions of t, optional
+    drive : dict of functions of t, optional
         What prescribes "translation x", "translation y" in m, or both; as the drive of :class:`PrismaticJoint`.
     x_axis : (3,), optional
         Direction of "translation x", perpendicular to the normal, at t = 0, world frame; by default any.
@@ -99,12 +96,12 @@ class PointOnPlaneJoint(PointJoint):
         b: Node,
         normal: Direction,
         point: Vector3 | None = None,
-        drives: Mapping[str, Drive] | None = None,
+        drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
         axes = axes_in(np.asarray(normal), x_axis, f"PointOnPlaneJoint on {a}, {b}")
-        super().__init__(a, b, point, axes, drives=drives, point_b=point_b)
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b)
 
 
 @checked
@@ -117,7 +114,7 @@ class ParallelAxesJoint(RelativeJoint):
         Any two nodes.
     axis : (3,)
         Axis at t = 0, world frame.
-    drives : dict of functions of t, optional
+    drive : dict of functions of t, optional
         What prescribes "rotation z" in rad, "translation x" ... "translation z" in m, or some of these; as the drive of
         :class:`RevoluteJoint`.
     axis_b : (3,), optional
@@ -135,12 +132,12 @@ class ParallelAxesJoint(RelativeJoint):
         a: Node,
         b: Node,
         axis: Direction,
-        drives: Mapping[str, Drive] | None = None,
+        drive: DriveLike | None = None,
         axis_b: Direction | None = None,
     ) -> None:
         axes = axes_about(np.asarray(axis))
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"ParallelAxesJoint on {a}, {b}")
-        super().__init__(a, b, None, axes, drives=drives, axes_b=axes_b)
+        super().__init__(a, b, None, axes, drive=drive, axes_b=axes_b)
 
 
 @checked
@@ -151,7 +148,7 @@ class OrientationJoint(RelativeJoint):
     ----------
     a, b : Node
         Any two nodes.
-    drives : dict of functions of t, optional
+    drive : dict of functions of t, optional
         What prescribes "translation x" ... "translation z" in m; as the drive of :class:`PrismaticJoint`.
     axes_b : (3, 3) or scipy Rotation, optional
         What of node b, as columns in the world frame at t = 0, is to be along the axes of the world; where it is not
@@ -164,7 +161,5 @@ class OrientationJoint(RelativeJoint):
 
     closes = ROTATIONS
 
-    def __init__(
-        self, a: Node, b: Node, drives: Mapping[str, Drive] | None = None, axes_b: RotationLike | None = None
-    ) -> None:
-        super().__init__(a, b, None, np.eye(3), drives=drives, axes_b=axes_b)
+    def __init__(self, a: Node, b: Node, drive: DriveLike | None = None, axes_b: RotationLike | None = None) -> None:
+        super().__init__(a, b, None, np.eye(3), drive=drive, axes_b=axes_b)

@@ -26,6 +26,7 @@ from fem_mbs.contracts import (
     RotationLike,
     Vector3,
     checked,
+    lever,
     shown,
 )
 from fem_mbs.elements.joints.coordinates import (
@@ -37,7 +38,15 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.drives import TOLERANCE, Displacement, Drive, Drives, Move, check_drives
+from fem_mbs.elements.joints.drives import (
+    TOLERANCE,
+    Displacement,
+    Drive,
+    DriveLike,
+    Drives,
+    Move,
+    drives_by_name,
+)
 from fem_mbs.elements.joints.glyphs import shapes_of
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.errors import ModelError
@@ -70,7 +79,7 @@ class RelativeJoint(Constraint):
         Axes x, y, z of the joint at t = 0 as columns, world frame; by default those of node a.
     displacement : function of t, optional
         How far the point of b is from that of a, (3,): world directions at t = 0, which then turn with a.
-    drives : dict of functions of t, optional
+    drive : function of t, or dict of these, optional
         What prescribes a coordinate, by its name: 0 at the start, for t >= 0, or :meth:`Model.assemble` goes there.
     point_b, axes_b : optional
         Point and axes on node b, where the joint is open as built and :meth:`Model.assemble` is to close it; by default
@@ -112,7 +121,7 @@ class RelativeJoint(Constraint):
         point: Vector3 | None,
         axes: RotationLike | None = None,
         displacement: Displacement | None = None,
-        drives: Mapping[str, Drive] | None = None,
+        drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axes_b: RotationLike | None = None,
     ) -> None:
@@ -124,15 +133,16 @@ class RelativeJoint(Constraint):
         place = b.position if point is None else np.asarray(point)
         places = place, place if point_b is None else np.asarray(point_b)
         both = axes, axes if axes_b is None else np.asarray(axes_b)
-        self.offsets = tuple(node.rotation.T @ (x - node.position) for node, x in zip(self.nodes, places, strict=True))
+        self.offsets = tuple(lever(node, x) for node, x in zip(self.nodes, places, strict=True))
         self.axes = tuple(node.rotation.T @ own for node, own in zip(self.nodes, both, strict=True))
         self.offset = self.offsets[1]
         self.frame = JointFrame(*self.axes, *self.offsets)
         self._check_closed()
         free = [k for k, name in enumerate(ROTATIONS) if name not in self.closes]
         self.free_axis = free[0] if len(free) == 1 else 2
-        self.driven = tuple(drives or {})
-        self.drives = self._make_drives(displacement, drives or {})
+        drives = self._by_name(drive)
+        self.driven = tuple(drives)
+        self.drives = self._make_drives(displacement, drives)
         closed = (*self.closes, *self.driven)
         self.positions = tuple(k for k, name in enumerate(TRANSLATIONS) if name in closed)
         self.cosines = self._cosines()
@@ -217,16 +227,19 @@ class RelativeJoint(Constraint):
         together = ((i, f), (j, f))
         return (*together, (j, i)) if len(closed) == 3 or self.drives.angle else together
 
-    def _make_drives(self, displacement: Displacement | None, drives: Mapping[str, Drive]) -> Drives:
+    def _by_name(self, drive: DriveLike | None) -> Mapping[str, Drive]:
+        """Drives by coordinate, of those that a drive may prescribe."""
         label = f"{type(self).__name__} on {', '.join(map(str, self.nodes))}"
         angles = [name for name in ROTATIONS if name not in self.closes]
         free = [name for name in TRANSLATIONS if name not in self.closes] + (angles if len(angles) == 1 else [])
-        check_drives(drives, self.closes, free, angles if len(angles) > 1 else [], label)
+        return drives_by_name(drive, self.closes, free, angles if len(angles) > 1 else [], label)
+
+    def _make_drives(self, displacement: Displacement | None, drives: Mapping[str, Drive]) -> Drives:
         moves = [] if displacement is None else [Move(self.nodes[0].rotation.T, displacement, 3)]
         for k, name in enumerate(TRANSLATIONS):
             if name in drives:
                 moves.append(Move(self.axes[0][:, k, None], drives[name], None))
-        return Drives(self, next((drives[name] for name in angles if name in drives), None), moves)
+        return Drives(self, next((drives[name] for name in ROTATIONS if name in drives), None), moves)
 
 
 def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...]:

@@ -30,6 +30,7 @@ from fem_mbs.contracts import (
     Positive,
     Vector3,
     checked,
+    lever,
     node_rows,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine, cosine_of
@@ -84,7 +85,7 @@ class RollingDisc(Constraint):
             raise ModelError(f"RollingDisc: {a} cannot roll on itself; give the nodes of the plane and of the disc")
         n, m = np.asarray(normal), np.asarray(axis)
         place = b.position if center is None else np.asarray(center)
-        self.center, self.axis = b.rotation.T @ (place - b.position), b.rotation.T @ m
+        self.center, self.axis = lever(b, place), b.rotation.T @ m
         self.offset = self.center
         self.directions = a.rotation.T @ axes_about(n)[:, [2, 0, 1]]
         """The normal and two directions of the plane, as columns, in the frame of node a."""
@@ -98,14 +99,14 @@ class RollingDisc(Constraint):
         self.frame = JointFrame(*self.axes, np.zeros(3), self.center)
         self.tilt = float(np.arctan2(sine, n @ m))
         """Angle of the axis from the normal as built, rad."""
-        self.place = a.rotation.T @ (place - a.position)
+        self.place = lever(a, place)
         """Centre as built, in the frame of node a."""
         self.height = float(-self.radius * sine)
         """Height of the plane above that place."""
 
     def shapes(self, size: float) -> Sequence[Placed]:
         """The disc."""
-        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, self.center)),)
+        return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
 
     @classmethod
     def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:

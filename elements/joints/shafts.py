@@ -144,8 +144,10 @@ class ConstantVelocityJoint(RelativeJoint):
         ends = []
         for node, axes, point, side in zip(self.nodes, self.axes, self.offsets, (-1.0, 1.0), strict=True):
             shaft = axes[:, 2]
-            ends.append(Placed(node, Cylinder(0.25 * size, 1.6 * size, shaft, point + 0.8 * side * size * shaft)))
-        return [*ends, Placed(self.nodes[1], Ball(0.5 * size, self.offsets[1]))]
+            ends.append(
+                Placed(node, Cylinder(0.25 * size, 1.6 * size, shaft, center=point + 0.8 * side * size * shaft))
+            )
+        return [*ends, Placed(self.nodes[1], Ball(0.5 * size, center=self.offsets[1]))]
 
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all such joints share a batch."""

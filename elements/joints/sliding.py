@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     Unknown,
     Vector3,
     checked,
+    lever,
     node_rows,
     own_rows,
 )
@@ -80,7 +81,7 @@ class SlidingJoint(Constraint):
             raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")
         self.beam, self.nodes, self.rotation = beam, (*beam.nodes, node), rotation
         place = node.position if point is None else np.asarray(point)
-        self.offset = node.rotation.T @ (place - node.position)
+        self.offset = lever(node, point)
         self.tracks = BeamTracks([beam])
         _refuse_corners(beam, label)
         section = self._section(sigma := self._sigma())

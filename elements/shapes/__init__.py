@@ -1,4 +1,4 @@
-"""What bodies and joints look like: solids, and surfaces of meshes, fixed in the frame of a node."""
+"""What bodies and joints look like: solids, and surfaces of meshes."""
 
 from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Ellipsoid, inertia_ellipsoid
 from fem_mbs.elements.shapes.surface import Surface

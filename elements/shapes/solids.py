@@ -36,21 +36,21 @@ class Box(Shape):
     ----------
     size : (3,)
         Lengths of its edges, m.
-    center : (3,)
-        Its centre in the node frame.
+    center : (3,), optional
+        Its centre, world frame, as built; by default the place of the node.
     rotation : (3, 3) or scipy Rotation, optional
-        Its directions in the node frame, as columns; by default those of the node.
+        Its directions as columns, world frame, as built; by default those of the node.
     """
 
-    def __init__(self, size: Lengths, center: Vector3 = (0.0, 0.0, 0.0), rotation: RotationLike | None = None) -> None:
-        self.size, self.center = np.asarray(size), np.asarray(center)
-        self.rotation = np.eye(3) if rotation is None else np.asarray(rotation)
+    def __init__(self, size: Lengths, *, center: Vector3 | None = None, rotation: RotationLike | None = None) -> None:
+        self.size = np.asarray(size)
+        self.center, self.rotation = _array(center), _array(rotation)
 
     def faces(self, sides: int) -> Faces:
         """Six quads."""
         corners = 0.5 * self.size * np.array(list(product((-1.0, 1.0), repeat=3)))
         quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
-        return Faces(self.center + corners @ self.rotation.T, [("quad", np.array(quads))])
+        return Faces(self.placed(corners), [("quad", np.array(quads))])
 
 
 @checked
@@ -61,36 +61,37 @@ class Cylinder(Shape):
     ----------
     radius, length : float
         In m.
-    axis : (3,)
-        Its axis in the node frame.
-    center : (3,)
-        The middle of the axis in the node frame.
+    axis : (3,), optional
+        Its axis, world frame, as built; by default the z axis of the node.
+    center : (3,), optional
+        The middle of the axis, world frame, as built; by default the place of the node.
     """
 
     def __init__(
         self,
         radius: Positive,
         length: Positive,
-        axis: Direction = (0.0, 0.0, 1.0),
-        center: Vector3 = (0.0, 0.0, 0.0),
+        axis: Direction | None = None,
+        *,
+        center: Vector3 | None = None,
     ) -> None:
         self.radius, self.length = radius, length
-        self.axis, self.center = np.asarray(axis), np.asarray(center)
+        self.center, self.rotation = _array(center), None if axis is None else _about(np.asarray(axis))
 
     def faces(self, sides: int) -> Faces:
         """Quads around, and two polygons."""
-        rim = self.center + self.radius * _circle(sides) @ _across(self.axis)
-        half = 0.5 * self.length * self.axis
+        rim, half = self.radius * _circle(sides), np.full((sides, 1), 0.5 * self.length)
+        ends = np.concatenate([np.hstack([rim, -half]), np.hstack([rim, half])])
         k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
         quads = np.stack([k, turned, turned + sides, k + sides], axis=-1)
         caps = np.stack([k[::-1], k + sides])
-        return Faces(np.concatenate([rim - half, rim + half]), [("quad", quads), ("polygon", caps)])
+        return Faces(self.placed(ends), [("quad", quads), ("polygon", caps)])
 
 
 class Ellipsoid(Shape):
     """An ellipsoid with half axes ``(3,)`` along the columns of a rotation."""
 
-    def __init__(self, half: Array, center: Array, rotation: Array) -> None:
+    def __init__(self, half: Array, center: Array | None, rotation: Array | None) -> None:
         self.half, self.center, self.rotation = half, center, rotation
 
     def faces(self, sides: int) -> Faces:
@@ -109,7 +110,7 @@ class Ellipsoid(Shape):
         last = (rings - 1) * n
         caps = [[turned, k, np.full(n, south)], [last + k, last + turned, np.full(n, north)]]
         triangles = np.swapaxes(caps, 1, 2).reshape(-1, 3)
-        points = self.center + (unit * self.half) @ self.rotation.T
+        points = self.placed(unit * self.half)
         return Faces(points, [("quad", quads), ("triangle", triangles)] if rings > 1 else [("triangle", triangles)])
 
 
@@ -121,12 +122,12 @@ class Ball(Ellipsoid):
     ----------
     radius : float
         In m.
-    center : (3,)
-        Its centre in the node frame.
+    center : (3,), optional
+        Its centre, world frame, as built; by default the place of the node.
     """
 
-    def __init__(self, radius: Positive, center: Vector3 = (0.0, 0.0, 0.0)) -> None:
-        super().__init__(np.full(3, radius), np.asarray(center), np.eye(3))
+    def __init__(self, radius: Positive, *, center: Vector3 | None = None) -> None:
+        super().__init__(np.full(3, radius), _array(center), None)
 
 
 def inertia_ellipsoid(mass: float, inertia: Array, center: Array) -> Ellipsoid:
@@ -146,8 +147,12 @@ def _circle(sides: int) -> Array:
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
-def _across(axis: Array) -> Array:
-    """Two directions as rows, which are right-handed with the unit vector ``axis`` as the third."""
+def _about(axis: Array) -> Array:
+    """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
     first = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
     first /= np.linalg.norm(first)
-    return np.stack([first, np.cross(axis, first)])
+    return np.stack([first, np.cross(axis, first), axis], axis=-1)
+
+
+def _array(value: ArrayLike | None) -> Array | None:
+    return None if value is None else np.asarray(value)

@@ -32,17 +32,18 @@ class Surface(Shape):
         A mesh, or a file that meshio reads: STL, OBJ, PLY, VTK, Gmsh and others.
     scale : float
         What a length of 1 in the mesh is in m: 0.001 for millimetres.
-    center : (3,)
-        Where the mesh's origin is in the node frame.
+    center : (3,), optional
+        Where the mesh's origin is, world frame, as built; by default the place of the node.
     rotation : (3, 3) or scipy Rotation, optional
-        The mesh's axes in the node frame, as columns; by default those of the node.
+        The mesh's axes as columns, world frame, as built; by default those of the node.
     """
 
     def __init__(
         self,
         mesh: Mesh,
+        *,
         scale: Positive = 1.0,
-        center: Vector3 = (0.0, 0.0, 0.0),
+        center: Vector3 | None = None,
         rotation: RotationLike | None = None,
     ) -> None:
         points = real(mesh.points)
@@ -61,12 +62,13 @@ class Surface(Shape):
         ends = np.cumsum([block.size for _, block in cells])[:-1]
         parts = np.split(numbers.ravel(), ends)
         self.cells = [(kind, part.reshape(block.shape)) for (kind, block), part in zip(cells, parts, strict=True)]
-        turn = np.eye(3) if rotation is None else np.asarray(rotation)
-        self.points = np.asarray(center) + scale * points[used] @ turn.T
+        self.points = scale * points[used]
+        self.center = None if center is None else np.asarray(center)
+        self.rotation = None if rotation is None else np.asarray(rotation)
 
     def faces(self, sides: int) -> Faces:
-        """As they are."""
-        return Faces(self.points, self.cells)
+        """Those of the mesh."""
+        return Faces(self.placed(self.points), self.cells)
 
 
 def _types(mesh: Any) -> list[str]:

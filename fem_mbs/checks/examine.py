@@ -26,7 +26,7 @@ from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
 
 if TYPE_CHECKING:
-    from fem_mbs.model.model import Model
+    from fem_mbs.model.description import ModelDescription
 
 
 NEAR = 1e-6
@@ -123,7 +123,7 @@ REACH = 100.0
 """Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
 
 
-def examine(model: Model) -> Check:
+def examine(model: ModelDescription) -> Check:
     """What :meth:`fem_mbs.Model.check` returns."""
     check = Check(str(model).splitlines()[0] + ("" if model.gravity.any() else ", without gravity"))
     try:

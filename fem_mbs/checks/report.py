@@ -9,6 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Public
+from fem_mbs.pictures.pictures import page
 
 SHOWN = 4
 WIDTH = 22
@@ -121,6 +122,4 @@ class Check(Public):
         return f"Check: {self.degrees_of_freedom} degrees of freedom, {self._verdict().rstrip(':')}"
 
     def _repr_html_(self) -> str:
-        from fem_mbs.pictures.pictures import page
-
         return page([*self.rows(), (self._verdict(),), *((finding,) for finding in self.findings)], self.title)

@@ -33,10 +33,11 @@ from fem_mbs.contracts.method import (
 )
 from fem_mbs.contracts.motion import Motion, RateSensitivities, none
 from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
-from fem_mbs.contracts.node import Group, Node, check_node, make_node
+from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
-from fem_mbs.contracts.public import Public, public
+from fem_mbs.contracts.public import Public, complete, public
+from fem_mbs.contracts.renamed import former
 from fem_mbs.contracts.state import ARRAYS, Source, State
 from fem_mbs.contracts.unknown import Unknown, check_unknowns
 from fem_mbs.contracts.validate import (
@@ -121,13 +122,16 @@ __all__ = [
     "check_unknowns",
     "checked",
     "choice",
+    "complete",
     "consecutive",
     "continued",
     "direction",
+    "former",
     "function",
     "hints_of",
     "instance",
     "is_symmetric",
+    "lever",
     "look_up",
     "make_node",
     "named_file",

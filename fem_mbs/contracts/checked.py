@@ -17,12 +17,14 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_ar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts.public import complete
+from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]
 """Takes a value and a label; returns what is to be used in its place."""
-Public = TypeVar("Public", bound=Callable[..., Any])
+Checked = TypeVar("Checked", bound=Callable[..., Any])
 
 PLAIN: dict[Any, Rule] = {
     bool: truth,
@@ -37,6 +39,10 @@ Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
+
+
+CONSTRUCTORS: set[Callable[..., Any]] = set()
+"""Those that check their arguments."""
 
 
 class ConstructorArguments(NamedTuple):
@@ -69,7 +75,7 @@ def snapshot(value: Any) -> Any:
     return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
 
 
-def checked(public: Public) -> Public:
+def checked(public: Checked) -> Checked:
     """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
     if isinstance(public, type):
         public.__init__ = _checked(public.__init__)  # type: ignore[misc]
@@ -93,7 +99,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
-        if constructor and (outer := type(given[0]).__init__) is not call and hasattr(outer, "checks"):
+        outer = type(given[0]).__init__ if constructor else None
+        if outer is not call and outer in CONSTRUCTORS:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
@@ -113,12 +120,22 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             label = label or Label(function, values, named, method)
             label.argument, label.passed = name, len(given)
             named[name] = rule(value, label)
-        result = function(*values, **named)
+        try:
+            result = function(*values, **named)
+        except TypeError:
+            if why := misfit(function, values, named, method):
+                label = Label(function, values, named, method)
+                label.passed = len(values)
+                raise ModelError(f"{label.call}: {why}") from None
+            raise
         if raw is not None and hasattr(given[0], "__dict__"):
             vars(given[0])["made"] = ConstructorArguments(*raw, placements.count)
+        if outer is call:
+            complete(given[0])
         return result
 
-    call.checks = True  # type: ignore[attr-defined]
+    if constructor:
+        CONSTRUCTORS.add(call)
     return call
 
 
@@ -137,6 +154,11 @@ class Label:
         self._function, self._given, self._named, self._method = function, given, named, method
 
     def __str__(self) -> str:
+        return f"{self.call}: {self.argument}"
+
+    @property
+    def call(self) -> str:
+        """The call, and what it is about."""
         name, arguments = self._function.__name__, self._given[: self.passed]
         if self._method:
             owner, *arguments = self._given[: max(self.passed, 1)]
@@ -148,7 +170,7 @@ class Label:
             name += f" '{own}'"
         elif about:
             name += f" on {', '.join(dict.fromkeys(about[:2]))}"
-        return f"{name}: {self.argument}"
+        return name
 
 
 def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:

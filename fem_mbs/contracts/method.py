@@ -78,6 +78,7 @@ class FrozenModel(Public):
     """What a method sees of a model: the part of :class:`fem_mbs.System` that the contract of methods itself needs."""
 
     x0: Array
+    __setattr__ = object.__setattr__  # type: ignore[assignment]  # what a step sets is not looked at
 
     def to_user(self, state: State) -> State:
         """A state as users see it."""

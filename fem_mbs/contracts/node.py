@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.arguments import Name, RotationLike, choice
+from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
 from fem_mbs.contracts.checked import checked, placements
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.validate import instance, rotation_matrix, vector
@@ -37,7 +37,8 @@ class Node(Public):
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and
     ``angular_velocity`` (3,) is in the body frame; all are initial values. The two velocities can be set until the
-    model is frozen.
+    model is frozen. Points and axes are given in the world while building: :meth:`at` and :meth:`direction` tell them
+    where they are known in the frame of the node.
     """
 
     _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
@@ -69,6 +70,16 @@ class Node(Public):
             value.flags.writeable = False
         super().__setattr__(name, value)
 
+    @checked
+    def at(self, point: Vector3) -> Array:
+        """The world place (3,), as built, of a ``point`` (3,) in the frame of the node, m."""
+        return np.asarray(self.position + self.rotation @ np.asarray(point))
+
+    @checked
+    def direction(self, vector: Vector3) -> Array:
+        """The world components (3,), as built, of a ``vector`` (3,) in the frame of the node; its length stays."""
+        return np.asarray(self.rotation @ np.asarray(vector))
+
     def place(self, position: Array, rotation: Array) -> None:
         """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
         for value in (position, rotation):
@@ -97,6 +108,22 @@ def make_node(
     velocity, angular_velocity = (still if given is None else given for given in (velocity, angular_velocity))
     arrays: dict[str, Any] = {"position": position, "rotation": R}
     return Node(name=name, group=group, **arrays, velocity=velocity, angular_velocity=angular_velocity)  # type: ignore[arg-type]
+
+
+ROUNDING = 4 * float(np.finfo(float).eps)
+"""Distances from a node that are none, in units of the largest coordinate."""
+
+
+def lever(node: Node, point: ArrayLike | None) -> Array:
+    """Where a ``point`` of the world is in the frame of a node, as built, (3,); None stands for the node itself.
+
+    A point that misses the node by rounding is at the node, whose rotation then does not move it.
+    """
+    if point is None:
+        return np.zeros(3)
+    apart = np.asarray(point) - node.position
+    largest = max(np.abs(point).max(), np.abs(node.position).max())
+    return np.zeros(3) if np.abs(apart).max() <= ROUNDING * largest else np.asarray(node.rotation.T @ apart)
 
 
 def check_node(value: object, label: str) -> Node:

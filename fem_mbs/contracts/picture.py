@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.motion import Motion
-
-if TYPE_CHECKING:
-    from fem_mbs.contracts.node import Node
+from fem_mbs.contracts.node import Node, lever
 
 
 class Kind(IntEnum):
@@ -44,20 +43,41 @@ class Faces(NamedTuple):
 
 
 class Shape:
-    """Base of what a body or a joint looks like; fixed in the frame of a node.
+    """Base of what a body or a joint looks like.
 
-    To write one, define ``faces(sides)``.
+    To write one, define ``faces(sides)``; ``self.placed(points)`` puts points about its centre where it is.
+
+    Attributes
+    ----------
+    center : (3,), optional
+        Where it is: in the world, as built, until :meth:`on` has put it on a node; None for the place of the node.
+    rotation : (3, 3), optional
+        Its axes as columns, likewise; None for those of the node.
     """
 
     called = "a shape, such as Box, Cylinder, Ball or Surface"
+    center: Array | None = None
+    rotation: Array | None = None
+
+    def on(self, node: Node) -> Shape:
+        """The same shape in the frame of a node, with which it moves from now on."""
+        result = copy(self)
+        result.center = lever(node, self.center)
+        result.rotation = None if self.rotation is None else node.rotation.T @ self.rotation
+        return result
 
     def faces(self, sides: int) -> Faces:
-        """The surface, normals outward, in m and in the node frame; ``sides`` stand for a circle."""
+        """The surface where it is, normals outward, in m; ``sides`` stand for a circle."""
         raise NotImplementedError(f"{type(self).__name__} must define faces(sides)")
+
+    def placed(self, points: Array) -> Array:
+        """Points ``(n, 3)`` about its centre, along its axes, where it is."""
+        turned = points if self.rotation is None else points @ self.rotation.T
+        return turned if self.center is None else turned + self.center
 
 
 class Placed(NamedTuple):
-    """A shape and the node that it moves with."""
+    """A shape in the frame of a node, and the node."""
 
     node: Node
     shape: Shape

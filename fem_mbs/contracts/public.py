@@ -1,20 +1,69 @@
-"""What tab completion shows: what a user may use, and nothing that a class needs for itself."""
+"""What users hold in their hands: which names they see of it, and that no other names are accepted."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
 from typing import Any, ClassVar
+
+from fem_mbs.contracts.validate import shown
+from fem_mbs.errors import ModelError
+
+COMPLETE = "_complete"
+"""Mark of an object whose constructor has ended."""
 
 
 class Public:
-    """Base of what users hold in their hands: ``dir`` leaves out what begins with "_" and what is ``_internal``."""
+    """Base of what users hold: ``dir`` shows what they may use, and a name that is none of its own cannot be set.
+
+    Names that begin with "_" or that ``_internal`` lists are not shown. Attributes are those that the constructor
+    sets and those that the class declares; once the constructor has ended, others are refused, but for names that
+    begin with "_".
+    """
 
     __slots__ = ()
     _internal: ClassVar[tuple[str, ...]] = ("made",)
     """Names that whoever writes a class of this kind needs, and no one who uses it."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls) and "__slots__" not in vars(cls):
+            cls.__init__ = _completing(cls.__init__)  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name[0] != "_" and COMPLETE in vars(self) and name not in vars(self) and not _declared(type(self), name):
+            known = dir(self)
+            near = get_close_matches(name, known, 3, 0.5)
+            hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
+            raise ModelError(f"{shown(self)} has no attribute '{name}' that could be set; {hint}")
+        object.__setattr__(self, name, value)
+
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
+
+
+def complete(value: Any) -> None:
+    """Mark an object as complete: from now on it refuses names that it does not have."""
+    if isinstance(value, Public):
+        vars(value)[COMPLETE] = True
+
+
+def _completing(constructor: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that marks what it has made, unless it was called by that of a subclass."""
+
+    @wraps(constructor)
+    def construct(self: Any, *given: Any, **named: Any) -> None:
+        constructor(self, *given, **named)
+        if type(self).__init__ is construct:
+            complete(self)
+
+    return construct
+
+
+def _declared(kind: type, name: str) -> bool:
+    return any(name in vars(base) or name in vars(base).get("__annotations__", ()) for base in kind.__mro__)
 
 
 def public(module: dict[str, Any], *more: str) -> Any:

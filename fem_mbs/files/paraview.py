@@ -14,7 +14,6 @@ from pathlib import Path as FilePath
 from typing import Annotated, TypeAlias
 from xml.sax.saxutils import quoteattr
 
-import meshio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +22,7 @@ from fem_mbs.contracts import Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import ModelError
 from fem_mbs.files.scene import Scene
 from fem_mbs.files.vtkhdf import write_vtkhdf
-from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.queries import Queries
 
 
 def write_vtu(
@@ -37,6 +36,8 @@ def write_vtu(
 
     Without compression: an eighth of the time, but files four times as large (a beam of 1000 elements).
     """
+    import meshio  # which takes long to import
+
     # the writer replaces arrays in the dictionaries and lists that it is given
     own = {name: list(blocks) for name, blocks in cell_data.items()}
     meshio.vtu.write(file, meshio.Mesh(points, list(cells), dict(point_data), own), compression=None)
@@ -49,7 +50,7 @@ LOG = logging.getLogger("fem_mbs")
 
 @checked
 def write_paraview(
-    solution: Solution, path: Path, *, stations: Stations = 5, every: PositiveInt = 1, shapes: bool = True
+    solution: Queries, path: Path, *, stations: Stations = 5, every: PositiveInt = 1, shapes: bool = True
 ) -> FilePath:
     """Write a run for ParaView: ``path.pvd``, and one ``.vtu`` a frame in the folder ``path``; or all in one file.
 

@@ -29,7 +29,7 @@ from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.projection import project_velocities
 from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.lie import so3
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
@@ -291,7 +291,7 @@ class Assembly:
         return "\n".join(lines)
 
 
-def assemble(model: Model, hold: Iterable[Node] = ()) -> Assembly:
+def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
     """Close the joints of a model; see :meth:`Model.assemble`."""
     system = System(model)
     closing = Closing(system, _held(model, hold))
@@ -313,12 +313,12 @@ def assemble(model: Model, hold: Iterable[Node] = ()) -> Assembly:
     return Assembly(list(model.nodes), *changed, before, closing.gap(pose), *rates)
 
 
-def _place(model: Model, places: Iterable[tuple[Array, Array]]) -> None:
+def _place(model: ModelDescription, places: Iterable[tuple[Array, Array]]) -> None:
     for node, (x, R) in zip(model.nodes, places, strict=True):
         node.place(x.copy(), R.copy())
 
 
-def _held(model: Model, hold: Iterable[Node]) -> list[int]:
+def _held(model: ModelDescription, hold: Iterable[Node]) -> list[int]:
     rows = {node: k for k, node in enumerate(model.nodes)}
     for node in (nodes := list(hold)):
         if node not in rows:
@@ -326,7 +326,7 @@ def _held(model: Model, hold: Iterable[Node]) -> list[int]:
     return [rows[node] for node in nodes]
 
 
-def _velocities(model: Model) -> Array:
+def _velocities(model: ModelDescription) -> Array:
     return np.array([[node.velocity for node in model.nodes], [node.angular_velocity for node in model.nodes]])
 
 

@@ -15,7 +15,7 @@ from fem_mbs.errors import MotionError
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import StatePoint, as_built, check_system, closed, place_of, without_accelerations
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -29,7 +29,7 @@ STUCK = 0.5
 
 
 @checked
-def project_velocities(model: Model) -> None:
+def project_velocities(model: ModelDescription) -> None:
     """Replace the initial velocities of all nodes by the closest ones that satisfy the joints, ``B v + Phi_t = 0``.
 
     Closest means the least kinetic energy ``w.M w/2`` of the change ``w`` (Arnold, Cardona, Bruels, *Order reduction in

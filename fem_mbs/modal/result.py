@@ -115,7 +115,8 @@ class Modes(Public):
     ) -> list[FilePath]:
         """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
 
-        ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for :func:`fem_mbs.io.write_paraview`.
+        ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for
+        :func:`fem_mbs.files.paraview.write_paraview`.
         """
         stem = str(path).removesuffix(".pvd")
         return [

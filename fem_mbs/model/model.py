@@ -1,49 +1,23 @@
-"""The model a user describes: named nodes, elements and constraints."""
+"""The model that users hold: its description, and what looks at it, draws it and closes its joints."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from numpy.typing import ArrayLike
-
-from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Constraint,
-    Element,
-    Flags,
-    Group,
-    Name,
-    Node,
-    Path,
-    Public,
-    RotationLike,
-    Vector3,
-    check_node,
-    check_unknowns,
-    checked,
-    look_up,
-    make_node,
-    shown,
-    text,
-    vector,
-)
-from fem_mbs.contracts import Part as Named
-from fem_mbs.errors import ModelError
-from fem_mbs.model.parts import counted, summary, users
-
-if TYPE_CHECKING:
-    from fem_mbs.checks.report import Check
-    from fem_mbs.initial.assembly import Assembly
-    from fem_mbs.pictures.view import View
-
-SHOWN = 8
-Part = TypeVar("Part", bound=Element | Constraint)
+from fem_mbs.checks.examine import examine
+from fem_mbs.checks.report import Check
+from fem_mbs.contracts import Flags, Node, Path, checked
+from fem_mbs.elements.joints.general import GeneralJoint
+from fem_mbs.initial.assembly import Assembly, assemble
+from fem_mbs.model.description import ModelDescription
+from fem_mbs.pictures import pictures
+from fem_mbs.pictures.pictures import page
+from fem_mbs.pictures.view import View
+from fem_mbs.system.system import System
 
 
-@checked
-class Model(Public):
+class Model(ModelDescription):
     """A mechanical system in the making, in any consistent units; the docs and the examples use SI.
 
     Parameters
@@ -69,71 +43,6 @@ class Model(Public):
       3 constraint equations: 3 degrees of freedom left
     """
 
-    made = None
-    _internal = ("check_name",)
-
-    def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
-        self.group = group
-        self.gravity = gravity
-        self.nodes: list[Node] = []
-        self.elements: list[Element] = []
-        self.constraints: list[Constraint] = []
-        self._parts: dict[str, Named] = {}
-        self._members: set[Node] = set()
-        self._added: Counter[type] = Counter()
-        self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
-        self.fix(self.ground)
-
-    @property
-    def gravity(self) -> Array:
-        """Acceleration of gravity ``(3,)`` in the world frame."""
-        return self._gravity
-
-    @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
-        self._gravity = vector(value, "Model: gravity")
-        self._gravity.flags.writeable = False
-
-    def add_node(
-        self,
-        position: Vector3,
-        rotation: RotationLike | None = None,
-        velocity: Vector3 | None = None,
-        angular_velocity: Vector3 | None = None,
-        group: Group | None = None,
-        name: Name | None = None,
-    ) -> Node:
-        """Add a node and return it.
-
-        Parameters
-        ----------
-        position : (3,)
-            Initial position, world frame.
-        rotation : (3, 3) or scipy Rotation, optional
-            Initial rotation, body to world; the identity by default.
-        velocity : (3,), optional
-            Initial velocity, world frame, on either group.
-        angular_velocity : (3,), optional
-            Initial angular velocity, body frame, rad/s.
-        group : {"R3xSO3", "SE3"}, optional
-            Group of its coordinates; that of the model by default.
-        name : str, optional
-            How messages and results call it; "node 1", ... by default.
-
-        Raises
-        ------
-        ModelError
-            If a value is not finite, ``rotation`` is not a rotation or the name is taken.
-        """
-        name = self._free_name(name, f"node {self._added[Node]}")
-        group = self.group if group is None else group  # the node checks what it is given
-        node = make_node(name, group, position, rotation, velocity, angular_velocity)
-        self._parts[name] = node
-        self._added[Node] += 1
-        self.nodes.append(node)
-        self._members.add(node)
-        return node
-
     @checked
     def fix(self, node: Node, translation: Flags = True, rotation: Flags = True) -> None:
         """Hold the position and/or the rotation of a node where they are.
@@ -149,72 +58,12 @@ class Model(Public):
         self._own(node, "Model.fix")
         some = [() if isinstance(flags, bool) else tuple(flags) for flags in (translation, rotation)]
         if any(map(any, some)):
-            self._hold(node, *(flags or (False,) * 3 for flags in some))
+            closed = [flags or (False,) * 3 for flags in some]
+            held = GeneralJoint(self.ground, node, closed[0], closed[1])
+            self.add(held, name=self._free_name(None, f"hold of {node.name}"))
             if translation is not True and rotation is not True:
                 return
-        translation, rotation = translation is True, rotation is True
-        if not translation and not rotation:
-            raise ModelError(f"Model.fix: nothing to hold at {node}; give translation=True or rotation=True")
-        if translation and node.velocity.any():
-            raise ModelError(f"{node} cannot be fixed: it was given the velocity {node.velocity}")
-        if rotation and node.angular_velocity.any():
-            raise ModelError(f"{node} cannot be fixed: it was given the angular velocity {node.angular_velocity}")
-        node.fixed_translation |= translation
-        node.fixed_rotation |= rotation
-
-    @checked
-    def add(self, element: Part, name: Name | None = None) -> Part:
-        """Add an element, a load or a joint and return it."""
-        if not isinstance(element, Element | Constraint):
-            raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
-        if element.name is not None:
-            raise ModelError(
-                f"{element} was added already (Beam.line adds its beam itself); make a second object to add it twice"
-            )
-        for node in element.nodes:
-            self._own(node, str(element))
-        check_unknowns(element)
-        kind = type(element)
-        element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
-        self._added[kind] += 1
-        self._parts[element.name] = element
-        if isinstance(element, Element):
-            self.elements.append(element)
-        else:
-            self.constraints.append(element)
-        return element
-
-    def remove(self, *parts: Named | str) -> None:
-        """Take elements, loads, joints and nodes out of the model; their names are free again.
-
-        Systems and solutions that were made before keep them. What was removed cannot be added again: make a new one.
-        A beam leaves its nodes; ``model.remove("arm", *model["arm"].nodes)`` takes it away with them.
-
-        Parameters
-        ----------
-        *parts : Node, element or joint, or str
-            What to remove, or its name. What is left must not be built on any of it.
-
-        Raises
-        ------
-        ModelError
-            If something is not in the model, is its ground, or is used by what would be left, which is named. Nothing
-            is removed then.
-        """
-        gone = dict.fromkeys(self._part(part) for part in parts)
-        every: list[Named] = [*self.nodes, *self.elements, *self.constraints]
-        left = [own for own in every if own not in gone]
-        for part, using in users(self, left, gone).items():
-            names = ", ".join(map(str, using[:SHOWN])) + (f" and {len(using) - SHOWN} more" * (len(using) > SHOWN))
-            raise ModelError(
-                f"Model.remove: {part} is used by {names}; remove {'these' if len(using) > 1 else 'that'} with it"
-            )
-        for part in gone:
-            del self._parts[str(part.name)]
-        self._members.difference_update(gone)
-        lists: tuple[list[Any], ...] = self.nodes, self.elements, self.constraints
-        for kind in lists:
-            kind[:] = [part for part in kind if part not in gone]
+        self.hold(node, translation is True, rotation is True)
 
     @checked
     def assemble(self, hold: Node | Iterable[Node] = ()) -> Assembly:
@@ -239,21 +88,7 @@ class Model(Public):
         ModelError
             If the joints cannot be closed: names those that stay open. The model is then as it was.
         """
-        from fem_mbs.initial.assembly import assemble
-
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
-
-    def __getitem__(self, name: str) -> Named:
-        """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
-        return look_up(self._parts, text(name, "Model[...]: name"), "Model")
-
-    def __contains__(self, part: object) -> bool:
-        if isinstance(part, str):
-            return part in self._parts
-        return isinstance(part, Named) and self._parts.get(part.name or "") is part
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self._parts)
 
     @checked
     def plot(self, file: Path | None = None, **options: Any) -> View:
@@ -276,9 +111,7 @@ class Model(Public):
         MissingPackageError
             If neither PyVista nor matplotlib is installed.
         """
-        from fem_mbs.pictures import pictures
-
-        view: View = pictures.saved(pictures.of_model(self, **options), file)
+        view: View = pictures.saved(pictures.of_model(System(self), **options), file)
         return view
 
     def check(self) -> Check:
@@ -292,55 +125,9 @@ class Model(Public):
         Check
             ``print`` shows it; ``check.ok`` is True if nothing looks wrong, ``check.findings`` lists what does.
         """
-        from fem_mbs.checks.examine import examine
-
         return examine(self)
 
-    def check_name(self, name: str) -> None:
-        """Refuse a name that is taken; whoever adds several things asks before the first."""
-        if name in self._parts:
-            raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
-
-    def __str__(self) -> str:
-        return summary(self)
-
-    def __repr__(self) -> str:
-        parts = counted(len(self.elements), "element"), counted(len(self.constraints), "joint")
-        return f"Model on {self.group} with {counted(len(self.nodes), 'node')}, {parts[0]} and {parts[1]}"
-
     def _repr_html_(self) -> str:
-        from fem_mbs.pictures import pictures
-        from fem_mbs.pictures.pictures import page
-
         heading, *lines = str(self).splitlines()
         rows = [line.strip().split(": ", 1) for line in lines]
         return page(rows, heading, lambda: self.plot(size=pictures.SMALL))
-
-    def _hold(self, node: Node, translation: tuple[bool, ...], rotation: tuple[bool, ...]) -> None:
-        """Hold some directions of a node by a joint."""
-        from fem_mbs.elements.joints.general import GeneralJoint
-
-        hold = GeneralJoint(self.ground, node, translation, rotation)
-        self.add(hold, name=self._free_name(None, f"hold of {node.name}"))
-
-    def _part(self, part: Named | str) -> Named:
-        """What is to be removed, which is in the model."""
-        found = self[part] if isinstance(part, str) else part
-        if found not in self:
-            raise ModelError(f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint")
-        if found is self.ground:
-            raise ModelError("Model.remove: the ground stays; a model has one")
-        return found
-
-    def _own(self, node: Node, what: str) -> None:
-        if check_node(node, f"{what}: node") not in self._members:
-            raise ModelError(f"{what}: {node} belongs to another model; add it to this one with add_node")
-
-    def _free_name(self, name: str | None, default: str) -> str:
-        if name is None:
-            name = default
-            while name in self._parts:
-                name += "'"
-        else:
-            self.check_name(text(name, "Model.add_node: name"))
-        return name

@@ -15,10 +15,10 @@ import numpy as np
 from fem_mbs.contracts import Constraint, Element, Node, Part
 
 if TYPE_CHECKING:
-    from fem_mbs.model.model import Model
+    from fem_mbs.model.description import ModelDescription
 
 
-def summary(model: Model) -> str:
+def summary(model: ModelDescription) -> str:
     """Nodes, parts by their classes, and degrees of freedom, as ``print(model)`` shows them."""
     groups = " and ".join(dict.fromkeys(node.group for node in model.nodes[1:])) or model.group
     fixed = sum(node.fixed_translation and node.fixed_rotation for node in model.nodes)
@@ -45,7 +45,7 @@ def summary(model: Model) -> str:
     return "\n".join(lines)
 
 
-def idle_rotations(model: Model) -> set[Node]:
+def idle_rotations(model: ModelDescription) -> set[Node]:
     """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
     parts: list[Element | Constraint] = [*model.elements, *model.constraints]
     pinned = {node for part in parts for node in part.rotation_free}

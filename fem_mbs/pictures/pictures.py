@@ -9,7 +9,7 @@ import logging
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,6 @@ from fem_mbs.pictures.drawing import Drawing
 from fem_mbs.pictures.film import Film
 from fem_mbs.pictures.view import SIZE, Size, View
 from fem_mbs.system.system import System
-
-if TYPE_CHECKING:
-    from fem_mbs.model.model import Model
-
 
 LOG = logging.getLogger("fem_mbs")
 
@@ -54,9 +50,8 @@ SHORTEST, LONGEST = 2.0, 10.0
 """Seconds of a film, where nobody says how long it is to be: those of the run between these."""
 
 
-def of_model(model: Model, size: Size = SIZE, renderer: str | None = None) -> View:
+def of_model(system: System, size: Size = SIZE, renderer: str | None = None) -> View:
     """A model as it is built."""
-    system = System(model)
     drawing = Drawing(system)
     return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size, renderer)
 

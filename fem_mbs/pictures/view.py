@@ -1,9 +1,4 @@
-"""A picture of a model at an instant.
-
-A figure that a notebook shows once, also where a cell ends with it.
-
-Whether there is a screen, and what VTK is told where there is none.
-"""
+"""A picture of a model at an instant."""
 
 from __future__ import annotations
 
@@ -13,10 +8,7 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeAlias
 
-import matplotlib
 import numpy as np
-from matplotlib import pyplot
-from matplotlib.figure import Figure
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Path, Public, checked, choice
@@ -24,21 +16,6 @@ from fem_mbs.pictures.drawing import Drawing, Frame, bounds
 from fem_mbs.pictures.extras import need, there_is, there_is_a_screen, written
 from fem_mbs.pictures.matplotlib_canvas import MatplotlibCanvas
 from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas
-
-
-class Curves(Figure):
-    """A figure of pyplot, whose inline backend shows at the end of a cell what is open: what is shown is closed."""
-
-    def _ipython_display_(self) -> None:
-        from IPython.core import pylabtools
-        from IPython.display import display
-
-        show: Any = display
-        png: Any = pylabtools.print_figure
-        show({"image/png": png(self, base64=True), "text/plain": repr(self)}, raw=True)
-        if "inline" in matplotlib.get_backend():
-            pyplot.close(self)
-
 
 LOG = logging.getLogger("fem_mbs")
 SIZE = (960, 640)

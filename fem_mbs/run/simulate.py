@@ -14,6 +14,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
+from fem_mbs.files.store.begin import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -110,8 +111,6 @@ def simulate(
     if store is None:
         recorder: Recorder = in_memory(integration, started, selection)
     else:
-        from fem_mbs.files.store.begin import in_file
-
         to = store if isinstance(store, Store) else Store(store)
         recorder = in_file(integration, to, selection, watched, started)
     return run_to_end(integration, recorder, watched, callback, show)

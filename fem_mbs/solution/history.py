@@ -19,6 +19,18 @@ from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
 Instant: TypeAlias = Callable[[float], tuple[float, float]]
+"""What a load factor means: the time of loads and drives that are functions of time, and the factor of constant loads
+and of gravity."""
+
+
+def proportional(load: float) -> tuple[float, float]:
+    """Constant loads and gravity grow with the load factor."""
+    return load, load
+
+
+def constant(load: float) -> tuple[float, float]:
+    """Constant loads and gravity act in full."""
+    return load, 1.0
 
 
 class History:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
     Element,
@@ -17,6 +18,7 @@ from fem_mbs.contracts import (
     Node,
     NodeOrName,
     Public,
+    State,
     checked,
     of_kind,
     shown,
@@ -26,6 +28,7 @@ from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
 from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.history import History
+from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System
@@ -39,7 +42,15 @@ class Queries(Public):
     system: System
     history: History
     t: Array
+    status: Outcome
+    stats: Stats
+    event_states: list[list[State]]
+    checkpoint: Any
+    called: ClassVar[str] = "a Solution"
+    _internal: ClassVar[tuple[str, ...]] = ("called",)
     _turns: Turns
+    _between: Callable[[State, State, float], State]
+    _unstable: IntArray = np.zeros(0, np.intp)
 
     @cached_property
     def x(self) -> Array:

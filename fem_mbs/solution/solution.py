@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Path, Positive, State, checked, named_file
 from fem_mbs.errors import ModelError
+from fem_mbs.files.paraview import write_paraview
+from fem_mbs.files.store.save import save
 from fem_mbs.model.model import Model
+from fem_mbs.pictures import pictures
+from fem_mbs.pictures.curves import curves
+from fem_mbs.pictures.pictures import page
 from fem_mbs.solution.history import History, Instant
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.queries import Queries
@@ -76,7 +81,7 @@ class Solution(Queries):
     @property
     def model(self) -> Model:
         """The model, as it is now; of a run from a file, made again, for another analysis or another run."""
-        return self.system.model
+        return cast(Model, self.system.model)
 
     @property
     def success(self) -> bool:
@@ -114,9 +119,6 @@ class Solution(Queries):
         return f"{type(self).__name__} of {len(self.t)} states to {self._titled(self.t[-1])}: {self.message}"
 
     def _repr_html_(self) -> str:
-        from fem_mbs.pictures import pictures
-        from fem_mbs.pictures.pictures import page
-
         stats = self.stats
         rows = [
             ("end", self.message),
@@ -180,9 +182,6 @@ class Solution(Queries):
         MissingPackageError
             If matplotlib, or PyVista, is not installed.
         """
-        from fem_mbs.pictures import pictures
-        from fem_mbs.pictures.curves import curves
-
         if channels:
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
@@ -210,8 +209,6 @@ class Solution(Queries):
         Film
             With ``save(file)``; to iterate over it gives the pixels of the frames.
         """
-        from fem_mbs.pictures import pictures
-
         count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
         states = self._along(count)
         film = pictures.of_states(self.system, states, [self._titled(state.t) for state in states], fps, **options)
@@ -239,8 +236,6 @@ class Solution(Queries):
         ModelError
             If the model was changed since the run.
         """
-        from fem_mbs.files.store.save import save
-
         return save(self, named_file(FilePath(path), ".h5", "Solution.save: path"))
 
     @checked
@@ -272,8 +267,6 @@ class Solution(Queries):
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a frame, or one file ``path.vtkhdf``, as the suffix says.
 
-        See :func:`fem_mbs.io.write_paraview` for the options.
+        See :func:`fem_mbs.files.paraview.write_paraview` for the options.
         """
-        from fem_mbs.files.paraview import write_paraview
-
         return write_paraview(self, path, **options)

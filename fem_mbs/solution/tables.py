@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import named_file
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.solution.channels import Channel, parse, usual
-
-if TYPE_CHECKING:
-    from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.queries import Queries
 
 PLACES: dict[tuple[str, ...], str] = {("x", "y", "z"): "axis"}
 """Names of dimensions that many channels have."""
@@ -23,7 +21,7 @@ BLOCK = 10_000
 """Rows of text that are written together."""
 
 
-def chosen(solution: Solution, names: Sequence[str] | None) -> list[Channel]:
+def chosen(solution: Queries, names: Sequence[str] | None) -> list[Channel]:
     """The channels of names; by default those that the file of the run holds, or those that show its motion."""
     if names is None:
         names = list(solution.history.columns) or usual(solution.system)
@@ -34,7 +32,7 @@ def chosen(solution: Solution, names: Sequence[str] | None) -> list[Channel]:
     return [parse(solution.system, name, "channels: channel") for name in names]
 
 
-def columns(solution: Solution, names: Sequence[str] | None) -> tuple[list[str], list[str], Array]:
+def columns(solution: Queries, names: Sequence[str] | None) -> tuple[list[str], list[str], Array]:
     """Names, units and values ``(nt, c)`` of the columns of channels."""
     channels = chosen(solution, names)
     named = [column for channel in channels for column in channel.columns]
@@ -42,7 +40,7 @@ def columns(solution: Solution, names: Sequence[str] | None) -> tuple[list[str],
     return named, units, np.concatenate([solution._channel(own) for own in channels], axis=1)
 
 
-def to_pandas(solution: Solution, names: Sequence[str] | None) -> Any:
+def to_pandas(solution: Queries, names: Sequence[str] | None) -> Any:
     """See :meth:`fem_mbs.Solution.to_pandas`."""
     pandas = _library("pandas")
     named, units, values = columns(solution, names)
@@ -51,7 +49,7 @@ def to_pandas(solution: Solution, names: Sequence[str] | None) -> Any:
     return frame
 
 
-def to_xarray(solution: Solution, names: Sequence[str] | None) -> Any:
+def to_xarray(solution: Queries, names: Sequence[str] | None) -> Any:
     """See :meth:`fem_mbs.Solution.to_xarray`."""
     xarray = _library("xarray")
     variables: dict[str, Any] = {}
@@ -68,7 +66,7 @@ def to_xarray(solution: Solution, names: Sequence[str] | None) -> Any:
     return xarray.Dataset(variables, coordinates)
 
 
-def to_csv(solution: Solution, path: Path, names: Sequence[str] | None) -> Path:
+def to_csv(solution: Queries, path: Path, names: Sequence[str] | None) -> Path:
     """See :meth:`fem_mbs.Solution.to_csv`."""
     path = named_file(path, ".csv", "Solution.to_csv: path")
     named, units, values = columns(solution, names)

@@ -23,8 +23,9 @@ from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.result import Modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
+from fem_mbs.solution.history import constant, proportional
 from fem_mbs.solution.solution import Solution
-from fem_mbs.static.equations import Equations, Loading, Point, constant, proportional
+from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import to_user

@@ -5,7 +5,6 @@ docs/statics.md, "The method".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Solve
+from fem_mbs.solution.history import Instant
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.system import Evaluation, System
@@ -47,27 +47,12 @@ class Point(NamedTuple):
         return State(self.load, self.x, self.R, still, still, self.multipliers, self.u, none, none)
 
 
-Instant = Callable[[float], tuple[float, float]]
-"""What a load factor means: the time of loads and drives that are functions of time, and the factor of constant loads
-and of gravity."""
-
-
 class Loading(NamedTuple):
     """How loads depend on the load factor, and its range."""
 
     instant: Instant
     start: float
     end: float
-
-
-def proportional(load: float) -> tuple[float, float]:
-    """Constant loads and gravity grow with the load factor."""
-    return load, load
-
-
-def constant(load: float) -> tuple[float, float]:
-    """Constant loads and gravity act in full."""
-    return load, 1.0
 
 
 class Equations:

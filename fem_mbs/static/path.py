@@ -21,7 +21,8 @@ from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.static.equations import Equations, Point, proportional
+from fem_mbs.solution.history import proportional
+from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, unstable_motions
 from fem_mbs.system import constraints
 from fem_mbs.system.system import Evaluation

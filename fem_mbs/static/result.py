@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.arrays import IntArray
 from fem_mbs.contracts import Path, State, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.solution.balance import ConstraintResidual
-from fem_mbs.solution.history import History
+from fem_mbs.solution.history import History, Instant
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import Turns
-from fem_mbs.static.equations import Instant
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
@@ -51,7 +51,12 @@ class StaticSolution(Solution):
         turns: Turns | None = None,
     ) -> None:
         super().__init__(system, states, status, stats, events, turns=turns, instant=instant)
-        self.unstable = read_only(np.array(unstable, dtype=np.intp))
+        self._unstable = read_only(np.array(unstable, dtype=np.intp))
+
+    @property
+    def unstable(self) -> IntArray:
+        """Number of independent motions against which each equilibrium is unstable ``(nt,)``; -1 where not known."""
+        return self._unstable
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
@@ -87,7 +92,7 @@ class StaticSolution(Solution):
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
         """Write ``path.pvd`` and one ``.vtu`` a state over the load factor, or over the states where that falls.
 
-        See :func:`fem_mbs.io.write_paraview` for the options.
+        See :func:`fem_mbs.files.paraview.write_paraview` for the options.
         """
         shown = copy.copy(self)
         if (np.diff(self.t) <= 0.0).any():

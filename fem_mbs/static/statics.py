@@ -23,8 +23,9 @@ from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.output import output_times, progress_bar
 from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import run_to_end
+from fem_mbs.solution.history import constant, proportional
 from fem_mbs.solution.outcome import Outcome
-from fem_mbs.static.equations import Equations, Loading, constant, proportional
+from fem_mbs.static.equations import Equations, Loading
 from fem_mbs.static.path import SAME_LOAD, Path, explain_failure, explain_length
 from fem_mbs.static.result import StaticSolution, between
 from fem_mbs.static.start import start

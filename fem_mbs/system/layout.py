@@ -32,7 +32,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
 from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.model.parts import extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
@@ -68,7 +68,7 @@ class Layout:
     Its attributes stand with :class:`System`.
     """
 
-    def __init__(self, model: Model, end: float = math.inf) -> None:
+    def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         self.model = model
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
@@ -114,7 +114,7 @@ class Layout:
         self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
         self.order = np.array([u.order for u in own], np.intp)
 
-    def _number_components(self, model: Model) -> None:
+    def _number_components(self, model: ModelDescription) -> None:
         self.free = free_components(self.nodes, idle_rotations(model))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
@@ -124,7 +124,7 @@ class Layout:
         sizes = [unknown.size for _, unknown in self.unknowns]
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
-    def _make_batches(self, model: Model) -> None:
+    def _make_batches(self, model: ModelDescription) -> None:
         self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
         self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]

@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
 from fem_mbs.linear.solvers import sums
-from fem_mbs.model.model import Model
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
 from fem_mbs.system.layout import Layout
@@ -114,7 +114,7 @@ class System(Layout, FrozenModel):
     made = None
     to_user, from_user, interpolate = to_user, from_user, interpolate
 
-    def __init__(self, model: Model, end: float = math.inf) -> None:
+    def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         super().__init__(model, end)
         self._sizes = sizes.Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]

@@ -46,7 +46,7 @@ def joined(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     model.add(RigidBody(crank, 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)))
     model.add(Beam(rod, SECTION.with_damping(0.05), pose.vector((0, 1, 2))))
     model.add(ModalBody(disc, 1.0, (0.2, 0.2, 0.3), [1.0], [15.0], [0.2], [[0.3], [0.2], [0.1]]))
-    model.add(Maxwell(crank, disc, 5.0, 4.0, point_b=(0.1, 0.2, -0.1)))
+    model.add(Maxwell(crank, disc, 5.0, 4.0, point_b=disc.at((0.1, 0.2, -0.1))))
     axis, origin = pose.vector((0, 0, 1)), pose.point((0, 0, 0))
     model.add(RevoluteJoint(model.ground, crank, axis, origin, drive=lambda t: 1.2 * t + 2.0 * t**2), name="motor")
     model.add(SphericalJoint(crank, rod[0]))
@@ -62,7 +62,7 @@ def bodies(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     crank, rod, disc = (_node(model, pose, place, spin) for place in ((0.5, 0, 0), (1.6, 0.1, 0), (2, 0.7, 0.1)))
     for node, mass in ((crank, 2.0), (rod, 1.3), (disc, 1.0)):
         model.add(RigidBody(node, mass, (0.5 * mass, mass, 1.2 * mass)))
-    model.add(SpringDamper(crank, disc, 30.0, 0.5, point_b=(0.1, 0.2, -0.1)))
+    model.add(SpringDamper(crank, disc, 30.0, 0.5, point_b=disc.at((0.1, 0.2, -0.1))))
     axis, origin = pose.vector((0, 0, 1)), pose.point((0, 0, 0))
     model.add(RevoluteJoint(model.ground, crank, axis, origin, drive=lambda t: 1.2 * t + 2.0 * t**2), name="motor")
     model.add(SphericalJoint(crank, rod, pose.point((1, 0, 0))))

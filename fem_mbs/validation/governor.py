@@ -45,7 +45,9 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
         model.add(PointMass(ball, BALL))
         model.add(RevoluteJoint(shaft, rod, (0, 0, 1), point=hinge))
         model.add(FixedJoint(rod, ball))
-        model.add(SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=(side * OFFSET, 0, 0)))
+        model.add(
+            SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=slider.at((side * OFFSET, 0, 0)))
+        )
 
     def read(solution: Solution) -> Array:
         return np.stack([solution.coordinate(guide) + 0.5, solution.angular_velocity(shaft)[:, 1]], axis=-1)

@@ -100,7 +100,7 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     at_e = [hinge(fe, other, E) for other in (triangle, ge, he)]
     model.add(Moment(crank, (0, 0, 0.033)))
     D, C = B + _along(gamma, 0.02, -0.018), np.array([0.014, 0.072, 0])
-    model.add(SpringDamper(ground, triangle, 4530.0, free_length=0.07785, point_a=C, point_b=D - triangle.position))
+    model.add(SpringDamper(ground, triangle, 4530.0, free_length=0.07785, point_a=C, point_b=D))
 
     def read(solution: Solution) -> Array:
         angles = np.array(START) + np.stack([solution.angle(joint) for joint in hinges], axis=-1)

@@ -255,7 +255,7 @@ def test_symplectic_form_takes_bodies_anywhere_on_se3() -> None:
     mass = model.add_node((1, 0, 0), velocity=(0, 1, 0))
     model.fix(mass, translation=False, rotation=True)
     model.add(PointMass(mass, 1.0))
-    model.add(SpringDamper(node, mass, 50.0, point_a=(0.1, 0.2, 0)))
+    model.add(SpringDamper(node, mass, 50.0, point_a=node.at((0.1, 0.2, 0))))
     truth = mbs.simulate(model, 0.4, 2e-3)
     errors = [
         np.abs(mbs.simulate(model, 0.4, h, mbs.LieEuler("symplectic")).x[-1] - truth.x[-1]).max() for h in (4e-3, 2e-3)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+import fem_mbs.elements
+from fem_mbs.contracts import renamed
+from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 
 SECTION = BeamSection(1.0, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0, 1.0))
 
@@ -142,3 +147,60 @@ def test_later_changes_of_the_model_do_not_change_the_system() -> None:
     model.gravity = (0, 0, 0)
     model.add_node((1, 1, 1))
     assert system.n == 2 and system.free[1].all() and system.gravity[2] == -9.81
+
+
+class _Numbered(PointMass):
+    """A class from outside, with an attribute of its own."""
+
+    def __init__(self, node: mbs.Node, mass: float) -> None:
+        super().__init__(node, mass)
+        self.number = 1
+
+
+def test_attributes_that_do_not_exist_are_refused() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="bob")
+    body = RigidBody(node, 1.0, (1, 1, 1))
+    own = _Numbered(node, 1.0)
+    for held, name, near in [
+        (model, "gravty", "gravity"),
+        (node, "velocty", "velocity"),
+        (body, "mas", "mass"),
+        (copy.copy(body), "mas", "mass"),
+        (pickle.loads(pickle.dumps(body)), "mas", "mass"),
+        (own, "numbr", "number"),
+        (model.add(RevoluteJoint(model.ground, node, (0, 0, 1))), "equatons", "equations"),
+    ]:
+        with pytest.raises(mbs.ModelError, match=f"has no attribute '{name}' that could be set; is it '{near}'"):
+            setattr(held, name, 3)
+    model.gravity, node.velocity, own.number, body._mine = (0, 0, 1), (1, 0, 0), 2, 3  # type: ignore[attr-defined, assignment]
+    assert (model.gravity[2], node.velocity[0], own.number) == (1, 1, 2)
+
+
+def test_calls_that_do_not_fit_are_refused_in_words() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="bob")
+    for call, message in [
+        (lambda: RigidBody(node, 1.0), "RigidBody on node 'bob': needs 'inertia'"),
+        (
+            lambda: RigidBody(node, 1.0, (1, 1, 1), center_of_mas=3),
+            "no argument 'center_of_mas'; is it 'center_of_mass'",
+        ),
+        (lambda: RigidBody(node, 1.0, (1, 1, 1), mass=2.0), "'mass' is given twice"),
+        (lambda: PointMass(node, 1.0, 2.0), "takes node, mass by position, received 3 arguments"),
+        (lambda: mbs.simulate(model, 1.0), "simulate: needs 'step'"),
+        (lambda: mbs.simulate(model, 1.0, 0.1, storage="x"), "simulate: has no argument 'storage'; is it 'store'"),
+    ]:
+        with pytest.raises(mbs.ModelError, match=message):
+            call()  # type: ignore[no-untyped-call]
+
+
+def test_what_was_renamed_says_the_new_name() -> None:
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), name="bob")
+    with pytest.raises(mbs.ModelError, match="CylindricalJoint on .*: 'drives' is called 'drive' now"):
+        CylindricalJoint(model.ground, node, (0, 0, 1), drives={})  # type: ignore[call-arg]
+    with pytest.raises(mbs.ModelError, match="'SlipSpring' is called 'FrictionSpring' now"):
+        fem_mbs.elements.SlipSpring  # noqa: B018
+    for own in renamed.CLASSES.values():
+        assert own in mbs.__all__ + fem_mbs.elements.__all__

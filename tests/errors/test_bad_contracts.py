@@ -175,7 +175,7 @@ def test_drives_are_checked_against_what_is_closed(drives: dict[str, Any], messa
         closes = ("translation x", "translation y", "translation z", "rotation x", "rotation y")
 
     with pytest.raises(mbs.ModelError, match=message):
-        Driven(model.ground, body, None, drives=drives)
+        Driven(model.ground, body, None, drive=drives)
 
 
 @pytest.mark.parametrize("method", [mbs.LieEuler(), mbs.RungeKuttaMuntheKaas()])

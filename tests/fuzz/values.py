@@ -187,10 +187,13 @@ SPECIAL: dict[str, Any] = {
     "translation": lambda w: np.full((3, 2), 0.1),
     "GeneralJoint.translation": lambda w: pick([(True, False, True), (True, True, True)], w),
     "GeneralJoint.rotation": lambda w: pick([(True, False, True), (False, True, False)], w),
-    "GeneralJoint.drives": lambda w: None,
+    "GeneralJoint.drive": lambda w: None,
     "axes_b": lambda w: so3.exp(w.rng.normal(size=3)),
-    "drives": lambda w: pick([{}, {"translation x": lambda t: t * t}], w),
-    "CylindricalJoint.drives": lambda w: {"rotation z": lambda t: t * t},
+    "CylindricalJoint.drive": lambda w: {"rotation z": lambda t: t * t},
+    **{
+        f"{kind}.drive": lambda w: pick([{}, {"translation x": lambda t: t * t}], w)
+        for kind in ("PlanarJoint", "PointOnPlaneJoint", "ParallelAxesJoint", "OrientationJoint")
+    },
     "x_axis": lambda w: None,
     "UniversalJoint.axis_a": lambda w: (1.0, 2.0, -1.0),
     "UniversalJoint.axis_b": lambda w: (2.0, -1.0, 0.0),
@@ -306,9 +309,9 @@ SPECIAL: dict[str, Any] = {
     "release": lambda w: pick([("yz", None), None], w),
     "release_start": lambda w: None,
     "release_end": lambda w: None,
-    "free": lambda w: pick(["y", "yz", "xyz"], w),
+    "EndRelease.release": lambda w: pick(["y", "yz", "xyz"], w),
     "EndRelease.node": lambda w: w.model.nodes[1],
-    "EndRelease.end": lambda w: "end",
+    "EndRelease.side": lambda w: "end",
     "hold": lambda w: [],
     "smallest": lambda w: 1e-6,
     "first": lambda w: 1e-3,

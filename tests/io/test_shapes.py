@@ -37,6 +37,7 @@ from fem_mbs.model.model import Model
 
 TURN = so3.exp(np.array([0.3, -0.8, 0.5]))
 CENTER = np.array([0.1, 0.2, -0.3])
+PLACE = np.array([1.1, 2.3, 2.8])
 AXIS = np.array([1.0, 2.0, -2.0]) / 3.0
 TETRAHEDRON = meshio.Mesh(
     np.array([[9, 9, 9], [0, 0, 0], [6, 0, 0], [0, 6, 0], [0, 0, 6.0]]),
@@ -66,10 +67,14 @@ def body(shape: Shape | None) -> Model:
 @pytest.mark.parametrize(
     ("shape", "volume", "center"),
     [
-        (Box((1, 2, 3), CENTER, TURN), 6.0, CENTER),
-        (Cylinder(0.5, 3.0, AXIS, CENTER), 0.75 * np.pi * POLYGON, CENTER),
-        (Ball(0.5, CENTER), 0.9718 * np.pi / 6, CENTER),
-        (Surface(TETRAHEDRON, 0.5, CENTER, Rotation.from_matrix(TURN)), 4.5, CENTER + TURN @ (0.75, 0.75, 0.75)),
+        (Box((1, 2, 3), center=PLACE, rotation=TURN), 6.0, PLACE),
+        (Cylinder(0.5, 3.0, AXIS, center=PLACE), 0.75 * np.pi * POLYGON, PLACE),
+        (Ball(0.5, center=PLACE), 0.9718 * np.pi / 6, PLACE),
+        (
+            Surface(TETRAHEDRON, scale=0.5, center=PLACE, rotation=Rotation.from_matrix(TURN)),
+            4.5,
+            PLACE + TURN @ (0.75, 0.75, 0.75),
+        ),
     ],
     ids=["box", "cylinder", "ball", "surface"],
 )
@@ -84,7 +89,7 @@ def test_shapes_are_where_they_are_wanted_and_move_with_the_node(
     for mesh, place, turn in ((first, model.nodes[1].position, TURN), (later, x[1], R[1])):
         size, middle, _ = moments(mesh, place)
         assert size == pytest.approx(volume, rel=2e-3)
-        close(middle, place + turn @ center, atol=1e-12)
+        close(middle, place + turn @ TURN.T @ (center - model.nodes[1].position), atol=1e-12)
         assert (mesh["node_id"] == 1).all()
     arm = (first.points - model.nodes[1].position) @ TURN @ R[1].T
     close(later.points, x[1] + arm, atol=1e-12)
@@ -293,8 +298,8 @@ def test_a_thousand_joints_stay_cheap(tmp_path: Path) -> None:
 
 def test_a_surface_comes_from_a_file(tmp_path: Path) -> None:
     pyvista.Sphere(radius=100.0, theta_resolution=9, phi_resolution=9).save(tmp_path / "part.stl")
-    mesh = only(draw(still(body(Surface(tmp_path / "part.stl", 0.001, CENTER))), tmp_path), Kind.BODY_SHAPE)
-    close(np.linalg.norm((mesh.points - (1, 2, 3)) @ TURN - CENTER, axis=1), 0.1, rtol=1e-6)
+    mesh = only(draw(still(body(Surface(tmp_path / "part.stl", scale=0.001, center=PLACE))), tmp_path), Kind.BODY_SHAPE)
+    close(np.linalg.norm(mesh.points - PLACE, axis=1), 0.1, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -320,12 +320,12 @@ NAMED = "on node 'frame', node 'door'"
         (lambda a, b: GeneralJoint(a, b, rotation=(1, 0, 0)), "rotation must be True or False, received 1"),
         (lambda a, b: PrismaticJoint(a, b, Z, drive=3.0), "drive must be a function of time, received 3.0"),
         (
-            lambda a, b: CylindricalJoint(a, b, Z, drives={"rotation x": np.sin}),
+            lambda a, b: CylindricalJoint(a, b, Z, drive={"rotation x": np.sin}),
             "a drive of 'rotation x' has nothing to move: the joint closes it; a drive may prescribe 'translation z', "
             "'rotation z'",
         ),
         (
-            lambda a, b: PointOnPlaneJoint(a, b, Z, drives={"rotation z": np.sin}),
+            lambda a, b: PointOnPlaneJoint(a, b, Z, drive={"rotation z": np.sin}),
             r"it is one of several rotations, which model.add\(JointDrive\(joint, law, 'rotation z'\)\) can prescribe",
         ),
         (lambda a, b: OrientationJoint(a, b, {"translation x": 2.0}), "drive of 'translation x' must be a function"),

@@ -27,7 +27,7 @@ def hung(group: str, **spring: Any) -> tuple[mbs.Model, mbs.Node]:
     turn = np.array([[np.cos(angle), 0, -np.sin(angle)], [0, 1, 0], [np.sin(angle), 0, np.cos(angle)]])
     body = model.add_node((x, 0, z), turn, (vx, 0, vz), (0, -omega, 0))
     model.add(RigidBody(body, MASS, (0.2, INERTIA, 0.4)))
-    model.add(SpringDamper(model.ground, body, point_b=(POINT[0], 0, POINT[1]), **spring))
+    model.add(SpringDamper(model.ground, body, point_b=body.at((POINT[0], 0, POINT[1])), **spring))
     return model, body
 
 

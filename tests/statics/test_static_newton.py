@@ -23,7 +23,8 @@ from fem_mbs.elements import (
     RigidBody,
     SphericalJoint,
 )
-from fem_mbs.static.equations import Equations, Loading, proportional
+from fem_mbs.solution.history import proportional
+from fem_mbs.static.equations import Equations, Loading
 from fem_mbs.static.path import Path
 from fem_mbs.static.step import Arc, Direction, Metric, PathUnknown, StepProblem
 

@@ -10,7 +10,8 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import Description, describe
 from fem_mbs.files.store.functions import write_answers
-from fem_mbs.files.store.recorder import FileRecorder, is_sparse, method_text, state_text
+from fem_mbs.files.store.recorder import FileRecorder, is_sparse
+from fem_mbs.files.store.records import method_record, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, row_type, turning_joints
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import Data, Writer
@@ -76,14 +77,14 @@ def _options(integration: TimeIntegration, store: Store, selection: Any, events:
         "begin": integration.state.t,
         "t_end": integration.t_end,
         "control": writer.value(integration.control),
-        "method": method_text(writer, integration.method),
+        "method": method_record(writer, integration.method),
         "method_name": type(integration.method).__name__,
         "times": writer.value(selection.times) if isinstance(selection, AtTimes) else None,
         "every": store.every,
         "channels": None if store.channels is None else list(store.channels),
         "events": events,
         "names": list(integration.checkpoint().names),
-        "first": state_text(writer, integration.state),
+        "first": state_record(writer, integration.state),
         "loading": None,
     }
     return writer.data(text)

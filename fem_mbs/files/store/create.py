@@ -21,6 +21,7 @@ from fem_mbs.files.store import head as heads
 from fem_mbs.files.store.guard import refuse_taken
 from fem_mbs.files.store.head import Head, Span
 from fem_mbs.files.store.values import Data
+from fem_mbs.version import __version__
 
 FORMAT = "fem_mbs run"
 TABLE, SLOTS, FIELDS = "steps", ("checkpoints/0", "checkpoints/1"), "fields/text"
@@ -36,10 +37,8 @@ def create(path: Path, dtype: np.dtype[Any], capacity: int, data: Mapping[str, D
     data : dict
         What is in the file beside them, by name.
     """
-    import fem_mbs
-
     parts = dict(_parts(data, dtype))
-    attributes = {"format": FORMAT, "format_version": heads.VERSION, "fem_mbs_version": fem_mbs.__version__}
+    attributes = {"format": FORMAT, "format_version": heads.VERSION, "fem_mbs_version": __version__}
 
     def fill(file: Any) -> None:
         file.attrs.update(attributes | {"origin": origin})
@@ -50,7 +49,7 @@ def create(path: Path, dtype: np.dtype[Any], capacity: int, data: Mapping[str, D
     made = make("store", fill, {TABLE: ((1,), dtype)}, heads.SIZE)
     table = made.tables[TABLE]
     struct.pack_into("<Q", made.content, table.rows + 8, UNLIMITED)
-    made.content[: heads.SIZE] = heads.head_bytes(_head(parts, made.offsets, table, capacity), fem_mbs.__version__)
+    made.content[: heads.SIZE] = heads.head_bytes(_head(parts, made.offsets, table, capacity), __version__)
     with open(path, "wb") as file:
         file.write(made.content.ljust(made.size, b"\0"))
 

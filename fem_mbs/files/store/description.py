@@ -21,7 +21,7 @@ from fem_mbs.contracts import Constraint, Node
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.functions import Asked, asked
-from fem_mbs.files.store.values import Data, UnstorableError, Writer, classes
+from fem_mbs.files.store.values import CLASSES, Data, UnstorableError, Writer
 from fem_mbs.system.system import System
 
 PASSED_OVER = ("made", "name")
@@ -186,7 +186,7 @@ def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: di
     own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
     try:
         # a class of the library, made of what a file can hold
-        if classes().get(type(part).__name__) is not type(part):
+        if CLASSES.get(type(part).__name__) is not type(part):
             raise UnstorableError
         own |= writer.arguments(part)
         inputs = getattr(part, "inputs", ()) if hasattr(part, "connect") else ()

@@ -153,8 +153,6 @@ def answer_key(arguments: Sequence[Any]) -> bytes | None:
 def asked(function: Callable[..., Any]) -> Asked:
     """A function whose answers are kept."""
     name = getattr(function, "__name__", type(function).__name__)
-    from fem_mbs.elements import TimeLaw
-
     if isinstance(function, TimeLaw):
         return AskedLaw(name, function.size, original=function)
     return Asked(name, function)

@@ -14,18 +14,15 @@ from fem_mbs.contracts import ARRAYS, State
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.file import RunFile
 from fem_mbs.files.store.guard import guarded
+from fem_mbs.files.store.records import LOADINGS
 from fem_mbs.files.store.rows import column, history, turning_joints, turns_of
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.static.equations import Instant, constant, proportional
 from fem_mbs.static.result import StaticSolution
 from fem_mbs.system.system import System
-
-LOADINGS: dict[str, Instant] = {"proportional": proportional, "constant": constant}
-"""What load factors of a path mean, by name."""
 
 
 class Ended(NamedTuple):

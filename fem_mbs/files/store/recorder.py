@@ -1,7 +1,4 @@
-"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory.
-
-What a file has of where a run stands, and of what it was asked for.
-"""
+"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fem_mbs.contracts import ARRAYS, State
+from fem_mbs.contracts import State
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.reading import Ended, solution_of
+from fem_mbs.files.store.records import checkpoint_record, redundant_names
 from fem_mbs.files.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
 from fem_mbs.files.store.table import StepTable
-from fem_mbs.files.store.values import UnstorableError, Writer, packed
-from fem_mbs.run.checkpoint import Checkpoint
+from fem_mbs.files.store.values import Writer, packed
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.output import AtTimes, EveryNth, Store
@@ -27,39 +24,6 @@ from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
-from fem_mbs.system.system import System
-
-
-def checkpoint_record(writer: Writer, checkpoint: Checkpoint, whole: bool = True) -> dict[str, Any]:
-    """The state, and if ``whole`` the memory of the method and that of the steps."""
-    if not whole:
-        return {"state": state_text(writer, checkpoint.state), "memory": {}, "memory_name": None, "pace": {}}
-    return {
-        "state": state_text(writer, checkpoint.state),
-        "memory": {name: writer.value(own) for name, own in checkpoint.memory._asdict().items()},
-        "memory_name": type(checkpoint.memory).__name__,
-        "pace": {name: writer.value(own) for name, own in checkpoint.control_memory._asdict().items()},
-    }
-
-
-def redundant(system: System) -> list[str]:
-    """Names of the joints that repeat each other."""
-    return [] if system.redundant is None else [str(joint.name) for joint in system.redundant.joints]
-
-
-def state_text(writer: Writer, state: State) -> dict[str, Any]:
-    """A state."""
-    return {name: writer.value(getattr(state, name)) for name in ("t", *ARRAYS)}
-
-
-def method_text(writer: Writer, method: Any) -> dict[str, Any] | None:
-    """A method of the library; None for one of a script, or none."""
-    try:
-        value = writer.value(method)
-    except UnstorableError:
-        return None
-    return value if isinstance(value, dict) and "class" in value else None
-
 
 LOG = logging.getLogger("fem_mbs")
 INTERVAL = 1.0
@@ -225,7 +189,7 @@ class FileRecorder:
             "done": self._selection.done,
             "event_values": [] if self.events is None else list(self.events.values),
             "session": self.session,
-            "redundant": redundant(self.system),
+            "redundant": redundant_names(self.system),
         }
         return packed(writer.data(text))
 

@@ -13,11 +13,9 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, State
 from fem_mbs.files.store.functions import Asked
 from fem_mbs.solution.channels import Channel
-from fem_mbs.solution.history import ChannelHistory, History
-from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.history import ChannelHistory, History, Instant
+from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns
-from fem_mbs.static.equations import Instant
-from fem_mbs.static.step import UNKNOWN
 from fem_mbs.system.system import System
 
 Shapes: TypeAlias = dict[str, tuple[int, ...]]
@@ -92,8 +90,8 @@ class RowWriter:
         counts: Sequence[int] = NO_COUNTS,
         turns: Array | None = None,
         event: int = NO_EVENT,
-        one: Solution | None = None,
-        unstable: int = UNKNOWN,
+        one: Queries | None = None,
+        unstable: int = 0,
     ) -> NDArray[Any]:
         """The row of a state; ``one`` is the solution of this state alone, which channels are taken of."""
         views = self._views

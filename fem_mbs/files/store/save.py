@@ -15,21 +15,19 @@ from fem_mbs.files.replacing import reason
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import describe
 from fem_mbs.files.store.functions import write_answers
-from fem_mbs.files.store.reading import LOADINGS
-from fem_mbs.files.store.recorder import checkpoint_record, method_text, redundant, state_text
+from fem_mbs.files.store.records import LOADINGS, checkpoint_record, method_record, redundant_names, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.files.store.table import SLOT_HEAD, StepTable
 from fem_mbs.files.store.values import Writer, packed
 from fem_mbs.solution.history import ChannelHistory
-from fem_mbs.solution.solution import Solution
-from fem_mbs.static.result import StaticSolution
+from fem_mbs.solution.queries import Queries
 
 
-def save(solution: Solution, path: FilePath) -> FilePath:
+def save(solution: Queries, path: FilePath) -> FilePath:
     """Write a solution to a file, in place of one that is there; see :meth:`fem_mbs.Solution.save`."""
     if isinstance(solution.history, ChannelHistory):
         raise ModelError("Solution.save: the run has kept channels alone, in its own file, which can be copied")
-    system, path_of_loads = solution.system, isinstance(solution, StaticSolution)
+    system, path_of_loads = solution.system, solution.history.instant is not None
     description = describe(system)
     joints = turning_joints(system) if solution._turns else []
     turning = sum(len(joint.coordinates) for joint in joints)
@@ -45,7 +43,7 @@ def save(solution: Solution, path: FilePath) -> FilePath:
         create(new, dtype, SLOT_HEAD.size + len(ended), parts, system.origin)
         table, writer = StepTable(new, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
         for k in range(len(solution.t)):
-            turns, unstable = flat_turns(solution._turns, joints, k), _unstable(solution, k)
+            turns, unstable = flat_turns(solution._turns, joints, k), int(solution._unstable[k]) if path_of_loads else 0
             table.add(writer.fill(solution.history.state(k), turns=turns, unstable=unstable))
         for event, states in enumerate(solution.event_states):
             for state in states:
@@ -68,11 +66,7 @@ def _errors_named(path: FilePath) -> Iterator[None]:
         ) from error
 
 
-def _unstable(solution: Solution, k: int) -> int:
-    return int(solution.unstable[k]) if isinstance(solution, StaticSolution) else 0
-
-
-def _options(solution: Solution) -> Any:
+def _options(solution: Queries) -> Any:
     """What the run was asked for, as far as it is known."""
     writer, system, checkpoint = Writer(), solution.system, solution.checkpoint
     # the method is known where the solution goes from one state to the next as it does
@@ -81,27 +75,27 @@ def _options(solution: Solution) -> Any:
         "begin": float(solution.t[0]),
         "t_end": system.end if np.isfinite(system.end) else float(solution.t[-1]),
         "control": None if checkpoint is None else writer.value(checkpoint.control),
-        "method": method_text(writer, method) if isinstance(method, Method) else None,
+        "method": method_record(writer, method) if isinstance(method, Method) else None,
         "method_name": "a method that is not in the file",
         "times": None,
         "every": 1,
         "channels": None,
         "events": len(solution.event_states),
         "names": [] if checkpoint is None else list(checkpoint.names),
-        "first": state_text(writer, solution.history.state(0)),
+        "first": state_record(writer, solution.history.state(0)),
         "loading": next((name for name, own in LOADINGS.items() if own is solution.history.instant), None),
     }
     return writer.data(text)
 
 
-def _ended(solution: Solution, rows: int) -> bytes:
+def _ended(solution: Queries, rows: int) -> bytes:
     """How the run has ended, and where it stands."""
     writer, stats, checkpoint = Writer(), solution.stats, solution.checkpoint
     text = {
         "outcome": solution.status.name,
         "rows": rows,
         "go_on": rows,
-        "state": state_text(writer, solution.history.state(-1)),
+        "state": state_record(writer, solution.history.state(-1)),
         "memory": {},
         "memory_name": None,
         "pace": {},
@@ -114,7 +108,7 @@ def _ended(solution: Solution, rows: int) -> bytes:
         "turns": [],
         "done": 0,
         "session": 1,
-        "redundant": redundant(solution.system),
+        "redundant": redundant_names(solution.system),
         "listed": [writer.value(np.asarray(own)) for own in (stats.newton_iterations, stats.step_sizes)],
     }
     return packed(writer.data(text))

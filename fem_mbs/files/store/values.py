@@ -1,13 +1,9 @@
-"""Values of text and numbers: see :mod:`fem_mbs.files.store.values`.
-
-Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
+"""Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
 
 Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
 says what it is: arrays, whose numbers stand in one list beside the text; tuples and dicts; nodes and parts of the model
 by their number; objects of classes of the library by the name of the class and its arguments; functions by their
 number. Reading makes objects of these classes by their constructors, which check their arguments, and of no others.
-
-Values as text and numbers: see :mod:`fem_mbs.files.store.values`.
 """
 
 from __future__ import annotations
@@ -16,14 +12,14 @@ import inspect
 import json
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
 
 
@@ -34,19 +30,13 @@ class Data(NamedTuple):
     numbers: Array
 
 
-@cache
-def classes() -> dict[str, type]:
-    """Classes of which a file may hold objects, by name."""
-    import fem_mbs
-    from fem_mbs import elements
-    from fem_mbs.contracts import Coordinate, Unknown
-    from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
-    from fem_mbs.newton import Newton
-    from fem_mbs.run.fixed_step import FixedStep
+CLASSES: dict[str, type] = {}
+"""Classes of which a file may hold objects, by name; the library registers its own when it is imported."""
 
-    public = [getattr(library, name) for library in (elements, fem_mbs) for name in library.__all__]
-    own = [*public, Delayed, Product, Sum, FixedStep, Coordinate, Newton, Unknown]
-    return {kind.__name__: kind for kind in own if isinstance(kind, type)}
+
+def register(kinds: Iterable[Any]) -> None:
+    """Let files hold objects of classes; whatever else is among them is passed over."""
+    CLASSES.update({kind.__name__: kind for kind in kinds if isinstance(kind, type)})
 
 
 def packed(data: Data) -> bytes:
@@ -109,7 +99,7 @@ class Writer:
             return self._array(value)
         if isinstance(value, list):
             return [self.value(own) for own in value]
-        if isinstance(value, tuple) and classes().get(type(value).__name__) is not type(value):
+        if isinstance(value, tuple) and CLASSES.get(type(value).__name__) is not type(value):
             return {"tuple": [self.value(own) for own in value]}
         if isinstance(value, Mapping):
             return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
@@ -127,7 +117,7 @@ class Writer:
     def _object(self, value: Any) -> Any:
         if hasattr(value, "recipe"):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
-        if classes().get(type(value).__name__) is type(value):
+        if CLASSES.get(type(value).__name__) is type(value):
             return self.arguments(value)
         if hasattr(value, "as_matrix"):  # a rotation of scipy
             return self._array(np.asarray(value.as_matrix()))
@@ -215,15 +205,13 @@ class Reader:
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
 
     def _made(self, value: dict[str, Any]) -> Any:
-        kind = classes().get(value["class"])
+        kind = CLASSES.get(value["class"])
         if kind is None:
             raise ModelError(f"it holds an object of the class {shown(value['class'])}, which fem_mbs does not have")
         named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
         return kind(*map(self.value, value["arguments"]), **named)
 
     def _section(self, steps: Sequence[Any]) -> Any:
-        from fem_mbs.elements import BeamSection
-
         made: Any = BeamSection
         for step, values in steps:
             if step != "BeamSection" and step not in SECTION_STEPS:
