@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_ar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.public import complete
+from fem_mbs.contracts.public import ModelPart, complete
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
@@ -183,12 +183,8 @@ def _before(named: dict[str, Any], argument: str) -> Iterator[Any]:
 
 def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
     """Those of the arguments that are nodes, elements or joints of a model."""
-    from fem_mbs.contracts.constraint import Constraint
-    from fem_mbs.contracts.element import Element
-    from fem_mbs.contracts.node import Node  # whose own arguments are checked
-
     for value in arguments:
-        if isinstance(value, Node | Element | Constraint):
+        if isinstance(value, ModelPart):
             yield value
         elif isinstance(value, list | tuple):
             yield from _parts(value)

@@ -13,12 +13,12 @@ from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import ModelPart
 from fem_mbs.contracts.unknown import Unknown
 from fem_mbs.errors import ModelError
 
 
-class Constraint(Public):
+class Constraint(ModelPart):
     """What a user adds to a model to close relative motions, ``Phi(q, t) = 0`` or ``B(q) v = b(t)``.
 
     To write one: as :class:`~fem_mbs.contracts.element.Element`, and

@@ -16,7 +16,7 @@ from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import ModelPart
 from fem_mbs.contracts.unknown import Unknown
 
 
@@ -46,7 +46,7 @@ class Energy(NamedTuple):
         return Energy(*(float(np.sum(part)) for part in self))
 
 
-class Element(Public):
+class Element(ModelPart):
     """What a user adds to a model to put forces on its nodes.
 
     To write one:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
 from fem_mbs.contracts.checked import checked, placements
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import ModelPart
 from fem_mbs.contracts.validate import instance, rotation_matrix, vector
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
@@ -32,7 +32,7 @@ class EarlierPlacement(NamedTuple):
 
 @checked
 @dataclass(eq=False, repr=False)
-class Node(Public):
+class Node(ModelPart):
     """A frame that moves, made by :meth:`Model.add_node`; as elements are built on it, only assembly changes its place.
 
     ``position`` (3,) and ``velocity`` (3,) are in the world frame, ``rotation`` (3, 3) maps body to world and

@@ -44,6 +44,10 @@ class Public:
         return [name for name in object.__dir__(self) if not name.startswith("_") and name not in hidden]
 
 
+class ModelPart(Public):
+    """What stands in a model under a name: a node, an element or a constraint."""
+
+
 def complete(value: Any) -> None:
     """Mark an object as complete: from now on it refuses names that it does not have."""
     if isinstance(value, Public):

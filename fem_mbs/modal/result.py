@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from fem_mbs.contracts import Index, NodeOrName, Path, Positive, Public, State, 
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linearize import LinearModel
+from fem_mbs.pictures import pictures
+from fem_mbs.pictures.film import Film
+from fem_mbs.pictures.pictures import page
+from fem_mbs.pictures.view import View
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
-
-if TYPE_CHECKING:
-    from fem_mbs.pictures.film import Film
-    from fem_mbs.pictures.view import View
 
 Frames = Annotated[int, partial(whole_number, least=2)]
 DISPLACEMENT, ANGLE = 0.1, 0.5
@@ -132,8 +132,6 @@ class Modes(Public):
 
         ``amplitude`` as for :meth:`animation`, further options as for :meth:`fem_mbs.Model.plot`.
         """
-        from fem_mbs.pictures import pictures
-
         view = pictures.of_mode(self, mode, self._titled(mode), amplitude, **options)
         pictures.saved(view, file)
         return view
@@ -150,8 +148,6 @@ class Modes(Public):
         **options: Any,
     ) -> Film:
         """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
-        from fem_mbs.pictures import pictures
-
         motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         film = pictures.of_states(motion.system, states, [self._titled(mode)] * len(states), fps, **options)
@@ -172,8 +168,6 @@ class Modes(Public):
         return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
 
     def _repr_html_(self) -> str:
-        from fem_mbs.pictures.pictures import page
-
         pairs = zip(self.frequencies, self.damping, strict=True)
         rows = [(k + 1, f"{f:.6g} Hz", f"{z:.4f}") for k, (f, z) in enumerate(pairs)]
         return page([("mode", "frequency", "damping"), *rows], "Modes", self.plot)

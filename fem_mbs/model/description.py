@@ -189,7 +189,7 @@ class ModelDescription(Public):
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
-        return summary(self)
+        return summary(self.group, self.gravity, self.nodes, [*self.elements, *self.constraints])
 
     def __repr__(self) -> str:
         parts = counted(len(self.elements), "element"), counted(len(self.constraints), "joint")

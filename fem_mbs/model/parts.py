@@ -8,30 +8,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, Part
 
-if TYPE_CHECKING:
-    from fem_mbs.model.description import ModelDescription
 
-
-def summary(model: ModelDescription) -> str:
+def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
     """Nodes, parts by their classes, and degrees of freedom, as ``print(model)`` shows them."""
-    groups = " and ".join(dict.fromkeys(node.group for node in model.nodes[1:])) or model.group
-    fixed = sum(node.fixed_translation and node.fixed_rotation for node in model.nodes)
-    idle = idle_rotations(model)
-    free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in model.nodes)
-    equations = sum(len(constraint.equations) for constraint in model.constraints)
-    gravity = ", ".join(f"{g:g}" for g in model.gravity)
-    lines = [f"Model on {groups}" + (f" with gravity ({gravity})" if model.gravity.any() else "")]
+    groups = " and ".join(dict.fromkeys(node.group for node in nodes[1:])) or group
+    fixed = sum(node.fixed_translation and node.fixed_rotation for node in nodes)
+    idle = idle_rotations(parts)
+    free = sum(6 - 3 * node.fixed_translation - 3 * (node.fixed_rotation or node in idle) for node in nodes)
+    equations = sum(len(part.equations) for part in parts if isinstance(part, Constraint))
+    acting = ", ".join(f"{g:g}" for g in gravity)
+    lines = [f"Model on {groups}" + (f" with gravity ({acting})" if gravity.any() else "")]
     lines.append(
-        f"  {counted(len(model.nodes), 'node')}, {fixed} of them fixed: "
+        f"  {counted(len(nodes), 'node')}, {fixed} of them fixed: "
         f"{counted(free, 'degree')} of freedom before constraints"
     )
-    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
     kinds = Counter(type(part).__name__ for part in parts)
     lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
     own = Counter(unknown.kind for part in parts for unknown in part.unknowns)
@@ -45,9 +42,9 @@ def summary(model: ModelDescription) -> str:
     return "\n".join(lines)
 
 
-def idle_rotations(model: ModelDescription) -> set[Node]:
+def idle_rotations(parts: Iterable[Element | Constraint]) -> set[Node]:
     """Nodes of trusses and released ends whose rotation nothing acts on: it is held."""
-    parts: list[Element | Constraint] = [*model.elements, *model.constraints]
+    parts = list(parts)
     pinned = {node for part in parts for node in part.rotation_free}
     if not pinned:
         return pinned

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, shown
 from fem_mbs.errors import ModelError
-
-if TYPE_CHECKING:
-    from fem_mbs.solution.queries import Queries
-    from fem_mbs.system.system import System
+from fem_mbs.solution.queries import Queries
+from fem_mbs.system.system import System
 
 Part: TypeAlias = Node | Element | Constraint | None
 """Whose channel it is; None for the whole model."""
@@ -64,7 +62,10 @@ class Channel(NamedTuple):
     chosen: tuple[int, ...]
 
     def values(self, solution: Queries) -> Array:
-        """The columns over time, ``(nt, c)``."""
+        """The columns over time, ``(nt, c)``, computed or from a file that has them."""
+        stored = solution.history.columns
+        if stored and all(column in stored for column in self.columns):
+            return np.stack([stored[column] for column in self.columns], axis=-1)
         values = np.asarray(self.quantity.values(solution, self.part), dtype=float)
         return values.reshape(len(solution.t), -1)[:, self.chosen]
 

@@ -26,7 +26,6 @@ from fem_mbs.contracts import (
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
-from fem_mbs.solution.channels import Channel, parse
 from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
@@ -217,16 +216,6 @@ class Queries(Public):
         rows = [self._row(node) for node in found.nodes]
         return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
 
-    @checked
-    def channel(self, name: str) -> Array:
-        """Numbers over time by name: ``"tip.position"`` (nt, 3), ``"tip.position.x"`` (nt,), ``"energy.total"``.
-
-        The name of a node, a joint or an element, a quantity, and, where only some of its numbers are wanted, what
-        these are called (docs/store.md, "Channels").
-        """
-        values = self._channel(parse(self.system, name))
-        return values[:, 0] if values.shape[1] == 1 else values
-
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
@@ -258,13 +247,6 @@ class Queries(Public):
     def _check_number(self, k: int) -> None:
         if not -len(self.t) <= k < len(self.t):
             raise ModelError(f"Solution: there is no state {k}; the run has {len(self.t)} states, counted from 0")
-
-    def _channel(self, channel: Channel) -> Array:
-        """Its columns ``(nt, c)``, computed or from a file that has them."""
-        stored = self.history.columns
-        if stored and all(column in stored for column in channel.columns):
-            return np.stack([stored[column] for column in channel.columns], axis=-1)
-        return channel.values(self)
 
     def _coordinates(self, joint: Constraint) -> tuple[Array, Array]:
         """Principal values and rates ``(nt, c)`` of the coordinates of a joint."""

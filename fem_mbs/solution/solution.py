@@ -19,6 +19,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.curves import curves
 from fem_mbs.pictures.pictures import page
+from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import History, Instant
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.queries import Queries
@@ -130,6 +131,16 @@ class Solution(Queries):
         ]
         rows += [("error", str(stats.error))] if stats.error else []
         return page(rows, type(self).__name__, lambda: self.plot(size=pictures.SMALL))
+
+    @checked
+    def channel(self, name: str) -> Array:
+        """Numbers over time by name: ``"tip.position"`` (nt, 3), ``"tip.position.x"`` (nt,), ``"energy.total"``.
+
+        The name of a node, a joint or an element, a quantity, and, where only some of its numbers are wanted, what
+        these are called (docs/store.md, "Channels").
+        """
+        values = parse(self.system, name).values(self)
+        return values[:, 0] if values.shape[1] == 1 else values
 
     @checked
     def state(self, k: int) -> State:

@@ -37,7 +37,7 @@ def columns(solution: Queries, names: Sequence[str] | None) -> tuple[list[str], 
     channels = chosen(solution, names)
     named = [column for channel in channels for column in channel.columns]
     units = [unit for channel in channels for unit in channel.units]
-    return named, units, np.concatenate([solution._channel(own) for own in channels], axis=1)
+    return named, units, np.concatenate([own.values(solution) for own in channels], axis=1)
 
 
 def to_pandas(solution: Queries, names: Sequence[str] | None) -> Any:
@@ -55,7 +55,7 @@ def to_xarray(solution: Queries, names: Sequence[str] | None) -> Any:
     variables: dict[str, Any] = {}
     coordinates: dict[str, Any] = {"t": ("t", solution.t, {"units": "s"})}
     for channel in chosen(solution, names):
-        values, units = solution._channel(channel), {"units": " and ".join(filter(None, dict.fromkeys(channel.units)))}
+        values, units = channel.values(solution), {"units": " and ".join(filter(None, dict.fromkeys(channel.units)))}
         if len(channel.columns) == 1:
             variables[channel.name] = "t", values[:, 0], units
         else:

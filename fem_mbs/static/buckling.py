@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import eig
@@ -23,6 +23,9 @@ from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.result import Modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
+from fem_mbs.pictures import pictures
+from fem_mbs.pictures.film import Film
+from fem_mbs.pictures.view import View
 from fem_mbs.solution.history import constant, proportional
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Equations, Loading, Point
@@ -30,10 +33,6 @@ from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
-
-if TYPE_CHECKING:
-    from fem_mbs.pictures.film import Film
-    from fem_mbs.pictures.view import View
 
 DENSE_SIZE = 200
 """Unknowns up to which everything is dense."""
@@ -90,8 +89,6 @@ class Buckling(Public):
         self, mode: Index = 0, file: PathLike | None = None, *, amplitude: Positive | None = None, **options: Any
     ) -> View:
         """A picture of a shape (counted from 0); see :meth:`Modes.plot`."""
-        from fem_mbs.pictures import pictures
-
         title = f"mode {mode + 1}: load factor {self.factors[mode]:.4g}" if mode < len(self.factors) else ""
         view: View = pictures.saved(pictures.of_mode(self, mode, title, amplitude, **options), file)
         return view

@@ -115,7 +115,7 @@ class Layout:
         self.order = np.array([u.order for u in own], np.intp)
 
     def _number_components(self, model: ModelDescription) -> None:
-        self.free = free_components(self.nodes, idle_rotations(model))
+        self.free = free_components(self.nodes, idle_rotations([*model.elements, *model.constraints]))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
         self._free = consecutive(self.free_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,25 @@ ROOMS = (
 What users hold, ``Model`` and ``Solution``, is above what draws, checks and stores it, and their data is below."""
 
 
+NAMED_FOR_EDITORS = {
+    ("fem_mbs.errors", "fem_mbs.solution.solution"),
+    ("fem_mbs.contracts.method", "fem_mbs.system.system"),
+    ("fem_mbs.system.batch_checks", "fem_mbs.system.system"),
+    ("fem_mbs.system.sizes", "fem_mbs.system.system"),
+    ("fem_mbs.elements.beams.curve", "fem_mbs.elements.beams.beam"),
+    ("fem_mbs.elements.beams.doubts", "fem_mbs.elements.beams.beam"),
+    ("fem_mbs.elements.beams.higher_order", "fem_mbs.elements.beams.beam"),
+    ("fem_mbs.elements.beams.two_node", "fem_mbs.elements.beams.beam"),
+    ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.relative"),
+    ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.rolling"),
+    ("fem_mbs.elements.joints.drives", "fem_mbs.elements.joints.relative"),
+    ("fem_mbs.elements.joints.glyphs", "fem_mbs.elements.joints.relative"),
+    ("fem_mbs.elements.joints.relative_batch", "fem_mbs.elements.joints.relative"),
+}
+"""Imports that point back and never run, for the types that editors show: what an error carries, what methods are
+given, and the class whose objects a batch is made of."""
+
+
 def floor_of(module: str) -> int:
     """The floor that a module is on."""
     name = module.removeprefix("fem_mbs.")
@@ -58,10 +78,10 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> set[str]:
-    """Modules of this project that a file imports at run time."""
+def imports(path: Path, types: bool = False) -> set[str]:
+    """Modules of this project that a file imports at run time, functions included; and those for types alone."""
     found: set[str] = set()
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8")), types):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -82,13 +102,13 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-def _statements(tree: ast.AST) -> list[ast.AST]:
-    """All nodes outside ``if TYPE_CHECKING``."""
+def _statements(tree: ast.AST, types: bool) -> list[ast.AST]:
+    """All nodes, of those in ``if TYPE_CHECKING`` only if ``types`` are wanted."""
     result = []
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue
-        result += [node, *_statements(node)]
+        result += [node, *_statements(node, types)]
     return result
 
 
@@ -129,3 +149,43 @@ def test_elements_use_the_contracts_alone() -> None:
 def test_nothing_imports_an_example() -> None:
     for path in source_files():
         assert not any(within(module, {"examples", "tests"}) for module in imports(path))
+
+
+def graph(types: bool) -> dict[str, set[str]]:
+    """Which module imports which, all files of the library; what a package gathers is imported from its modules."""
+    files = {module_of(path): path for folder in ("fem_mbs", "elements") for path in (ROOT / folder).rglob("*.py")}
+    return {module: imports(path, types) & files.keys() - {module} for module, path in files.items()}
+
+
+def circle(edges: dict[str, set[str]]) -> list[str]:
+    """A module, what it imports, what that imports, and so on, until the first again; empty if there is no circle."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def test_there_is_no_circle_at_run_time() -> None:
+    assert circle(graph(types=False)) == []
+
+
+def test_types_alone_make_no_circle_but_by_what_is_listed() -> None:
+    edges = graph(types=True)
+    for module, target in NAMED_FOR_EDITORS:
+        assert target in edges[module], f"{module} no longer names {target}: take it from the list"
+        edges[module].remove(target)
+    assert circle(edges) == []
+
+
+def test_a_circle_is_seen() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) in (["b", "c", "b"], ["c", "b", "c"])
+
+
+def test_one_name_is_one_class() -> None:
+    classes: dict[str, list[str]] = {}
+    for path in source_files():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                classes.setdefault(node.name, []).append(module_of(path))
+    assert {name: where for name, where in classes.items() if len(where) > 1} == {}
