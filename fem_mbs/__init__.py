@@ -30,8 +30,7 @@ from fem_mbs.methods.comparison.lie_euler import LieEuler
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.modal.linearize import LinearModel, linearize
-from fem_mbs.modal.modes import modes
-from fem_mbs.modal.result import Modes
+from fem_mbs.modal.modes import Modes, modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.checkpoint import Checkpoint
@@ -44,8 +43,7 @@ from fem_mbs.solution.join import join
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.buckling import Buckling, buckling
-from fem_mbs.static.result import StaticSolution
-from fem_mbs.static.statics import statics
+from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.studies.convergence import ConvergenceStudy, convergence_study
 from fem_mbs.studies.sweep import sweep

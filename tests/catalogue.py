@@ -323,8 +323,10 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "brake of a ball joint": lambda n: Brake(
         n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"
     ),
-    "world force": lambda n: Force(n.line[1], lambda t: n.vector((2.0 * t, 1.0, -3.0)), point=(0.1, 0.3, -0.2)),
-    "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=(0.1, 0.3, -0.2)),
+    "world force": lambda n: Force(
+        n.line[1], lambda t: n.vector((2.0 * t, 1.0, -3.0)), point=n.line[1].at((0.1, 0.3, -0.2))
+    ),
+    "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=n.line[1].at((0.1, 0.3, -0.2))),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
     "dead distributed load": lambda n: DistributedLoad(
@@ -364,13 +366,17 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
 CONTROL: dict[str, Callable[[Stage], Element]] = {
     **{
         f"sensor of {quantity}": lambda n, quantity=quantity: NodeSensor(
-            n.line[1], quantity, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3), origin=n.point((0.3, 0.1, 0.2))
+            n.line[1],
+            quantity,
+            n.vector((1, 2, 3)),
+            point=n.line[1].at((0.1, 0.2, 0.3)),
+            origin=n.point((0.3, 0.1, 0.2)),
         )
         for quantity in ("position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration")
     },
     **{
         f"sensor of {quantity} along the body": lambda n, quantity=quantity: NodeSensor(
-            n.line[1], quantity, (1, 2, 3), "body", (0.1, 0.2, 0.3)
+            n.line[1], quantity, (1, 2, 3), "body", n.line[1].at((0.1, 0.2, 0.3))
         )
         for quantity in ("velocity", "acceleration", "angular velocity", "angular acceleration")
     },
@@ -390,9 +396,11 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     "limits": lambda n: Saturation(lambda t: 3.0 * t, (-1.0, 1.0)),
     "block by functions": lambda n: Block(np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], [0.3]),
     "sampled controller": lambda n: SampledStateSpace(np.sin, 0.1, [[0.5]], [[1.0]], [[2.0]], [[1.0]], delay=0.05),
-    "force by a signal": lambda n: ForceActuator(n.line[1], np.cos, n.vector((1, 2, 3)), point=(0.1, 0.2, 0.3)),
+    "force by a signal": lambda n: ForceActuator(
+        n.line[1], np.cos, n.vector((1, 2, 3)), point=n.line[1].at((0.1, 0.2, 0.3))
+    ),
     "force along the body by a signal": lambda n: ForceActuator(
-        n.line[1], np.cos, (1, 2, 3), "body", point=(0.1, 0.2, 0.3)
+        n.line[1], np.cos, (1, 2, 3), "body", point=n.line[1].at((0.1, 0.2, 0.3))
     ),
     "moment by a signal": lambda n: MomentActuator(n.line[1], np.cos, n.vector((1, 2, 3))),
     "torque in a joint by a signal": lambda n: JointActuator(SphericalJoint(n.line[1], n.arc[0]), np.cos, "rotation z"),

@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     Numbering,
     Vector3,
     checked,
+    lever,
     node_rows,
 )
 from fem_mbs.elements.control.node_sensor import Frame
@@ -155,9 +156,9 @@ class NodeActuator(Element):
     external = True
     part: slice
 
-    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3) -> None:
+    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
         self.nodes, self.inputs, self.frame = (node,), (input,), frame
-        self.direction, self.point = np.asarray(direction), np.asarray(point)
+        self.direction, self.offset = np.asarray(direction), lever(node, point)
 
     def batch_key(self) -> Hashable:
         """Actuators in one frame that read as many unknowns share a batch."""
@@ -182,9 +183,9 @@ class ForceActuator(NodeActuator):
     direction : (3,)
         Only its direction counts.
     frame : {"world", "body"}
-        Frame of ``direction``; one of the body turns with the node.
-    point : (3,)
-        Point of application in the node frame.
+        Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node.
+    point : (3,), optional
+        Point of application, world frame, as built, which then moves with the node; by default the node itself.
     """
 
     part = slice(0, 3)
@@ -195,14 +196,14 @@ class ForceActuator(NodeActuator):
         input: Input,
         direction: Direction,
         frame: Frame = "world",
-        point: Vector3 = (0.0, 0.0, 0.0),
+        point: Vector3 | None = None,
     ) -> None:
         super().__init__(node, input, direction, frame, point)
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless the force acts on its place alone."""
-        return self.nodes if self.frame == "body" or self.point.any() else ()
+        return self.nodes if self.frame == "body" or self.offset.any() else ()
 
 
 @checked
@@ -218,13 +219,13 @@ class MomentActuator(NodeActuator):
     direction : (3,)
         Only its direction counts.
     frame : {"world", "body"}
-        Frame of ``direction``; one of the body turns with the node.
+        Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node.
     """
 
     part = slice(3, 6)
 
     def __init__(self, node: Node, input: Input, direction: Direction, frame: Frame = "world") -> None:
-        super().__init__(node, input, direction, frame, np.zeros(3))
+        super().__init__(node, input, direction, frame, None)
 
 
 class NodeActuatorBatch(ElementBatch):
@@ -244,7 +245,7 @@ class NodeActuatorBatch(ElementBatch):
             own[:] = 0.0
             own[actuator.part] = np.eye(3)
             if actuator.part.start == 0:
-                own[3:] = so3.skew(actuator.point)
+                own[3:] = so3.skew(actuator.offset)
         self._lever = lever
         """From the direction in the body frame to the wrench at the node, ``(n, 6, 3)``."""
 

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice
+from fem_mbs.contracts import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice, lever
 from fem_mbs.elements.control.sensor import Sensor, SensorBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -46,12 +46,12 @@ class NodeSensor(Sensor):
     direction : (3,)
         Along which, or about which; only its direction counts.
     frame : {"world", "body"}
-        Frame of ``direction``; one of the body turns with the node. "position" and "rotation" are measured along
-        directions of the world.
-    point : (3,)
-        Point of the node that is measured, node frame.
+        Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node. "position"
+        and "rotation" are measured along directions of the world.
+    point : (3,), optional
+        Point that is measured, world frame, as built, which then moves with the node; by default the node itself.
     origin : (3,)
-        From where positions count, world frame.
+        From where positions count, world frame; it stays in space.
     """
 
     def __init__(
@@ -60,12 +60,12 @@ class NodeSensor(Sensor):
         quantity: Annotated[str, choice(QUANTITIES)],
         direction: Direction,
         frame: Frame = "world",
-        point: Vector3 = (0.0, 0.0, 0.0),
+        point: Vector3 | None = None,
         origin: Vector3 = (0.0, 0.0, 0.0),
     ) -> None:
         self.nodes = (node,)
         self.quantity, self.frame = quantity, frame
-        self.direction, self.point, self.origin = (np.asarray(own) for own in (direction, point, origin))
+        self.direction, self.origin, self.offset = np.asarray(direction), np.asarray(origin), lever(node, point)
         if frame == "body" and quantity in ("position", "rotation"):
             raise ModelError(f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame")
 
@@ -73,7 +73,7 @@ class NodeSensor(Sensor):
     def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless its place alone matters."""
         translation = self.quantity in ("position", "velocity", "acceleration")
-        return () if translation and self.frame == "world" and not self.point.any() else self.nodes
+        return () if translation and self.frame == "world" and not self.offset.any() else self.nodes
 
     def batch_key(self) -> Hashable:
         """Sensors of one quantity in one frame share a batch."""
@@ -103,7 +103,7 @@ class NodeSensorBatch(SensorBatch):
         super().__init__(sensors, number)
         self._quantity, self._world = sensors[0].quantity, sensors[0].frame == "world"
         self._direction = np.array([sensor.direction for sensor in sensors])
-        self._c = np.array([sensor.point for sensor in sensors])
+        self._c = np.array([sensor.offset for sensor in sensors])
         self._origin = np.array([sensor.origin for sensor in sensors]) - number.origin
         self._R0 = np.array([sensor.nodes[0].rotation for sensor in sensors])
 

@@ -23,6 +23,7 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     choice,
+    lever,
     node_rows,
     vector,
 )
@@ -50,9 +51,9 @@ class Load(Element):
     part: slice
     value: Any
 
-    def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike) -> None:
+    def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike | None) -> None:
         self.nodes = (node,)
-        self.value, self.frame, self.point = value, frame, np.asarray(point)
+        self.value, self.frame, self.offset = value, frame, lever(node, point)
 
     def batch_key(self) -> Hashable:
         """Loads in one frame share a batch."""
@@ -76,20 +77,20 @@ class Force(Load):
         Force in N; a function takes the time in s and returns three numbers. If it jumps, let its attribute ``jumps``
         list the times: steps end there.
     frame : {"world", "body"}
-        Frame of the components; a body force follows the node.
-    point : (3,)
-        Point of application in the node frame.
+        Frame of the components: those of the world stay in space, those of the node frame turn with the node.
+    point : (3,), optional
+        Point of application, world frame, as built, which then moves with the node; by default the node itself.
     """
 
     part = slice(0, 3)
 
-    def __init__(self, node: Node, value: Wrench, frame: Frame = "world", point: Vector3 = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, node: Node, value: Wrench, frame: Frame = "world", point: Vector3 | None = None) -> None:
         super().__init__(node, value, frame, point)
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
         """The node, unless the force acts on its place alone."""
-        return self.nodes if self.frame == "body" or self.point.any() else ()
+        return self.nodes if self.frame == "body" or self.offset.any() else ()
 
 
 @checked
@@ -103,13 +104,13 @@ class Moment(Load):
     value : (3,) or function of t
         Moment in N m; a function takes the time in s and returns three numbers.
     frame : {"world", "body"}
-        Frame of the components; a body moment follows the node.
+        Frame of the components: those of the world stay in space, those of the node frame turn with the node.
     """
 
     part = slice(3, 6)
 
     def __init__(self, node: Node, value: Wrench, frame: Frame = "world") -> None:
-        super().__init__(node, value, frame, np.zeros(3))
+        super().__init__(node, value, frame, None)
 
 
 class BodyLoads(ElementBatch):
@@ -118,7 +119,7 @@ class BodyLoads(ElementBatch):
     def __init__(self, loads: Sequence[Load], number: Numbering) -> None:
         self.owners = loads
         self.nodes = node_rows(loads, number)
-        self._lever = so3.skew(np.array([load.point for load in loads]))
+        self._lever = so3.skew(np.array([load.offset for load in loads]))
         self._constant = np.zeros((len(loads), 6))
         self._functions = [(row, load) for row, load in enumerate(loads) if callable(load.value)]
         for row, load in enumerate(loads):

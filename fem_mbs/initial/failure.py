@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from fem_mbs.contracts import Motion, State
-from fem_mbs.errors import FemMbsError, SingularSystemError
+from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular
 from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
@@ -19,11 +21,13 @@ MUCH = 0.1
 """Change of a force in a step, against its size, that is worth mentioning."""
 
 
-def explain_failure(system: System, last: State, failure: FemMbsError, advice: str) -> str:
-    """Why no step can be made from the last state, in the words of the model.
+def explain_failure(system: System, last: State, t: float, failure: FemMbsError, advice: str) -> str:
+    """Why no step can be made from the last state to the time t, in the words of the model.
 
     A Newton iteration tells its residuals and the worst equations by the names of their owners, or whose forces are not
-    finite numbers. Where the last state is singular, the nodes or joints that make it so are named.
+    finite numbers. It may also end at a motion that an element refuses: which of the two depends on the last bits where
+    it diverges, so that both say whose forces changed. Where the last state is singular, the nodes or joints that make
+    it so are named.
     """
     lines = [str(failure)]
     if isinstance(failure, NotConvergedError) and failure.value is not None:
@@ -32,8 +36,14 @@ def explain_failure(system: System, last: State, failure: FemMbsError, advice: s
         if text := not_finite(system, evaluation):
             return "\n  ".join([*lines, text])
         lines.append(f"worst equations: {worst_equations(system, evaluation)}")
-        lines.append(what_changed(system, last, evaluation))
+        moved = moved_most(system, system.motion(last), evaluation.motion)
+        lines.append(
+            f"changed most: {'; '.join([moved, *what_changed(system, last, evaluation.motion.t, evaluation.motion)])}"
+        )
         lines.append(advice)
+    elif isinstance(failure, MotionError):
+        with suppress(LawError):  # a law that fails is the failure, or would be at the end of the step
+            lines.extend(f"changed most: {change}" for change in what_changed(system, last, t))
     if isinstance(failure, NotConvergedError | SingularSystemError):
         evaluation = system.evaluate(system.motion(last), last.multipliers, system.prescribe(last.t))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
@@ -52,21 +62,20 @@ def moved_most(system: System, before: Motion, after: Motion) -> str:
     )
 
 
-def what_changed(system: System, last: State, reached: Evaluation) -> str:
-    """What moved most from the last state to where an iteration ended, and whose forces grew most, in words."""
-    before, after = system.motion(last), reached.motion
-    words = moved_most(system, before, after)
-    here = _forces(system, before, before.t)
-    # what changes by itself, and then what follows from the motion
-    for there, whose in (
-        (_forces(system, before, after.t), "with time alone, the forces of"),
-        (_forces(system, after, after.t), "the forces of"),
-    ):
+def what_changed(system: System, last: State, t: float, reached: Motion | None = None) -> list[str]:
+    """Whose forces changed most from the last state to the time t, in words, if any did much.
+
+    Those that change with time alone come first, as the others follow from the motion that an iteration reached.
+    """
+    before = system.motion(last)
+    here = _forces(system, before, last.t)
+    for motion, whose in ((before, "with time alone, the forces of"), (reached, "the forces of")):
+        there = _forces(system, motion, t) if motion is not None else {}
         changes = {name: abs(size - here[name]) for name, size in there.items()}
         name = max(changes, key=changes.__getitem__, default="")
         if name and changes[name] > MUCH * here[name]:
-            return f"changed most: {words}; {whose} {name} (from {here[name]:.2g} to {there[name]:.2g})"
-    return f"changed most: {words}"
+            return [f"{whose} {name} (from {here[name]:.2g} to {there[name]:.2g})"]
+    return []
 
 
 def _forces(system: System, motion: Motion, t: float) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from fem_mbs.checks.examine import examine
 from fem_mbs.checks.report import Check
@@ -12,8 +11,7 @@ from fem_mbs.elements.joints.general import GeneralJoint
 from fem_mbs.initial.assembly import Assembly, assemble
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import page
-from fem_mbs.pictures.view import View
+from fem_mbs.pictures.pictures import SIZE, SMALL, Renderer, Size, View, page
 from fem_mbs.system.system import System
 
 
@@ -91,15 +89,17 @@ class Model(ModelDescription):
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
 
     @checked
-    def plot(self, file: Path | None = None, **options: Any) -> View:
+    def plot(self, file: Path | None = None, *, size: Size = SIZE, renderer: Renderer | None = None) -> View:
         """A picture of the model as built: nodes with their axes, bodies, sections, joints, springs, loads, names.
 
         Parameters
         ----------
         file : str or Path, optional
             Where to write it, such as "model.png".
-        **options
-            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``; PyVista if it is installed.
+        size : (int, int)
+            Width and height in pixels.
+        renderer : {"pyvista", "matplotlib"}, optional
+            What draws it; PyVista if it is installed.
 
         Returns
         -------
@@ -111,7 +111,7 @@ class Model(ModelDescription):
         MissingPackageError
             If neither PyVista nor matplotlib is installed.
         """
-        view: View = pictures.saved(pictures.of_model(System(self), **options), file)
+        view: View = pictures.saved(pictures.of_model(System(self), size, renderer), file)
         return view
 
     def check(self) -> Check:
@@ -130,4 +130,4 @@ class Model(ModelDescription):
     def _repr_html_(self) -> str:
         heading, *lines = str(self).splitlines()
         rows = [line.strip().split(": ", 1) for line in lines]
-        return page(rows, heading, lambda: self.plot(size=pictures.SMALL))
+        return page(rows, heading, lambda: self.plot(size=SMALL))

@@ -1,25 +1,200 @@
-"""Pictures of models, of states of a run, and of modes; films of runs.
+"""Pictures and films of models, of states of a run, and of modes; and what a notebook shows of a result.
 
-What a notebook shows of a model or a result: a table, and its picture where one can be drawn.
+A picture shows itself in a notebook: a model or a result as a table with its picture, where one can be drawn.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from html import escape
-from typing import Any
+from pathlib import Path as FilePath
+from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.contracts import State
-from fem_mbs.pictures.drawing import Drawing
-from fem_mbs.pictures.film import Film
-from fem_mbs.pictures.view import SIZE, Size, View
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Path, Public, State, checked, choice, shown, whole_number
+from fem_mbs.errors import ModelError
+from fem_mbs.pictures.drawing import Drawing, Frame, bounds
+from fem_mbs.pictures.extras import need, there_is, there_is_a_screen, written
+from fem_mbs.pictures.matplotlib_canvas import MatplotlibCanvas
+from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
+SIZE, SMALL = (960, 640), (480, 320)
+"""Width and height in pixels of pictures, and of those in tables."""
+RENDERERS = ("pyvista", "matplotlib")
+KINDS = (".mp4", ".gif")
+QUARTERS = 4
+SHORTEST, LONGEST = 2.0, 10.0
+"""Seconds of a film, where nobody says how long it is to be: those of the run between these."""
+OBLIQUE = np.array([0.75, -1.0, 0.6])
+FLAT = 0.15
+"""Extent across a model that is seen from the side, against its diagonal."""
+ALIKE = 2.0
+"""Ratio of two extents across a model that is slender, not flat."""
+
+
+def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
+    """Two whole numbers above zero, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ModelError(f"{label} must be a width and a height in pixels, received {shown(value)}")
+    return whole_number(value[0], label), whole_number(value[1], label)
+
+
+Size = Annotated[tuple[int, int], pair_of_pixels]
+Renderer = Annotated[str, choice(RENDERERS)]
+
+
+class View(Public):
+    """A picture: in a notebook it shows itself, ``show()`` opens a window, ``save("model.png")`` writes a file.
+
+    Attributes
+    ----------
+    pixels : (height, width, 3)
+        The picture, 0 to 255.
+    """
+
+    def __init__(self, drawing: Drawing, frame: Frame, title: str, size: Size, renderer: str | None) -> None:
+        self._drawing, self._frame, self._title, self._size = drawing, frame, title, size
+        self._renderer = renderer or default_renderer()
+
+    @cached_property
+    def pixels(self) -> Any:
+        """The picture, computed when it is asked for."""
+        canvas = self._canvas()
+        try:
+            return canvas.draw(self._frame, self._title)
+        finally:
+            canvas.close()
+
+    @checked
+    def save(self, path: Path) -> FilePath:
+        """Write the picture to a file whose ending says of what kind, such as ``.png``."""
+        image, pixels = need("matplotlib.image", "saving a picture"), self.pixels
+        return written(path, lambda file: image.imsave(file, pixels))
+
+    def show(self) -> None:
+        """Open a window; where there is no screen, a warning says so."""
+        if not there_is_a_screen():
+            LOG.warning("there is no screen to show a picture on; view.save('model.png') writes it to a file")
+            return
+        canvas = self._canvas(off_screen=False) if self._renderer == "pyvista" else self._canvas()
+        if isinstance(canvas, PyvistaCanvas):
+            canvas.update(self._frame, self._title)
+        else:
+            canvas.draw(self._frame, self._title)
+        canvas.show()
+
+    def _canvas(self, **options: bool) -> PyvistaCanvas | MatplotlibCanvas:
+        box = bounds([self._frame], self._drawing.size)
+        return make_canvas(self._renderer, self._drawing, self._frame, box, self._size, **options)
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        need("matplotlib.image", "a picture").imsave(buffer, self.pixels, format="png")
+        return buffer.getvalue()
+
+    def __repr__(self) -> str:
+        return f"View of {self._size[0]} x {self._size[1]} pixels; view.show(), view.save('model.png')"
+
+
+def default_renderer() -> str:
+    """PyVista if it is installed, matplotlib otherwise."""
+    return "pyvista" if there_is("pyvista") else "matplotlib"
+
+
+def make_canvas(
+    renderer: str, drawing: Drawing, frame: Frame, box: Array, size: Size, **options: bool
+) -> PyvistaCanvas | MatplotlibCanvas:
+    """A canvas that sees a box."""
+    kind: Any = PyvistaCanvas if renderer == "pyvista" else MatplotlibCanvas
+    canvas: PyvistaCanvas | MatplotlibCanvas = kind(drawing, frame, box, toward(box), size, **options)
+    return canvas
+
+
+def toward(box: Array) -> Array:
+    """Where a model is seen from: from the side if it is flat, else obliquely; what is slender too, with z up."""
+    extent = np.ptp(box, axis=0)
+    reach, least = float(np.linalg.norm(extent)) or 1.0, float(extent.min())
+    if least > FLAT * reach:
+        return OBLIQUE * reach
+    thin = next(axis for axis in (1, 0, 2) if extent[axis] <= ALIKE * least)
+    side: Array = np.diag([1.0, -1.0, 1.0])[thin]
+    return reach * side
+
+
+class Film(Public):
+    """Frames of one size: in a notebook a player, ``save("out.mp4")`` or ``save("out.gif")`` writes a file.
+
+    Attributes
+    ----------
+    fps : float
+        Frames a second.
+    """
+
+    def __init__(
+        self,
+        drawing: Drawing,
+        frames: Sequence[Frame],
+        titles: Sequence[str],
+        fps: float,
+        size: Size,
+        renderer: str | None,
+    ) -> None:
+        self._drawing, self._frames, self._titles = drawing, frames, titles
+        self.fps, self._size, self._renderer = fps, size, renderer or default_renderer()
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The pixels ``(height, width, 3)`` of one frame after the other."""
+        box = bounds(self._frames, self._drawing.size)
+        canvas = make_canvas(self._renderer, self._drawing, self._frames[0], box, self._size)
+        try:
+            for frame, title in zip(self._frames, self._titles, strict=True):
+                yield canvas.draw(frame, title)
+        finally:
+            canvas.close()
+
+    @checked
+    def save(self, path: Path) -> FilePath:
+        """Write a film whose kind the ending says: ``.mp4``, which is small, or ``.gif``, which plays everywhere."""
+        path = FilePath(path)
+        if path.suffix.lower() not in KINDS:
+            raise ModelError(f"Film.save: path must end with {' or '.join(KINDS)}, received '{path}'")
+        film = self._encoded(path.suffix.lower())
+        return written(path, lambda file: file.write_bytes(film))
+
+    def _encoded(self, kind: str) -> bytes:
+        if kind == ".gif":
+            images = [need("PIL.Image", "a GIF").fromarray(pixels) for pixels in self]
+            first, *others = (image.quantize(128, dither=0) for image in images)
+            buffer = io.BytesIO()
+            first.save(buffer, "GIF", save_all=True, append_images=others, duration=1000 / self.fps, loop=0)
+            return buffer.getvalue()
+        need("imageio_ffmpeg", "an MP4 film")
+        options = {"fps": self.fps, "macro_block_size": 2, "codec": "libx264", "pixelformat": "yuv420p"}
+        film: bytes = need("imageio.v3", "an MP4 film").imwrite("<bytes>", list(self), extension=".mp4", **options)
+        return film
+
+    def _repr_html_(self) -> str:
+        """A player, of a film in the page itself."""
+        width = self._size[0]
+        if there_is("imageio_ffmpeg"):
+            data = b64encode(self._encoded(".mp4")).decode()
+            return f'<video controls loop autoplay muted width="{width}" src="data:video/mp4;base64,{data}"></video>'
+        data = b64encode(self._encoded(".gif")).decode()
+        return f'<img width="{width}" src="data:image/gif;base64,{data}">'
+
+    def __repr__(self) -> str:
+        return f"Film of {len(self)} frames, {len(self) / self.fps:.3g} s; film.save('out.mp4'), film.save('out.gif')"
 
 
 def page(rows: Sequence[Sequence[object]], heading: str = "", picture: Callable[[], View] | None = None) -> str:
@@ -42,29 +217,19 @@ def _image(picture: Callable[[], View] | None) -> str:
     return f'<img src="data:image/png;base64,{data}">'
 
 
-FPS = 25.0
-SMALL = (480, 320)
-"""Size of pictures in tables."""
-QUARTERS = 4
-SHORTEST, LONGEST = 2.0, 10.0
-"""Seconds of a film, where nobody says how long it is to be: those of the run between these."""
-
-
-def of_model(system: System, size: Size = SIZE, renderer: str | None = None) -> View:
+def of_model(system: System, size: Size, renderer: str | None) -> View:
     """A model as it is built."""
     drawing = Drawing(system)
     return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size, renderer)
 
 
-def of_state(system: System, state: State, title: str, size: Size = SIZE, renderer: str | None = None) -> View:
+def of_state(system: System, state: State, title: str, size: Size, renderer: str | None) -> View:
     """A model at a state, whose positions count from the origin of the system."""
     drawing = Drawing(system)
     return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size, renderer)
 
 
-def of_mode(
-    result: Any, mode: int, title: str, amplitude: float | None, size: Size = SIZE, renderer: str | None = None
-) -> View:
+def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size, renderer: str | None) -> View:
     """A mode where it is largest, and the lines of the state about which it swings."""
     motion = result.animation(mode, amplitude, QUARTERS)
     state, rest = motion.history.state(QUARTERS // 4), motion.history.state(0)
@@ -76,9 +241,9 @@ def of_states(
     system: System,
     states: Sequence[State],
     titles: Sequence[str],
-    fps: float = FPS,
-    size: Size = SIZE,
-    renderer: str | None = None,
+    fps: float,
+    size: Size,
+    renderer: str | None,
 ) -> Film:
     """A film of states."""
     drawing = Drawing(system)

@@ -267,7 +267,8 @@ class TimeIntegration:
         h = self._tried.h
         t = self.state.t + h
         with np.errstate(over="ignore", invalid="ignore"):
-            why = explain_failure(self.system, self.state, failure, self.method.advice(self.state, h))
+            tried_end = t - side(self._jump) if self._tried.end == self._jump else t
+            why = explain_failure(self.system, self.state, tried_end, failure, self.method.advice(self.state, h))
         tried = self.control.attempts(self.control_memory, h)
         if self._beyond_limit:
             why = f"{why}\n  {self._beyond_limit}"

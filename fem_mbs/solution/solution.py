@@ -18,7 +18,7 @@ from fem_mbs.files.store.save import save
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.curves import curves
-from fem_mbs.pictures.pictures import page
+from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Renderer, Size, page
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import History, Instant
 from fem_mbs.solution.outcome import Outcome, Stats
@@ -130,7 +130,7 @@ class Solution(Queries):
             ("wall time", f"{stats.wall_time:.3g} s"),
         ]
         rows += [("error", str(stats.error))] if stats.error else []
-        return page(rows, type(self).__name__, lambda: self.plot(size=pictures.SMALL))
+        return page(rows, type(self).__name__, lambda: self.plot(size=SMALL))
 
     @checked
     def channel(self, name: str) -> Array:
@@ -165,7 +165,14 @@ class Solution(Queries):
         return replace(state, t=t)
 
     @checked
-    def plot(self, *channels: str, t: float | None = None, file: Path | None = None, **options: Any) -> Any:
+    def plot(
+        self,
+        *channels: str,
+        t: float | None = None,
+        file: Path | None = None,
+        size: Size = SIZE,
+        renderer: Renderer | None = None,
+    ) -> Any:
         """Curves of channels over time, or without channels a picture of the model.
 
         Parameters
@@ -177,8 +184,8 @@ class Solution(Queries):
             Of a picture, the time in s; the end by default.
         file : str or Path, optional
             Where to write it.
-        **options
-            Of a picture, ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+        size, renderer
+            Of a picture, as of :meth:`fem_mbs.Model.plot`.
 
         Returns
         -------
@@ -196,12 +203,18 @@ class Solution(Queries):
         if channels:
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
-        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), **options), file)
+        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size, renderer), file)
 
     @checked
     def animate(
-        self, file: Path | None = None, *, duration: Positive | None = None, fps: Positive = 25.0, **options: Any
-    ) -> Any:
+        self,
+        file: Path | None = None,
+        *,
+        duration: Positive | None = None,
+        fps: Positive = 25.0,
+        size: Size = SIZE,
+        renderer: Renderer | None = None,
+    ) -> Film:
         """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
 
         Parameters
@@ -212,8 +225,8 @@ class Solution(Queries):
             Of the film, in s; by default that of the run, but at least 2 and at most 10.
         fps : float
             Frames a second.
-        **options
-            ``size=(960, 640)`` in pixels, ``renderer="pyvista"`` or ``"matplotlib"``.
+        size, renderer
+            As of :meth:`fem_mbs.Model.plot`.
 
         Returns
         -------
@@ -222,8 +235,9 @@ class Solution(Queries):
         """
         count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
         states = self._along(count)
-        film = pictures.of_states(self.system, states, [self._titled(state.t) for state in states], fps, **options)
-        return pictures.saved(film, file)
+        titles = [self._titled(state.t) for state in states]
+        film: Film = pictures.saved(pictures.of_states(self.system, states, titles, fps, size, renderer), file)
+        return film
 
     def _along(self, count: int) -> list[State]:
         """States for the frames of a film."""

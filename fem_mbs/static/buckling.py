@@ -6,8 +6,6 @@ docs/statics.md, "Buckling".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eig
@@ -15,19 +13,14 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Index, NodeOrName, Positive, PositiveInt, Public, State, checked, number
-from fem_mbs.contracts import Path as PathLike
+from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system
-from fem_mbs.modal.linearize import linearize
-from fem_mbs.modal.result import Modes
+from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.modes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
-from fem_mbs.pictures import pictures
-from fem_mbs.pictures.film import Film
-from fem_mbs.pictures.view import View
 from fem_mbs.solution.history import constant, proportional
-from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
@@ -46,7 +39,7 @@ SPARE = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Buckling(Public):
+class Buckling(ShapesOfMotion):
     """Loads at which a model buckles, nearest first, and its shapes; ``print`` shows a table.
 
     Attributes
@@ -58,45 +51,15 @@ class Buckling(Public):
         over the extent of the model, or the largest angle in rad, is 1.
     """
 
+    _internal = ("own", "linear")
+
     factors: Array
     shapes: Array
-    _modes: Modes
+    own: Array
+    linear: LinearModel
 
-    @checked
-    def displacement(self, node: NodeOrName) -> Array:
-        """Displacement ``(count, 3)`` of a node, world frame."""
-        return self._modes.displacement(node)
-
-    @checked
-    def rotation_vector(self, node: NodeOrName) -> Array:
-        """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
-        return self._modes.rotation_vector(node)
-
-    def animation(self, mode: int, amplitude: float | None = None, frames: int = 24) -> Solution:
-        """A shape (counted from 0) that swings once in 1 s; see :meth:`Modes.animation`."""
-        return self._modes.animation(mode, amplitude, frames)
-
-    save = Modes.save
-
-    def to_paraview(
-        self, path: str | Path, amplitude: float | None = None, frames: int = 24, **options: Any
-    ) -> list[Path]:
-        """Write one animation a shape: ``path_01.pvd``, ``path_02.pvd`` and so on; see :meth:`Modes.to_paraview`."""
-        return self._modes.to_paraview(path, amplitude, frames, **options)
-
-    @checked
-    def plot(
-        self, mode: Index = 0, file: PathLike | None = None, *, amplitude: Positive | None = None, **options: Any
-    ) -> View:
-        """A picture of a shape (counted from 0); see :meth:`Modes.plot`."""
-        title = f"mode {mode + 1}: load factor {self.factors[mode]:.4g}" if mode < len(self.factors) else ""
-        view: View = pictures.saved(pictures.of_mode(self, mode, title, amplitude, **options), file)
-        return view
-
-    @checked
-    def animate(self, mode: Index = 0, file: PathLike | None = None, **options: Any) -> Film:
-        """A film of a shape (counted from 0) that swings; see :meth:`Modes.animate`."""
-        return self._modes.animate(mode, file, **options)
+    def _told(self, mode: int) -> str:
+        return f"load factor {self.factors[mode]:.4g}"
 
     def __repr__(self) -> str:
         return f"Buckling: {len(self.factors)} load factors, the nearest {self.factors[0]:.4g}"
@@ -154,7 +117,7 @@ def buckling(model: Model, count: PositiveInt = 1, initial: State | None = None,
             "buckling: only unknowns of elements would give way, and nothing that moves; look at the loads"
         )
     shapes, own = shapes / size[:, None, None], linear.own_motions(z[: system.n_free].T) / size[:, None]
-    return Buckling(first + distances, shapes, Modes(np.full(len(distances), 2j * np.pi), shapes, own, linear))
+    return Buckling(first + distances, shapes, own, linear)
 
 
 class _Stiffness:

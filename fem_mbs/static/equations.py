@@ -11,6 +11,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
+from fem_mbs.initial.singular import describe_mechanism
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Solve
 from fem_mbs.solution.history import Instant
@@ -102,6 +103,11 @@ class Equations:
         """Factor the matrix."""
         values = tangent.assemble(self.system, self.entries(evaluation, self.force_factor))
         return self.system.solver.factor(values).solve
+
+    def mechanism(self, point: Point, where: str) -> str:
+        """What makes the stiffness singular at a point, in words; empty if it is regular."""
+        entries = self.entries(self.evaluate(point), self.force_factor)
+        return describe_mechanism(self.system, tangent.assemble(self.system, entries), point.R, where)
 
     def response(self, solve: Solve, right: Array) -> tuple[Array, Array]:
         """Increments ``(N,)`` and multipliers under forces and gaps, those of ``residual`` and ``load_derivative``."""

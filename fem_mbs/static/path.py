@@ -20,7 +20,6 @@ from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
-from fem_mbs.newton import solve as newton_solve
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, unstable_motions
@@ -31,7 +30,7 @@ SOFT = 10.0
 """A model that moves so many times further under the same load than at first gives way."""
 
 
-def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
+def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
     """The error that says how far the path was followed, and why not further."""
     if isinstance(failure, LawError):
         return failure
@@ -64,7 +63,7 @@ def explain_failure(path: Path, failure: FemMbsError) -> FemMbsError:
     return ConvergenceError(f"{text}\n  the error has the path so far as its solution", end, history)
 
 
-def explain_length(path: Path, steps: int, loads: Array) -> FemMbsError:
+def explain_length(path: EquilibriumPath, steps: int, loads: Array) -> FemMbsError:
     """The error for a path that does not reach its end in the steps it may take."""
     end = path.equations.loading.end
     return ConvergenceError(
@@ -75,7 +74,7 @@ def explain_length(path: Path, steps: int, loads: Array) -> FemMbsError:
     )
 
 
-def _attempt(path: Path, failure: NotConvergedError) -> str:
+def _attempt(path: EquilibriumPath, failure: NotConvergedError) -> str:
     """The worst equations of an attempt, if it was not solved, and what it moved most."""
     system, evaluation = path.equations.system, failure.value.evaluation
     changed = f"changed most: {moved_most(system, path.here.evaluation.motion, evaluation.motion)}"
@@ -84,7 +83,7 @@ def _attempt(path: Path, failure: NotConvergedError) -> str:
     return f"worst equations: {worst_equations(system, evaluation)}\n  {changed}"
 
 
-def _largest(path: Path) -> str:
+def _largest(path: EquilibriumPath) -> str:
     """How the node that moves most goes on, in words."""
     system, D = path.equations.system, path.here.tangent.D
     size = np.linalg.norm(system.nodes_of(D * system.weight).reshape(-1, 2, 3), axis=2)
@@ -137,7 +136,7 @@ class Place(NamedTuple):
     """Number of unstable motions, -1 if unknown."""
 
 
-class Path:
+class EquilibriumPath:
     """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
 
     Parameters
@@ -245,15 +244,12 @@ class Path:
     def _solve(self, ahead: Direction, arc: Arc | None) -> PathStep:
         """The equilibrium near a step ahead, at its load factor or at the length of an arc."""
         problem = StepProblem(self.equations, self.here.point, arc, not self.newton.line_search)
-        # a diverging iteration overflows before it is stopped
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = newton_solve(problem, problem.guess(self.here.evaluation, ahead), self.newton)
-            trial = problem.evaluate(found.unknown) if found.corrected else found.value
-        (point, evaluation), here = self.equations.settled(*trial), self.here.point
-        increment = Direction(found.unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
+        unknown, (point, evaluation), report = problem.solve(self.here.evaluation, ahead, self.newton)
+        here = self.here.point
+        increment = Direction(unknown.increment.D, point.multipliers - here.multipliers, point.load - here.load)
         if (turn := self._turn(increment)) > TURN:
-            raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", found.report)
-        return PathStep(point, evaluation, increment, found.report)
+            raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", report)
+        return PathStep(point, evaluation, increment, report)
 
     def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
         """A place on the path to which ``came`` led."""

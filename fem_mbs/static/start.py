@@ -11,7 +11,7 @@ import numpy as np
 from fem_mbs.contracts import State
 from fem_mbs.errors import ConvergenceError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.failure import moved_most, worst_equations
-from fem_mbs.initial.singular import describe_mechanism, describe_singular, handle_repeated
+from fem_mbs.initial.singular import describe_singular, handle_repeated
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point
@@ -55,7 +55,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         point = settle(equations, point, newton)
-    if text := _mechanism(equations, point):
+    if text := equations.mechanism(point, f"at load factor {point.load:g}"):
         if equations.range == 0.0:
             LOG.warning("%s", text)
         else:
@@ -73,7 +73,7 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
     reached: Point | None = None
     failure: Exception | None = None
     for problem, options in _attempts(equations, point, newton):
-        still = Direction(np.zeros(equations.system.N), np.zeros(equations.system.m), 0.0)
+        still = Direction.none(equations.system)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 unknown = newton_solve(problem, problem.guess(equations.evaluate(point), still), options).unknown
@@ -93,7 +93,7 @@ def settle(equations: Equations, point: Point, newton: Newton) -> Point:
         text += f"\n  worst equations: {worst_equations(equations.system, there)}"
         before = equations.evaluate(point).motion
         text += f"\n  changed most: {moved_most(equations.system, before, there.motion)}"
-    if mechanism := _mechanism(equations, point):
+    if mechanism := equations.mechanism(point, f"at load factor {point.load:g}"):
         text += f"\n  {mechanism}"
     raise ConvergenceError(
         text + "\n  give a state nearer to it as initial, such as the end of a damped run", point.load
@@ -140,10 +140,3 @@ class SettleProblem(StepProblem):
             entries[forces] += (MORE - 1.0) * shift * mass
             shift *= MORE
         return PathLinearization(solve, self.inverse_tangent(unknown), None)
-
-
-def _mechanism(equations: Equations, point: Point) -> str:
-    """What makes the stiffness singular at a point; empty if it is regular."""
-    entries = equations.entries(equations.evaluate(point), equations.force_factor)
-    values = tangent.assemble(equations.system, entries)
-    return describe_mechanism(equations.system, values, point.R, f"at load factor {point.load:g}")

@@ -1,38 +1,44 @@
 """Steady rotation: the deformed shape in which a model turns as one body.
 
-docs/theory.md, "Steady rotation".
-
-The equations of rest in a frame that turns: ``M A + g + B^T lambda = 0`` with the accelerations of steady rotation.
-
-A node at ``r`` from a point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``,
-and ``omega`` is its own angular velocity; docs/theory.md, "Steady rotation".
+It is sought near a given one, at the end of the path from rest, or where the model sinks to. A node at ``r`` from a
+point of the axis has the velocity ``omega x r`` and the acceleration ``omega x (omega x r)``, and ``omega`` is its own
+angular velocity; docs/theory.md, "Steady rotation".
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Node, NodeOrName, State, Vector3, checked, of_kind
-from fem_mbs.errors import ModelError
+from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
 from fem_mbs.initial.state_point import check_system
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model.model import Model
-from fem_mbs.newton import Newton
-from fem_mbs.solution.outcome import Outcome
+from fem_mbs.newton import FAILURES, Newton, NotConvergedError
+from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.equations import Point
-from fem_mbs.static.shape import shape, solution_of
+from fem_mbs.static.path import EquilibriumPath
+from fem_mbs.static.start import settle, start
 from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
+from fem_mbs.static.step import Direction, StepProblem, unstable_motions
 from fem_mbs.static.turning import TurningEquations
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.states import from_user
+from fem_mbs.system.states import from_user, to_user
 from fem_mbs.system.system import System
 
+LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 25
+STEPS = 200
+"""Steps from rest to the speed."""
+WHERE = "in steady rotation"
 LOOSE = 1e-8
 """Torque or force along a motion that nothing resists, against the largest of the model, that is none."""
 
@@ -110,10 +116,10 @@ def steady_rotation(
     handle_repeated(system, evaluation, values, "at the start")
     free = equations.hold_free_motions(first)
     _refuse_torque(equations, first, free)
-    found, report = shape(model, equations, first, newton, begun)
+    found, report = _shape(model, equations, first, newton, begun)
     _refuse_torque(equations, found, free)
     refuse_unsteady(equations, found)
-    return solution_of(equations, found, Outcome.FINISHED, report, begun)
+    return _solution(equations, found, Outcome.FINISHED, report, begun)
 
 
 def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
@@ -145,3 +151,120 @@ def _refuse_torque(equations: TurningEquations, point: Point, motions: Array) ->
             "model would speed up. Give the joint about the axis a drive at this speed, drive=lambda t: speed * t, or "
             "take the load away"
         )
+
+
+def _shape(
+    model: Model, equations: TurningEquations, first: Point, newton: Newton, begun: float
+) -> tuple[Point, Report]:
+    """The solution near a configuration by Newton's method, or else one found on other ways.
+
+    Raises
+    ------
+    ModelError
+        If there is none since the rotation cannot be steady.
+    SingularSystemError
+        If it is not unique.
+    ConvergenceError
+        If none is found.
+    """
+    try:
+        found, report = _near(equations, first, newton)
+    except LawError:
+        raise
+    except FAILURES as failure:
+        refuse_unsteady(equations, first)
+        return _otherwise(equations, first, newton, failure, begun)
+    if report.iterations and (text := equations.mechanism(found, WHERE)):
+        raise SingularSystemError(text)
+    return _stable(model, equations, found, report, newton)
+
+
+def _stable(
+    model: Model, equations: TurningEquations, found: Point, report: Report, newton: Newton
+) -> tuple[Point, Report]:
+    """The shape that was found, or where it is unstable the one that the model comes to from rest, if that is not."""
+    if not _runs_away(model, equations, found):
+        return found, report
+    try:
+        other, way = _end(_from_rest(equations, newton))
+        if not _runs_away(model, equations, other):
+            return other, way
+    except FemMbsError as failure:
+        LOG.info("steady_rotation: from rest no stable shape was found: %s", failure)
+    LOG.warning(
+        "steady_rotation: the shape found at %g rad/s is unstable, which mbs.modes shows. For another one, give a "
+        "position near it as initial, or a small load or imperfection towards it",
+        np.linalg.norm(equations.omega),
+    )
+    return found, report
+
+
+def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
+    """Whether a motion runs away from a shape: no resistance is not enough, as gyroscopic forces may hold it."""
+    if unstable_motions(equations, point) <= 0:
+        return False
+    try:
+        linear = linearize(model, to_user(equations.system, equations.state(point)))
+        return growing(solve_modes(linear)) > 0
+    except FemMbsError as failure:
+        LOG.info("steady_rotation: whether the shape is stable is not known: %s", failure)
+        return False
+
+
+def _solution(equations: TurningEquations, point: Point, outcome: Outcome, report: Report, begun: float) -> Solution:
+    """The solution with the one state."""
+    iterations, seconds = np.array([report.iterations]), time.perf_counter() - begun
+    stats = Stats(iterations, report.evaluations, report.factorizations, 0, 0, np.zeros(1), seconds)
+    return Solution(equations.system, [equations.state(point)], outcome, stats)
+
+
+def _near(equations: TurningEquations, first: Point, newton: Newton) -> tuple[Point, Report]:
+    """Newton's method at the full speed."""
+    problem = StepProblem(equations, first, None, not newton.line_search)
+    _, reached, report = problem.solve(equations.evaluate(first), Direction.none(equations.system), newton)
+    return reached.point, report
+
+
+def _from_rest(equations: TurningEquations, newton: Newton) -> EquilibriumPath:
+    """The path of equilibria from rest to the speed, at its start."""
+    return EquilibriumPath(equations, start(equations, None, False, newton, "steady_rotation"), newton, False, None)
+
+
+def _end(path: EquilibriumPath) -> tuple[Point, Report]:
+    """The end of the path."""
+    for _ in range(STEPS):
+        step = path.advance(np.array([1.0]))
+        if step.point.load == 1.0:
+            return step.point, step.report
+    raise NotConvergedError(f"no end in {STEPS} steps")
+
+
+def _otherwise(
+    equations: TurningEquations, first: Point, newton: Newton, near: FemMbsError, begun: float
+) -> tuple[Point, Report]:
+    """The solution where Newton's method has found none near a configuration."""
+    path: EquilibriumPath | None = None
+    try:
+        return _end(path := _from_rest(equations, newton))
+    except LawError:
+        raise
+    except FemMbsError as failure:
+        from_rest = failure
+    try:
+        found = settle(equations, first, newton)
+        if not equations.mechanism(found, WHERE):
+            return found, Report()
+    except ConvergenceError as failure:
+        LOG.info("%s", failure)
+    if text := equations.mechanism(first, WHERE):
+        raise SingularSystemError(text) from near
+    speed = float(np.linalg.norm(equations.omega))
+    reached = 0.0 if path is None else np.sqrt(path.here.point.load) * speed
+    ended = ConvergenceError(
+        f"no steady rotation at {speed:g} rad/s was found near the position given: {near}\n  nor from rest beyond "
+        f"{reached:.6g} rad/s: {from_rest}\n  near a critical speed the model gives way: go past it, and give a "
+        "position near what you expect as initial, such as the result at a speed beyond"
+    )
+    if path is not None:
+        ended.solution = _solution(equations, path.here.point, Outcome.FAILED, Report(), begun)
+    raise ended from near

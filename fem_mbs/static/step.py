@@ -21,11 +21,14 @@ from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import Report
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Solve
+from fem_mbs.newton import Newton
+from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.system import Evaluation
+from fem_mbs.system.system import Evaluation, System
 
 UNSYMMETRIC = 1e-3
 """Unsymmetric part of the stiffness, against the largest force per rad, from which loads follow."""
@@ -77,6 +80,11 @@ class Direction(NamedTuple):
     D: Array
     multipliers: Array
     load: float
+
+    @classmethod
+    def none(cls, system: System) -> Direction:
+        """No change."""
+        return cls(np.zeros(system.N), np.zeros(system.m), 0.0)
 
     def times(self, factor: float) -> Direction:
         """The direction times a number."""
@@ -147,6 +155,16 @@ class StepProblem:
         """A first guess a step ahead of the base, where the equations are ``evaluation``."""
         increment = Direction(ahead.D, self.base.multipliers + ahead.multipliers, self.base.load + ahead.load)
         return PathUnknown(increment, self.equations.stresses_ahead(evaluation, increment.D))
+
+    def solve(
+        self, evaluation: Evaluation, ahead: Direction, newton: Newton
+    ) -> tuple[PathUnknown, PathResidual, Report]:
+        """The equilibrium near a step ahead, with the equations there and how it was found."""
+        # a diverging iteration overflows before it is stopped
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = newton_solve(self, self.guess(evaluation, ahead), newton)
+            reached = self.evaluate(found.unknown) if found.corrected else found.value
+        return found.unknown, PathResidual(*self.equations.settled(*reached)), found.report
 
     def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""

@@ -83,7 +83,7 @@ def test_unloaded_beam_keeps_the_momentum_of_the_push(group: str, interpolation:
     steps, impulse, drifts = STEPS, [], []
     for h in steps:
         model, nodes = beam(group, interpolation, SOFT, moving=False)
-        model.add(Force(nodes[-1], lambda t: force * pulse(t), point=(0.1, 0.2, 0.3)))
+        model.add(Force(nodes[-1], lambda t: force * pulse(t), point=nodes[-1].at((0.1, 0.2, 0.3))))
         model.add(Moment(nodes[2], lambda t: moment * pulse(t)))
         solution = mbs.simulate(model, 1.2, h, method(0.5))
         late = int(np.flatnonzero(solution.t >= 0.7)[0])

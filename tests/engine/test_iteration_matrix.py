@@ -57,7 +57,7 @@ def everything(group: str) -> mbs.Model:
     model.add(RevoluteJoint(nodes[3], nodes[4], (1, 2, 3), drive=SpinUp(0.5, 1.0)))
     model.add(RevoluteJoint(nodes[4], nodes[5], (1, 0, 3), point=(4.5, 0, 1)))
     model.add(FixedJoint(nodes[5], nodes[6]))
-    model.add(Force(nodes[6], (1, 2, 3), point=(0.1, 0, 0.2)))
+    model.add(Force(nodes[6], (1, 2, 3), point=nodes[6].at((0.1, 0, 0.2))))
     model.add(Moment(nodes[2], lambda t: (t, 2, 3), frame="world"))
     model.add(Force(nodes[3], (1, 2, 3), frame="body"))
     model.fix(nodes[6], translation=True, rotation=False)

@@ -90,7 +90,7 @@ def test_worst_equations_are_compared_without_units() -> None:
     moved = replace(state, x=x, R=R, v=zero, vdot=zero, multipliers=np.zeros(system.m))
     trial = SimpleNamespace(evaluation=system.evaluate(system.motion(moved), moved.multipliers, system.prescribe(0.0)))
     failure = NotConvergedError("no convergence in 1 iterations", Report(history=[1.0, 0.7]), trial)
-    lines = [line.strip() for line in explain_failure(system, state, failure, "try a smaller step").splitlines()]
+    lines = [line.strip() for line in explain_failure(system, state, 0.0, failure, "try a smaller step").splitlines()]
     assert lines[:2] == ["no convergence in 1 iterations", "relative residuals 1.0e+00, 7.0e-01"]
     kind, worst = lines[2].split(": ")
     assert kind == "worst equations"
@@ -162,11 +162,11 @@ def test_a_singular_position_is_explained() -> None:
     for name, a, b, x in (("P", model.ground, bars[0], 0), ("Q", *bars, 1), ("R", bars[1], model.ground, 2)):
         model.add(SphericalJoint(a, b, (x, 0, 0)), name=name)
     failure = mbs.SingularSystemError("the matrix is singular")
-    text = explain_failure(*standing(model, 0.5), failure, "")
+    text = explain_failure(*standing(model, 0.5), 0.6, failure, "")
     assert text.startswith("the matrix is singular\n  the joint forces at t = 0.5 s are not unique")
     for name in "PQR":
         assert f"SphericalJoint '{name}': translation x" in text
-    assert explain_failure(*standing(double_pendulum(), 0.5), failure, "") == "the matrix is singular"
+    assert explain_failure(*standing(double_pendulum(), 0.5), 0.6, failure, "") == "the matrix is singular"
 
 
 def standing(model: mbs.Model, t: float) -> tuple[mbs.System, mbs.State]:

@@ -16,7 +16,6 @@ from values import falling, good, junk, world
 
 import fem_mbs as mbs
 import fem_mbs.elements
-import fem_mbs.integrate
 from fem_mbs.contracts import LARGEST, hints_of
 
 RECORDS = {

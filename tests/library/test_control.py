@@ -138,7 +138,7 @@ def test_matrix_of_a_whole_loop_is_exact():
     """Newton's method with the exact matrix needs two iterations where the loop is hardly nonlinear, and no more."""
     model, node, hinge = rotor("SE3")
     angle = model.add(JointSensor(hinge))
-    felt = model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=(0.2, 0, 0)))
+    felt = model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=node.at((0.2, 0, 0))))
     inputs, f = [angle, felt], lambda t, x, u: [np.sin(u[0]) - x[0]]
     block = model.add(Block(inputs, f, lambda t, x, u: x[0] + 0.1 * u[1], [0.1]))
     model.add(JointActuator(hinge, model.add(PID(0.4 - 3.0 * block, 5.0, 1.0, 0.3, filter=0.02))))
@@ -250,7 +250,7 @@ def test_sensors_say_what_the_solution_says():
     quantities = ("position", "velocity", "acceleration", "angular velocity", "rotation")
     sensors = {name: model.add(NodeSensor(node, name, 3.0 * e)) for name in quantities}
     body = model.add(NodeSensor(node, "angular velocity", e, "body"))
-    tip = model.add(NodeSensor(node, "position", e, point=(0.3, 0, 0.1), origin=(1, 1, 1)))
+    tip = model.add(NodeSensor(node, "position", e, point=node.at((0.3, 0, 0.1)), origin=(1, 1, 1)))
     far = model.add(LineSensor(model.ground, node))
     quick = model.add(LineSensor(model.ground, node, "speed"))
     mine = model.add(FunctionSensor([node, model.ground], lambda m: np.linalg.norm(m.x[0] - m.x[1])))

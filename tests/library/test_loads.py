@@ -13,6 +13,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Force, Moment
 from fem_mbs.lie import so3
+from fem_mbs.testing import Stage
 
 POINT = np.array([0.1, 0.3, -0.2])
 
@@ -22,8 +23,12 @@ POINT = np.array([0.1, 0.3, -0.2])
 @pytest.mark.parametrize("value", [(2.0, 1.0, -3.0), lambda t: (2.0 * t, 1.0, -3.0)], ids=["constant", "function"])
 def test_virtual_work(value: Any, kind: type[Force | Moment], frame: str) -> None:
     """Minus the residual does the work of the load when its point moves, or when its node turns."""
-    at = {"point": POINT} if kind is Force else {}
-    model, (load,) = build(lambda n: kind(n.line[1], value, frame, **at))
+
+    def make(n: Stage) -> Force | Moment:
+        at = {"point": n.line[1].at(POINT)} if kind is Force else {}
+        return kind(n.line[1], value, frame=frame, **at)
+
+    model, (load,) = build(make)
     system = mbs.System(model)
     motion = random_motion(system, 1)
     row = system.number(load.nodes[0])

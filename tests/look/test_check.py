@@ -21,6 +21,7 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpringDamper,
 )
+from fem_mbs.initial.failure import explain_failure
 
 STEEL = {"E": 2.1e11, "nu": 0.3, "rho": 7850.0}
 SCRIPT = """
@@ -170,16 +171,30 @@ def test_too_few_elements() -> None:
     assert said(arm(4, 10.0), "'strip'", "may bend an element by", "give it some") and arm(60, 10.0).ok
 
 
-def test_what_changed_last_is_part_of_a_failure() -> None:
+def blown() -> mbs.Model:
     model = mbs.Model()
     section = BeamSection.circle(radius=0.002, E=70e9, nu=0.3, rho=2700)
     wire = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=2, name="wire")
     model.fix(wire.nodes[0])
     model.add(Force(wire.nodes[2], lambda t: (0, 0, 0 if t < 0.05 else 1e9)), name="blow")
+    return model
+
+
+BLOW = "with time alone, the forces of Force 'blow' (from 0 to 1e+09)"
+
+
+def test_what_changed_last_is_part_of_a_failure() -> None:
     with pytest.raises(mbs.FemMbsError) as caught:
-        mbs.simulate(model, 0.1, 0.01, mbs.GeneralizedAlpha(newton=mbs.Newton(max_iterations=4)))
+        mbs.simulate(blown(), 0.1, 0.01, mbs.GeneralizedAlpha(newton=mbs.Newton(max_iterations=4)))
     assert "worst equations" in str(caught.value) and "changed most: node 'wire[" in str(caught.value)
-    assert "with time alone, the forces of Force 'blow' (from 0 to 1e+09)" in str(caught.value)
+    assert BLOW in str(caught.value)
+
+
+@pytest.mark.parametrize(("t", "said"), [(0.05, f"turns too far\n  changed most: {BLOW}"), (0.04, "turns too far")])
+def test_what_changed_is_told_too_where_an_element_refuses_the_motion(t: float, said: str) -> None:
+    system = mbs.System(blown())
+    state = mbs.start(system, mbs.GeneralizedAlpha())
+    assert explain_failure(system, state, t, mbs.MotionError("turns too far"), "") == said
 
 
 @pytest.mark.parametrize(

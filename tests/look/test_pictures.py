@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import imageio.v3 as iio
 import nbclient
@@ -32,7 +33,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.pictures import extras
-from fem_mbs.pictures.view import toward
+from fem_mbs.pictures.pictures import toward
 
 SIZE = (240, 160)
 RENDERERS = ("pyvista", "matplotlib")
@@ -196,7 +197,7 @@ def test_notebooks_show_a_table_and_the_picture(monkeypatch: pytest.MonkeyPatch)
         page = shown._repr_html_()
         assert page.count("<tr>") >= 4 and 'src="data:image/png;base64,' in page
     assert "mode" in mbs.modes(crane(), count=1)._repr_html_()
-    monkeypatch.setattr("fem_mbs.pictures.view.View._repr_png_", lambda self: 1 / 0)
+    monkeypatch.setattr("fem_mbs.pictures.pictures.View._repr_png_", lambda self: 1 / 0)
     assert "<table>" in crane()._repr_html_()
 
 
@@ -267,6 +268,21 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         crane().plot(renderer="pyvista").pixels  # noqa: B018
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[plot\]'"):
         falling().plot("ball.position")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"zzz": 1}, "has no argument 'zzz'"),
+        ({"size": 300}, "size must be a width and a height in pixels, received 300"),
+        ({"size": (300, 0)}, "size must be"),
+        ({"renderer": "crayon"}, "renderer must be .*, received 'crayon'"),
+    ],
+)
+def test_options_that_there_are_not_are_refused(options: dict[str, Any], told: str) -> None:
+    for plot in (crane().plot, falling().plot, falling().animate):
+        with pytest.raises(mbs.ModelError, match=told):
+            plot(**options)
 
 
 def test_pictures_change_nothing() -> None:

@@ -25,7 +25,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Loading
-from fem_mbs.static.path import Path
+from fem_mbs.static.path import EquilibriumPath
 from fem_mbs.static.step import Arc, Direction, Metric, PathUnknown, StepProblem
 
 
@@ -44,7 +44,7 @@ def structure(group: str) -> mbs.Model:
     model.add(RevoluteJoint(nodes[2], nodes[3], (1, 0, 2), drive=lambda t: 0.6 * t))
     model.add(FixedJoint(nodes[5], nodes[6]))
     model.add(SphericalJoint(model.ground, nodes[7]))
-    model.add(Force(nodes[1], (1, 2, 3), frame="body", point=(0.1, 0.2, 0.3)))
+    model.add(Force(nodes[1], (1, 2, 3), frame="body", point=nodes[1].at((0.1, 0.2, 0.3))))
     model.add(Force(nodes[4], lambda t: (t, 2 * t, -1)))
     model.add(Moment(nodes[5], (1, -2, 3)))
     model.add(DistributedLoad(beam, (0, 1, -2), frame="body"))
@@ -101,7 +101,7 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
     system = mbs.System(model)
     equations = Equations(system, Loading(proportional, 0.0, load_end))
     built = equations.as_built()
-    path = Path(equations, built, mbs.Newton(), arc, length)
+    path = EquilibriumPath(equations, built, mbs.Newton(), arc, length)
     tangent = path.here.tangent
     problem = StepProblem(equations, built, Arc(path.metric, tangent, length) if arc else None, mixed=True)
     unknown = problem.guess(path.here.evaluation, tangent.times(length))

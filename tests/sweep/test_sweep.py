@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 import pytest
 import studies
+from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
+from fem_mbs.studies.sweep_workers import VARIABLES
 
 LENGTHS = [{"length": 0.5 + k} for k in range(-1, 3)]
 NUMBERS = [{"x": k} for k in range(8)]
@@ -29,9 +31,13 @@ FORK = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_s
 
 
 @pytest.fixture(autouse=True)
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that are started find the studies."""
+def free(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Processes that are started find the studies, and only the sweep holds linear algebra to one thread."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    with threadpool_limits(2):
+        yield
 
 
 def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

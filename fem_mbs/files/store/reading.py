@@ -21,7 +21,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.static.result import StaticSolution
+from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system.system import System
 
 
