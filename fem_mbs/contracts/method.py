@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import Public, instance
 from fem_mbs.contracts.state import State
-from fem_mbs.contracts.validate import LARGEST, instance, number, shown
+from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:

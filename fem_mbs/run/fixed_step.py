@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method
+from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Plan
 
@@ -33,7 +33,7 @@ class FixedStepMemory(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FixedStep:
+class FixedStep(Public):
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns

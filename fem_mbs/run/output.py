@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, PositiveInt, State, checked, named_file, real, shown
+from fem_mbs.contracts import Path, PositiveInt, Public, State, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Between, Progress
 
 
 @checked
 @dataclass(frozen=True)
-class Store:
+class Store(Public):
     """A file that receives a run as it comes, where it is to hold less than all states: ``simulate(..., store=...)``.
 
     Parameters

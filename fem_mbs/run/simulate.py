@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Path, Seconds, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.begin import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
-from fem_mbs.run.events import Event, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Callback, Recorder, Selection, StepControl
 from fem_mbs.run.output import AtTimes, Store, output_times, progress_bar
@@ -40,9 +40,10 @@ def simulate(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
     callback: Callback | None = None,
-    events: Event | Sequence[Event] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     times: ArrayLike | None = None,
     initial: State | Checkpoint | None = None,
     store: Store | Path | None = None,
@@ -66,11 +67,12 @@ def simulate(
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
         Called with the state after every accepted step; a true return value ends the run.
-    events : function or str, or list of them, optional
-        What is to pass through zero: channels of the solution by name, as "tip.position.z", or functions of the state
-        as in :func:`scipy.integrate.solve_ivp`. Of these, the attribute ``terminal`` (True, or a number of events) ends
-        the run there, ``direction`` (positive or negative) counts changes of sign in one direction only. The solution
-        has ``event_times`` and ``event_states``.
+    events : function, str or Event, or list of them, optional
+        What is to pass through zero: functions of the state, as in :func:`scipy.integrate.solve_ivp`, or channels of
+        the solution by name, as "tip.position.z". The attribute ``terminal`` (True, or a number of events) ends the run
+        there, ``direction`` (positive or negative) counts changes of sign in one direction only; of a name, give
+        ``fem_mbs.contracts.Event("tip.position.z", terminal=True)``. The solution has ``event_times`` and
+        ``event_states``.
     times : array, optional
         Times in s at which the solution has states, interpolated along the group, in place of those after each step.
     initial : State or Checkpoint, optional
@@ -119,7 +121,7 @@ def simulate(
 def in_memory(integration: TimeIntegration, started: float, selection: Selection | None = None) -> MemoryRecorder:
     """What receives a run in time that is not stored."""
     system = integration.system
-    between = None if selection else partial(integration.method.between, system)
+    method = None if selection else integration.method
 
     def make(
         states: list[State],
@@ -129,7 +131,7 @@ def in_memory(integration: TimeIntegration, started: float, selection: Selection
         events: Sequence[list[State]],
         turns: Turns | None,
     ) -> Solution:
-        return Solution(system, states, outcome, stats, events, integration.checkpoint(), turns, between)
+        return Solution(system, states, outcome, stats, events, integration.checkpoint(), turns, method)
 
     return MemoryRecorder(make, started, system, integration.state, selection)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -38,6 +37,7 @@ def simulate_many(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
 ) -> list[Solution]:
     """Integrate copies of one structure together, each from its own initial state and with its own values.
@@ -154,8 +154,7 @@ def _of(own: System, solution: Solution, method: Method) -> Solution:
     arrays["multipliers"] = history.multipliers[:, rows]
     if whole.redundant is not None:
         _share(whole.redundant, own, rows)
-    between = partial(method.between, own)
-    return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, between=between)
+    return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, method=method)
 
 
 def _share(redundant: Redundant, own: System, rows: IntArray) -> None:

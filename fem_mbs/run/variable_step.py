@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method, PositiveInt, Seconds, checked, number
+from fem_mbs.contracts import Limit, Method, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
 from fem_mbs.run.interfaces import Plan
@@ -55,7 +55,7 @@ class VariableStepMemory(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class VariableStep:
+class VariableStep(Public):
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
     The local error of a step, as its method estimates it, is kept below

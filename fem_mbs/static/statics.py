@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
-from fem_mbs.run.events import Event, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import AcceptedStep, Callback
 from fem_mbs.run.output import output_times, progress_bar
 from fem_mbs.run.recorder import MemoryRecorder
@@ -48,6 +48,7 @@ MAX_STEPS = 1_000_000
 def statics(
     model: Model,
     load_end: float = 1.0,
+    *,
     step: Positive | None = None,
     loads: ArrayLike | None = None,
     arc_length: bool = False,
@@ -56,7 +57,7 @@ def statics(
     newton: Newton | None = None,
     max_steps: PositiveInt = 1000,
     callback: Callback | None = None,
-    events: Event | Sequence[Event] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     progress: bool = False,
 ) -> StaticSolution:
     """Follow the equilibria of a model while its loads grow.
@@ -91,7 +92,7 @@ def statics(
         Steps after which to give up.
     callback : function, optional
         Called with the state after every step; a true return value ends the run.
-    events : function or str, or list of them, optional
+    events : function, str or Event, or list of them, optional
         Functions of the state, or channels of the solution by name, whose zeros along the path are to be found, as in
         :func:`simulate`.
     progress : bool

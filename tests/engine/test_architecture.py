@@ -39,6 +39,7 @@ ROOMS = (
     ("files",),
     ("studies",),
     ("testing",),
+    ("benchmarks",),
     ("validation",),
     ("command", "checks.doctor"),
 )

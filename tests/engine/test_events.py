@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contracts import Event
 from fem_mbs.elements import Force, Moment, RevoluteJoint, RigidBody, SpringDamper
 
 GROUPS = ("R3xSO3", "SE3")
@@ -336,11 +337,21 @@ def test_names_of_one_number_alone_are_events(name: str, message: str) -> None:
 
 
 def test_a_channel_that_keeps_its_sign_is_refused() -> None:
-    with pytest.raises(
-        mbs.ModelError, match="'ball.position.z' never changed its sign: it was positive.*function"
-    ) as e:
+    message = r"'ball.position.z' never changed its sign: it was positive.*Event\('ball.position.z', optional=True\)"
+    with pytest.raises(mbs.ModelError, match=message) as error:
         mbs.simulate(ball(), 0.5, 0.1, events="ball.position.z")
-    assert e.value.solution is not None and e.value.solution.t[-1] == 0.5
+    assert error.value.solution is not None and error.value.solution.t[-1] == 0.5
+    assert mbs.simulate(ball(), 0.5, 0.1, events=Event("ball.position.z", optional=True)).success
+
+
+def test_an_event_says_of_a_name_what_attributes_say_of_a_function() -> None:
+    model = ball(height=0.0, up=5.0)
+    watched = [Event(level(1.0), direction=-1), Event("ball.velocity.z", terminal=True)]
+    solution = mbs.simulate(model, 2.0, 0.03, events=watched)
+    assert solution.status is mbs.Outcome.EVENT and not len(solution.event_times[0])
+    np.testing.assert_allclose([solution.t[-1], *solution.event_times[1]], 5.0 / G, rtol=1e-10)
+    with pytest.raises(mbs.ModelError, match="event 'ball.velocity.z': terminal must be True, False or a number of ev"):
+        mbs.simulate(model, 2.0, 0.03, events=Event("ball.velocity.z", terminal=-1))
 
 
 def test_channels_of_a_path_of_equilibria(group: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path as FilePath
 
-from fem_mbs.contracts import Method, Path, checked
+from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.guard import guarded
@@ -18,7 +18,7 @@ from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import check_checkpoint
-from fem_mbs.run.events import Event, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import Between, Callback
 from fem_mbs.run.output import AtTimes, EveryNth, Store, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
@@ -57,8 +57,9 @@ def load(path: Path, model: Model | None = None) -> Solution:
 def resume(
     path: Path,
     model: Model | None = None,
+    *,
     method: Method | None = None,
-    events: Event | Sequence[Event] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Solution:
@@ -94,7 +95,7 @@ def resume(
 
 
 def _resumed(
-    file: RunFile, model: Model | None, given: Method | None, events: Event | Sequence[Event] | None
+    file: RunFile, model: Model | None, given: Method | None, events: EventLike | Sequence[EventLike] | None
 ) -> FileRecorder:
     """The rest of a run, and where it goes."""
     path, started = file.path, time.perf_counter()
