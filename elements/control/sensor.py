@@ -135,7 +135,7 @@ class FunctionSensor(Sensor):
     nodes : list of Node
         The nodes that it looks at.
     measure : function of a Motion
-        Returns a number. The :class:`~fem_mbs.model.Motion` has these nodes alone, in their order: ``x`` (p, 3) world,
+        Returns a number. The :class:`~fem_mbs.contracts.Motion` has these nodes alone, in their order: ``x`` (p, 3) world,
         ``R`` (p, 3, 3), ``V`` and ``A`` (p, 6) in body components, ``t`` and ``gravity``. Derivatives come from
         differences.
     """
