@@ -98,7 +98,7 @@ def lee(elements=20):
     points = ((0, 0, 0), (0, 120, 0), (24, 120, 0), (120, 120, 0))
     node, beams = None, []
     for start, end, count in zip(points, points[1:], (5, 1, 4), strict=False):
-        beams.append(Beam.line(model, start, end, section, count * elements // 5, node, y_axis=(0, 0, 1)))
+        beams.append(Beam.line(model, start, end, section, count * elements // 5, start_node=node, y_axis=(0, 0, 1)))
         node = beams[-1].nodes[-1]
     for end in (beams[0].nodes[0], node):
         model.add(RevoluteJoint(model.ground, end, axis=(0, 0, 1)))
@@ -111,7 +111,7 @@ def frame(imperfection=0.0, elements=10):
     model = mbs.Model()
     strip = BeamSection.rectangle(width=0.6e-3, height=30e-3, E=7.124e10, nu=0.31, rho=2700)
     leg = Beam.line(model, (0, 0, 0), (0.24, 0, 0), strip, elements, y_axis=(0, 1, 0))
-    arm = Beam.line(model, (0.24, 0, 0), (0.24, 0, -0.24), strip, elements, leg.nodes[-1], y_axis=(0, 1, 0))
+    arm = Beam.line(model, (0.24, 0, 0), (0.24, 0, -0.24), strip, elements, start_node=leg.nodes[-1], y_axis=(0, 1, 0))
     model.fix(leg.nodes[0])
     model.add(Force(arm.nodes[-1], (1, imperfection, 0)))
     return model, arm

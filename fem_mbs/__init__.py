@@ -6,8 +6,20 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 
 from fem_mbs import elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
-from fem_mbs.contracts import Coordinate, Method, Node, Report, State, Step, Unknown, former, public
-from fem_mbs.elements.laws.time_law import Delayed, Product, Sum
+from fem_mbs.contracts import (
+    Coordinate,
+    Delayed,
+    Method,
+    Node,
+    Product,
+    Report,
+    State,
+    Step,
+    Sum,
+    Unknown,
+    former,
+    public,
+)
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,

@@ -110,8 +110,15 @@ INTERPOLATIONS = ("SE3", "R3xSO3")
 def _beam(shape: str, section: BeamSection, interpolation: str, n: Stage) -> Beam:
     if shape == "twisted with offsets":
         axes = [n.vector(y) for y in ((0, 1, 2), (0, 2, 1), (0, 2, -1))]
-        return Beam(n.line, section, axes, interpolation, n.point((0.1, -0.3, 0.2)), n.point((1.4, 0.5, -0.9)))
-    return Beam(n.line if shape == "straight" else n.arc, section, n.vector((0, 1, 2)), interpolation)
+        return Beam(
+            n.line,
+            section,
+            axes,
+            interpolation=interpolation,
+            start=n.point((0.1, -0.3, 0.2)),
+            end=n.point((1.4, 0.5, -0.9)),
+        )
+    return Beam(n.line if shape == "straight" else n.arc, section, n.vector((0, 1, 2)), interpolation=interpolation)
 
 
 def _beams(sections: dict[str, BeamSection]) -> dict[str, Callable[[Stage], Element]]:
@@ -449,7 +456,7 @@ def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> Sli
     tracks = BeamTracks([beam])
     place = share * float(tracks.lengths[0])
     point = tracks.sections(np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
-    return SlidingJoint(beam, node, point, rotation)
+    return SlidingJoint(beam, node, point, rotation=rotation)
 
 
 def _wire(n: Stage, closed: bool) -> CurveJoint:
@@ -530,15 +537,17 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), 6.0, n.point((0.4, 0.1, -0.2))),
     "left-handed screw": lambda n: ScrewJoint(n.line[1], n.arc[0], n.vector((1, 2, -1)), -9.0),
     "general, a slot": lambda n: GeneralJoint(
-        n.line[1], n.arc[0], (True, False, True), (False, True, False), n.point((0.4, 0.1, -0.2)), _axes(n)
+        n.line[1], n.arc[0], (True, False, True), (False, True, False), point=n.point((0.4, 0.1, -0.2)), axes=_axes(n)
     ),
-    "end release, a pin": lambda n: EndRelease(n.arc[0], _beam("straight", PLAIN, "SE3", n), "start", "yz"),
+    "end release, a pin": lambda n: EndRelease(
+        n.arc[0], _beam("straight", PLAIN, "SE3", n), side="start", release="yz"
+    ),
     "fixed": lambda n: FixedJoint(n.line[1], n.arc[2], n.point((0.4, 0.1, -0.2))),
     "ball moved by a function": lambda n: SphericalJoint(
         n.line[1],
         n.arc[0],
         n.point((0.4, 0.1, -0.2)),
-        lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
+        displacement=lambda t: n.vector((0.3 * np.sin(2 * t), np.sin(t) ** 2, 0.1 * t)),
     ),
     "sliding joint": lambda n: sliding(_beam("straight", PLAIN, "SE3", n), n.arc[1], 0.3),
     "sleeve on a curved beam": lambda n: sliding(_beam("curved", PLAIN, "R3xSO3", n), n.line[1], 0.7, True),
@@ -550,14 +559,14 @@ JOINTS: dict[str, Callable[[Stage], Constraint]] = {
     "gears": lambda n: Coupling(_hinge(n, 0, 1), _hinge(n, 1, 2), -0.7),
     "differential": lambda n: Coupling([_hinge(n, 0, 1), _hinge(n, 1, 2), _hinge(n, 2, 0)], [1.0, 0.5, -2.0]),
     "ball driven about x": lambda n: JointDrive(
-        SphericalJoint(n.line[0], n.line[1]), lambda t: 0.3 * np.sin(2 * t), "rotation x"
+        SphericalJoint(n.line[0], n.line[1]), lambda t: 0.3 * np.sin(2 * t), coordinate="rotation x"
     ),
     "wire": lambda n: _wire(n, False),
     "closed wire": lambda n: _wire(n, True),
     "cam with a flat follower": lambda n: _cam(n, True),
     "cam with a roller": lambda n: _cam(n, False),
     "rolling disc": lambda n: RollingDisc(
-        n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, n.point((0.2, 0.1, 0.9))
+        n.line[1], n.arc[0], n.vector((1, 2, 3)), n.vector((3, -1, 1)), 0.4, center=n.point((0.2, 0.1, 0.9))
     ),
 }
 

@@ -168,7 +168,8 @@ def _again(*kinds: type) -> Callable[[mbs.Model], Iterator[str]]:
     def twice(model: mbs.Model) -> Iterator[str]:
         for part in [own for own in (*model.elements, *model.constraints) if type(own) in kinds]:
             if not getattr(part, "drive", None):
-                with _with(model, type(part)(*part.made.arguments, **part.made.named)):  # type: ignore[attr-defined]
+                given: Any = part.constructor_arguments
+                with _with(model, type(part)(*given.arguments, **given.named)):
                     yield f"'{part.name}'"
 
     return twice

@@ -18,6 +18,7 @@ from fem_mbs.contracts import (
     Numbering,
     Picture,
     PositiveInt,
+    SectionForces,
     Vector3,
     check_node,
     checked,
@@ -56,7 +57,7 @@ ReleasedAxes = Annotated[str, check_release]
 
 
 @checked
-class Beam(Element):
+class Beam(Element, SectionForces):
     """A beam through a chain of nodes, stress-free as built.
 
     Parameters
@@ -111,6 +112,7 @@ class Beam(Element):
         nodes: Sequence[Node],
         section: Profile,
         y_axis: YAxis | None = None,
+        *,
         interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
         start: Vector3 | None = None,
         end: Vector3 | None = None,
@@ -159,6 +161,7 @@ class Beam(Element):
         end: Vector3,
         section: Profile,
         elements: PositiveInt = 10,
+        *,
         start_node: Node | None = None,
         end_node: Node | None = None,
         y_axis: YAxis | None = None,
@@ -200,7 +203,7 @@ class Beam(Element):
         places = first + (last - first) * np.append(shares, 1.0)[:, None]
         # bad arguments are refused on a trial, before the model gets nodes
         trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
-        cls(trial, section, y_axis, interpolation, order=order)
+        cls(trial, section, y_axis, interpolation=interpolation, order=order)
         welded = {side: None if free else node for side, (free, node) in released.items()}
         given = {0: welded["start"], len(places) - 1: welded["end"]}
         if name is not None:
@@ -213,10 +216,12 @@ class Beam(Element):
         ]
         outer = zip((first, last), welded.values(), strict=True)
         begin, stop = (place if rigid_ends and node else None for place, node in outer)
-        beam = model.add(cls(nodes, section, y_axis, interpolation, begin, stop, order), name=name)
+        beam = model.add(
+            cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
+        )
         for side, (free, node) in released.items():
             if free is not None and node is not None:
-                model.add(EndRelease(node, beam, side, free), f"{beam.name} {side}")
+                model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
         return beam
 
     @property
@@ -392,7 +397,7 @@ class EndRelease(RelativeJoint):
         return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def __init__(
-        self, node: Node, beam: Beam, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
+        self, node: Node, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
     ) -> None:
         held = zip(ROTATIONS, AXES, strict=True)
         self.closes = (*TRANSLATIONS, *(name for name, axis in held if axis not in release))

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked
+from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked, evaluate
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.forces.loads import Frame, Value
-from fem_mbs.elements.laws import evaluate
 from fem_mbs.lie import so3
 
 

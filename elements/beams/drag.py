@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    ByVelocity,
     Element,
     ElementBatch,
     Motion,
@@ -170,7 +171,7 @@ class Drag(Element):
 
     def force_gradient(self, velocity: Array, s: Array) -> Array:
         """Derivative ``(n, 3, 3)`` of the forces against velocities."""
-        if hasattr(self.law, "by_velocity"):
+        if isinstance(self.law, ByVelocity):
             shape = (*velocity.shape, 3)
             return _asked(self.law.by_velocity, (velocity.copy(), s), (shape,), f"{self}: the derivative of its law")
         size = DIFFERENCE_SHARE * (1.0 + np.abs(velocity).max(initial=0.0))

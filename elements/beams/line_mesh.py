@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import real, shown
+from fem_mbs.contracts import is_of, real, shown
 from fem_mbs.elements.beams.geometry import CORNER
 from fem_mbs.errors import ModelError
 
@@ -97,7 +97,7 @@ class LineMesh(NamedTuple):
 
 def read_mesh(source: Any, label: object = LABEL) -> Any:
     """A mesh as it is given, or that of a file."""
-    if hasattr(source, "points") and hasattr(source, "cells"):
+    if is_of(source, "meshio", "Mesh"):
         return source
     if not isinstance(source, str | Path):
         raise ModelError(f"{label}: mesh must be a meshio.Mesh or the path of a file, received {shown(source)}")

@@ -157,9 +157,13 @@ def _beam(
             return new(places[j], f"{options.name} beam {k}[{j}]")
         return ends[j // per_line]
 
-    beam = Beam(list(map(node, range(len(places)))), section, y_axis, options.interpolation, order=options.order)
+    beam = Beam(
+        list(map(node, range(len(places)))), section, y_axis, interpolation=options.interpolation, order=options.order
+    )
     outer = {"start": ends[0], "end": ends[-1]}
-    return beam, {side: EndRelease(outer[side], beam, side, free) for side, free in releases.items() if free}
+    return beam, {
+        side: EndRelease(outer[side], beam, side=side, release=free) for side, free in releases.items() if free
+    }
 
 
 def _subdivided(

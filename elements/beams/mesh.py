@@ -9,12 +9,12 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping
 from itertools import pairwise
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, checked, choice, make_node, shown
+from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, make_node, shown
 from fem_mbs.elements.beams.beam import Beam, check_order
 from fem_mbs.elements.beams.geometry import YAxis
 from fem_mbs.elements.beams.line_mesh import (
@@ -50,8 +50,25 @@ QUERIES = {"displacement": "displacement", "rotation": "rotation_vector"}
 FORCES = "section forces, first point", "section forces, second point"
 
 
+@runtime_checkable
+class Results(Protocol):
+    """What is asked of a solution."""
+
+    def displacement(self, node: Node) -> Array:
+        """Displacements ``(nt, 3)``."""
+        ...
+
+    def rotation_vector(self, node: Node) -> Array:
+        """Rotation vectors ``(nt, 3)``."""
+        ...
+
+    def section_forces(self, beam: Element) -> Array:
+        """Section forces ``(nt, k, 6)``."""
+        ...
+
+
 def _solution(value: Any, label: object) -> Any:
-    if not all(hasattr(value, query) for query in ("section_forces", *QUERIES.values())):
+    if not isinstance(value, Results):
         raise ModelError(f"{label} must be a Solution of the model with the structure, received {shown(value)}")
     return value
 
@@ -146,6 +163,7 @@ def beams_from_mesh(
     model: ModelDescription,
     mesh: Any,
     section: Profile | Mapping[Any, Profile | None],
+    *,
     by: str | None = None,
     y_axis: YAxis | Mapping[Any, YAxis] | None = None,
     interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Motion, Node, Numbering, Picture, Vector3, checked
+from fem_mbs.contracts import ElementBatch, Energy, Motion, Node, Numbering, Picture, SectionForces, Vector3, checked
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
@@ -19,7 +19,7 @@ Context = tuple[Acting, InertiaContext]
 
 
 @checked
-class Truss(LineElement):
+class Truss(LineElement, SectionForces):
     """A straight bar between two points, hinged there, stress-free as built.
 
     Parameters
@@ -42,6 +42,7 @@ class Truss(LineElement):
         a: Node,
         b: Node,
         section: BeamSection,
+        *,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
     ) -> None:

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Energy, Motion, Node, Numbering, checked
+from fem_mbs.contracts import Element, ElementBatch, Energy, Motion, Node, Numbering, checked, evaluate
 from fem_mbs.elements.forces.loads import Wrench
-from fem_mbs.elements.laws import evaluate
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 

@@ -94,6 +94,8 @@ class ModalBody(Element):
     ``solution.unknowns(body)`` has the amplitudes ``(nt, k)``.
     """
 
+    center_of_mass: Array
+
     def __init__(
         self,
         node: Node,

@@ -89,6 +89,8 @@ class RigidBody(Element):
     (Bruels, Cardona, Arnold 2012, eqs. 83-84, for a node at the mass centre).
     """
 
+    center_of_mass: Array
+
     def __init__(
         self,
         node: Node,

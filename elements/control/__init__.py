@@ -1,5 +1,6 @@
 """Control: sensors, blocks with states, actuators, and controllers that take samples."""
 
+from fem_mbs.contracts import Signal
 from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block
 from fem_mbs.elements.control.controllers import PID, LeadLag, LowPass, StateSpace, TransferFunction
@@ -8,7 +9,6 @@ from fem_mbs.elements.control.junction import Junction, Saturation
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sampled import SampledController, SampledStateSpace
 from fem_mbs.elements.control.sensor import FunctionSensor, MultiplierSensor
-from fem_mbs.elements.control.signal import Signal
 
 __all__ = [
     "PID",

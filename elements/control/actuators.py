@@ -19,17 +19,20 @@ from fem_mbs.contracts import (
     Direction,
     Element,
     ElementBatch,
+    Input,
     Measured,
     Motion,
     Node,
     Numbering,
+    Signal,
     Vector3,
+    Wires,
     checked,
     lever,
     node_rows,
+    sources,
 )
 from fem_mbs.elements.control.node_sensor import Frame
-from fem_mbs.elements.control.signal import Input, Signal, Wires, sources
 from fem_mbs.elements.forces.coordinate_law import Joint, chosen, coordinates_of
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 from fem_mbs.lie import so3

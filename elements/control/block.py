@@ -10,9 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ElementBatch, Motion, Numbering, Positive, PositiveInt, checked, function, real, shown
+from fem_mbs.contracts import (
+    ControlElement,
+    ElementBatch,
+    Inputs,
+    Motion,
+    Numbering,
+    Positive,
+    PositiveInt,
+    Wires,
+    checked,
+    function,
+    real,
+    shown,
+    sources,
+)
 from fem_mbs.elements.control.linear import initial_values, named_outputs, named_states
-from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import LawError, ModelError
 
 STEP = 6e-6

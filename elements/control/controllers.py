@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts import SMALLEST, Positive, Unknown, array, checked
+from fem_mbs.contracts import SMALLEST, Input, Inputs, Positive, Unknown, array, checked
 from fem_mbs.elements.control.linear import (
     Limits,
     LinearBlock,
@@ -22,7 +22,6 @@ from fem_mbs.elements.control.linear import (
     of_scipy,
     of_transfer_function,
 )
-from fem_mbs.elements.control.signal import Input, Inputs
 from fem_mbs.errors import ModelError
 
 

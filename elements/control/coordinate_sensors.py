@@ -9,6 +9,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    SENSOR_VALUE,
     CoordinateBatch,
     ElementBatch,
     Measured,
@@ -16,12 +17,13 @@ from fem_mbs.contracts import (
     Node,
     Numbering,
     Picture,
+    Sensor,
+    SensorBatch,
     Vector3,
     checked,
     choice,
     continued,
 )
-from fem_mbs.elements.control.sensor import VALUE, Sensor, SensorBatch
 from fem_mbs.elements.forces.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 
@@ -52,7 +54,7 @@ class JointSensor(Sensor):
         self.joint, self.nodes, self.quantity = joint, joint.nodes, quantity
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
         counts = quantity == "coordinate" and is_angle(joint, self.coordinate)
-        self.unknowns = (VALUE, ANGLE) if counts else (VALUE,)
+        self.unknowns = (SENSOR_VALUE, ANGLE) if counts else (SENSOR_VALUE,)
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.contracts import checked
+from fem_mbs.contracts import Input, checked
 from fem_mbs.elements.control.linear import Limits, LinearBlock, Matrices
-from fem_mbs.elements.control.signal import Input
 from fem_mbs.errors import ModelError
 
 _NO_STATES = np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0))
@@ -32,6 +31,7 @@ class Junction(LinearBlock):
         if self.inputs:
             raise ModelError(f"{self}: it is connected already, to {self.inputs[0]}")
         self._set_up((input,), self.matrices, [])
+        self.connected = input
 
 
 @checked

@@ -14,8 +14,20 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ElementBatch, Motion, Numbering, Unknown, array, number, shown
-from fem_mbs.elements.control.signal import ControlElement, Signal, Wires, sources
+from fem_mbs.contracts import (
+    ControlElement,
+    ElementBatch,
+    Motion,
+    Numbering,
+    Signal,
+    Unknown,
+    Wires,
+    array,
+    is_of,
+    number,
+    shown,
+    sources,
+)
 from fem_mbs.errors import ModelError
 
 Quadruple = tuple[Array, Array, Array, Array]
@@ -65,7 +77,7 @@ def check_matrices(a: Any, b: Any, c: Any, d: Any, m: int, label: str) -> Quadru
 def of_scipy(system: Any, label: str, sampled: bool) -> tuple[Quadruple, float | None]:
     """Matrices of a system of ``scipy.signal``, and its period where it is one of samples."""
     kind = "discrete in time, scipy.signal.dlti" if sampled else "continuous in time, scipy.signal.lti"
-    if not hasattr(system, "to_ss") or not hasattr(system, "dt"):
+    if not is_of(system, "scipy.signal", "lti", "dlti"):
         raise ModelError(f"{label}: A must be a square matrix, or a system of scipy.signal, received {shown(system)}")
     if (system.dt is None) == sampled:
         other = "SampledStateSpace is for those" if system.dt is not None else "StateSpace is for those"

@@ -13,8 +13,19 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Direction, ElementBatch, Motion, Node, Numbering, Vector3, checked, choice, lever
-from fem_mbs.elements.control.sensor import Sensor, SensorBatch
+from fem_mbs.contracts import (
+    Direction,
+    ElementBatch,
+    Motion,
+    Node,
+    Numbering,
+    Sensor,
+    SensorBatch,
+    Vector3,
+    checked,
+    choice,
+    lever,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 

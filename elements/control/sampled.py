@@ -16,20 +16,23 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
+    ControlElement,
     ElementBatch,
+    Inputs,
     Motion,
     NotNegative,
     Numbering,
     PositiveInt,
     Seconds,
     Unknown,
+    Wires,
     array,
     checked,
     function,
+    sources,
 )
 from fem_mbs.elements.control.block import asked
 from fem_mbs.elements.control.linear import check_matrices, initial_values, named_outputs, named_states, of_scipy
-from fem_mbs.elements.control.signal import ControlElement, Inputs, Wires, sources
 from fem_mbs.errors import ModelError
 
 NEAR = 1e-9

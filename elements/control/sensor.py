@@ -1,16 +1,11 @@
-"""Sensors of reactions: the multiplier of an equation of a joint.
-
-What sensors share: one algebraic unknown ``y`` each, with the equation ``y - s = 0``.
-
-Sensors that a user writes: a function of the motion of some nodes.
-"""
+"""Sensors of reactions, the multiplier of an equation of a joint, and sensors by a function of a motion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -21,104 +16,15 @@ from fem_mbs.contracts import (
     Motion,
     Node,
     Numbering,
-    Unknown,
+    Sensor,
+    SensorBatch,
     checked,
     function,
-    node_rows,
-    own_rows,
     real,
     shown,
 )
-from fem_mbs.elements.control.signal import ControlElement
 from fem_mbs.errors import LawError, ModelError
 from fem_mbs.lie import so3
-
-VALUE = Unknown("value", "algebraic")
-
-
-class Sensor(ControlElement):
-    """Base of sensors; ``solution.signal(sensor)`` has what it measured."""
-
-    unknowns: tuple[Unknown, ...] = (VALUE,)
-
-
-class SensorBatch(ElementBatch):
-    """Sensors as arrays, on ``b`` components each: those of nodes, and of unknowns of others.
-
-    A subclass defines ``measure(motion, prescribed)``, which returns the values ``(n,)`` and a context, and the
-    gradients ``(n, b)`` of the values against increments, velocities and accelerations.
-
-    Parameters
-    ----------
-    nodes : (n, p), optional
-        Rows of the nodes, if they are not those of the sensors.
-    others : (n, s), optional
-        Rows of the unknowns of others that the values depend on.
-    """
-
-    own: IntArray
-    terms = 2
-
-    def __init__(
-        self,
-        sensors: Sequence[Sensor],
-        number: Numbering,
-        nodes: IntArray | None = None,
-        others: IntArray | None = None,
-    ) -> None:
-        self.owners = sensors
-        self.nodes = node_rows(sensors, number) if nodes is None else nodes
-        self._own = own = own_rows(sensors, number)
-        self.own = own if others is None else np.concatenate([others, own], axis=-1)
-        self.b = 6 * self.nodes.shape[1] + self.own.shape[1] - own.shape[1]
-        self._size = self.b + own.shape[1]
-
-    def measure(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
-        """Values and context."""
-        raise NotImplementedError(f"{type(self).__name__} must define measure(motion, prescribed)")
-
-    def by_place(self, context: Any) -> Array:
-        """Gradients against increments."""
-        raise NotImplementedError(f"{type(self).__name__} must define by_place(context)")
-
-    def by_velocity(self, context: Any) -> Array | None:
-        """Gradients against velocities; None for zero."""
-        return None
-
-    def by_acceleration(self, context: Any) -> Array | None:
-        """Gradients against accelerations; None for zero."""
-        return None
-
-    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
-        """``y`` and ``-s``."""
-        value, context = self.measure(motion, prescribed)
-        terms = np.zeros((len(value), 2, self._size))
-        terms[:, 0, self.b] = motion.u[self._own[:, 0]]
-        terms[:, 1, self.b] = -value
-        return terms, context
-
-    def stiffness(self, context: Any) -> Array:
-        """``1`` and minus the gradient."""
-        K = self._row(self.by_place(context))
-        K[:, self.b, self.b] += 1.0
-        return K
-
-    def damping(self, context: Any) -> Array | None:
-        """Of sensors of velocities and accelerations."""
-        gradient = self.by_velocity(context)
-        return None if gradient is None else self._row(gradient)
-
-    def mass(self, context: Any) -> Array | None:
-        """Of sensors of accelerations."""
-        gradient = self.by_acceleration(context)
-        return None if gradient is None else self._row(gradient)
-
-    def _row(self, gradient: Array) -> Array:
-        """Matrices with minus a gradient in the row of the sensor."""
-        result = np.zeros((len(gradient), self._size, self._size))
-        result[:, self.b, : self.b] = -gradient
-        return result
-
 
 STEP = 1e-5
 """Differences over this step of quantities of order one are exact to about ten digits."""

@@ -17,11 +17,20 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Motion, NotNegative, Numbering, Positive, checked
+from fem_mbs.contracts import (
+    ElementBatch,
+    Energy,
+    Motion,
+    NotNegative,
+    Numbering,
+    Positive,
+    checked,
+    derivatives,
+    evaluate,
+)
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.elements.forces.user_laws import OF_ANGLE, OF_TRAVEL, CoordinateLaw, ask
-from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError
 
 

@@ -23,12 +23,12 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     choice,
+    evaluate,
     lever,
+    next_jump,
     node_rows,
     vector,
 )
-from fem_mbs.elements.laws import evaluate
-from fem_mbs.elements.laws.functions import next_jump
 from fem_mbs.lie import so3
 
 Value = ArrayLike | Callable[[float], ArrayLike]

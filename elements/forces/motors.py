@@ -13,9 +13,19 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, NotNegative, Numbering, Positive, Unknown, checked, function, number
+from fem_mbs.contracts import (
+    ElementBatch,
+    NotNegative,
+    Numbering,
+    Positive,
+    Unknown,
+    checked,
+    derivatives,
+    evaluate,
+    function,
+    number,
+)
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
-from fem_mbs.elements.laws import derivatives, evaluate
 
 
 def constant_or_function(value: Any, label: object) -> Any:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import function, real, shown
+from fem_mbs.contracts import ByCoordinate, ByLength, ByRate, BySpeed, function, real, shown
 from fem_mbs.errors import LawError
 
 DIFFERENCE_SHARE = 1e-6
@@ -32,6 +32,8 @@ class LawKind(NamedTuple):
     names: tuple[str, str]
     units: tuple[str, str]
     attributes: tuple[str, str]
+    exact: tuple[type, type]
+    """Protocols of laws that have these."""
 
     def where(self, t: float, value: float, rate: float) -> str:
         """The arguments in words."""
@@ -39,9 +41,9 @@ class LawKind(NamedTuple):
         return f"t = {t:.6g} s, {a} {value:.6g} {m}, {b} {rate:.6g} {s}"
 
 
-OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"))
-OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"))
-OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"))
+OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"), (ByLength, BySpeed))
+OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"), (ByCoordinate, ByRate))
+OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"), (ByCoordinate, ByRate))
 
 PullLaw = Annotated[UserLaw, partial(function, of=" of t, length and speed")]
 CoordinateLaw = Annotated[UserLaw, partial(function, of=" of t, coordinate and rate")]
@@ -64,7 +66,7 @@ def partial_derivatives(
         return _number(law, t, q, v, owner, kind)
 
     def derivative(name: str, of: int, step: float) -> float:
-        if hasattr(law, name):
+        if isinstance(law, kind.exact[of]):
             return _number(getattr(law, name), t, value, rate, owner, kind)
         if of == 0:
             return float(slope(lambda q: number(q, rate), lambda q: law(t, q, rate), value, step))

@@ -26,11 +26,12 @@ from fem_mbs.contracts import (
     Rates,
     Unknown,
     continued,
+    derivatives,
+    evaluate,
     function,
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import is_angle
-from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9

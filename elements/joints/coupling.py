@@ -58,6 +58,7 @@ class Coupling(CoordinateConstraint):
         joint_1: Joint | Sequence[Joint],
         joint_2: Joint | Sequence[float],
         ratio: float | None = None,
+        *,
         coordinates: Sequence[str | None] | None = None,
     ) -> None:
         joints, factors = _listed(joint_1, joint_2, ratio)
@@ -99,6 +100,6 @@ class JointDrive(CoordinateConstraint):
 
     equations = ("drive",)
 
-    def __init__(self, joint: Joint, law: Drive, coordinate: str | None = None) -> None:
+    def __init__(self, joint: Joint, law: Drive, *, coordinate: str | None = None) -> None:
         self.law = law
         self._close([Term(joint, chosen(joint, coordinate, "JointDrive"), 1.0)])

@@ -22,13 +22,14 @@ from fem_mbs.contracts import (
     Rates,
     Vector3,
     checked,
+    derivatives,
+    evaluate,
     lever,
     node_rows,
 )
 from fem_mbs.elements.forces.line import Line, LineLengths, bar
 from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
 from fem_mbs.elements.joints.relative import levers
-from fem_mbs.elements.laws import derivatives, evaluate
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
@@ -63,6 +64,7 @@ class DistanceJoint(Constraint):
         b: Node,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
+        *,
         drive: Drive | None = None,
     ) -> None:
         self.nodes, self.drive = (a, b), drive

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import function, shown
-from fem_mbs.elements.laws import derivatives, evaluate
+from fem_mbs.contracts import derivatives, evaluate, function, shown
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:

@@ -58,6 +58,7 @@ class GeneralJoint(RelativeJoint):
         b: Node,
         translation: Flags = (True, True, True),
         rotation: Flags = (True, True, True),
+        *,
         point: Vector3 | None = None,
         axes: RotationLike | None = None,
         drive: DriveLike | None = None,

@@ -58,6 +58,7 @@ class RevoluteJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
@@ -99,6 +100,7 @@ class PrismaticJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
@@ -139,6 +141,7 @@ class CylindricalJoint(RelativeJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
@@ -177,6 +180,7 @@ class SphericalJoint(RelativeJoint):
         a: Node,
         b: Node,
         point: Vector3 | None = None,
+        *,
         displacement: Displacement | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
@@ -224,6 +228,7 @@ class PlanarJoint(RelativeJoint):
         b: Node,
         normal: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
@@ -259,7 +264,8 @@ class FixedJoint(RelativeJoint):
         a: Node,
         b: Node,
         point: Vector3 | None = None,
+        *,
         displacement: Displacement | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        super().__init__(a, b, point, np.eye(3), displacement, point_b=point_b)
+        super().__init__(a, b, point, np.eye(3), displacement=displacement, point_b=point_b)

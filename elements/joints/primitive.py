@@ -57,6 +57,7 @@ class PointOnLineJoint(PointJoint):
         b: Node,
         axis: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
@@ -96,6 +97,7 @@ class PointOnPlaneJoint(PointJoint):
         b: Node,
         normal: Direction,
         point: Vector3 | None = None,
+        *,
         drive: DriveLike | None = None,
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
@@ -132,6 +134,7 @@ class ParallelAxesJoint(RelativeJoint):
         a: Node,
         b: Node,
         axis: Direction,
+        *,
         drive: DriveLike | None = None,
         axis_b: Direction | None = None,
     ) -> None:
@@ -161,5 +164,5 @@ class OrientationJoint(RelativeJoint):
 
     closes = ROTATIONS
 
-    def __init__(self, a: Node, b: Node, drive: DriveLike | None = None, axes_b: RotationLike | None = None) -> None:
+    def __init__(self, a: Node, b: Node, *, drive: DriveLike | None = None, axes_b: RotationLike | None = None) -> None:
         super().__init__(a, b, None, np.eye(3), drive=drive, axes_b=axes_b)

@@ -120,6 +120,7 @@ class RelativeJoint(Constraint):
         b: Node,
         point: Vector3 | None,
         axes: RotationLike | None = None,
+        *,
         displacement: Displacement | None = None,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,

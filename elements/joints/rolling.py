@@ -77,7 +77,7 @@ class RollingDisc(Constraint):
     equations = ("height", "rolling x", "rolling y")
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, axis: Direction, radius: Positive, center: Vector3 | None = None
+        self, a: Node, b: Node, normal: Direction, axis: Direction, radius: Positive, *, center: Vector3 | None = None
     ) -> None:
         self.nodes, self.radius = (a, b), radius
         label = f"RollingDisc on {a}, {b}"

@@ -67,6 +67,7 @@ class ScrewJoint(RelativeJoint):
         axis: Direction,
         lead: float,
         point: Vector3 | None = None,
+        *,
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:

@@ -63,6 +63,7 @@ class UniversalJoint(RelativeJoint):
         axis_a: Direction,
         axis_b: Direction,
         point: Vector3 | None = None,
+        *,
         point_b: Vector3 | None = None,
     ) -> None:
         x, y = np.asarray(axis_a), np.asarray(axis_b)
@@ -111,6 +112,7 @@ class ConstantVelocityJoint(RelativeJoint):
         axis_a: Direction,
         axis_b: Direction,
         point: Vector3 | None = None,
+        *,
         point_b: Vector3 | None = None,
     ) -> None:
         shaft, other = np.asarray(axis_a), np.asarray(axis_b)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from fem_mbs.contracts import checked
-from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.contracts import TimeLaw, checked
 
 
 @checked

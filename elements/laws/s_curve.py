@@ -7,8 +7,7 @@ from itertools import accumulate
 from math import copysign, sqrt
 from typing import NamedTuple
 
-from fem_mbs.contracts import SMALLEST, Positive, checked
-from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.contracts import SMALLEST, Positive, TimeLaw, checked
 
 
 class Segment(NamedTuple):

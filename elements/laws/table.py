@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import SMALLEST, Path, checked, choice, shaped, shown, text, whole_number
-from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.contracts import SMALLEST, Path, TimeLaw, checked, choice, shaped, shown, text, whole_number
 from fem_mbs.errors import LawError, ModelError
 
 SEPARATORS = (";", ",", "\t")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import cos, pi, sin
 from typing import Annotated, Any
 
-from fem_mbs.contracts import NotNegative, Positive, checked, shown, whole_number
-from fem_mbs.elements.laws.time_law import TimeLaw
+from fem_mbs.contracts import NotNegative, Positive, TimeLaw, checked, shown, whole_number
 from fem_mbs.errors import ModelError
 
 SHARES = {3: (3.0, -2.0), 5: (10.0, -15.0, 6.0), 7: (35.0, -84.0, 70.0, -20.0)}

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.checks.report import Check, Finding
-from fem_mbs.contracts import Constraint, Element, ModelContext
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, without_accelerations
@@ -88,11 +88,12 @@ def look_at_twins(system: System) -> Iterator[Finding]:
     """Equal bodies, beams, springs and loads; sensors and blocks may be as many as there are questions."""
     groups: dict[Any, list[Any]] = defaultdict(list)
     for element in system.elements:
-        if element.nodes and getattr(element, "made", None) is not None and not hasattr(element, "connect"):
+        made = element.constructor_arguments
+        if element.nodes and made is not None and not isinstance(element, ControlElement):
             groups[type(element), tuple(map(id, element.nodes))].append(element)
     for alike in groups.values():
         for k, element in enumerate(alike):
-            same = [other for other in alike[:k] if _equal(element.made, other.made)]
+            same = [other for other in alike[:k] if _equal(element.constructor_arguments, other.constructor_arguments)]
             if same:
                 yield Finding(
                     f"the same as {same[0]}, on the same nodes; remove one if it is meant once", (str(element),)
@@ -162,7 +163,7 @@ def look_at_joints(system: System) -> Iterator[Finding]:
     if system.n < 3:  # whose extent is that from one body to the origin of the world
         return
     for joint in system.number.equations:
-        points = zip(joint.nodes, getattr(joint, "offsets", ()), strict=False)
+        points = zip(joint.nodes, joint.offsets, strict=False)
         reach = {str(node): float(np.linalg.norm(offset)) for node, offset in points if node is not system.nodes[0]}
         node = max(reach, key=reach.__getitem__, default="")
         if node and reach[node] > REACH * system.length:

@@ -1,4 +1,37 @@
-"""What authors of elements, constraints, laws, sensors and methods implement, and all that they import."""
+"""What authors of elements, constraints, laws, sensors, blocks and methods implement, and all that they import.
+
+Each class says in its docstring what to define, with shapes and frames; what has a default is optional. Nothing is
+found out by looking for attributes: what an object offers is what its class derives from.
+
+==================  ==============================================  ====================================================
+an author of        derives from                                    and may offer
+==================  ==============================================  ====================================================
+an element          :class:`Element`, whose cells compute in an     ``unknowns``, ``picture``, ``shapes``, ``doubts``,
+                    :class:`ElementBatch`                           ``center_of_mass``, ``point``; by
+                                                                    :class:`SectionForces` what sections bear, by
+                                                                    :class:`SignalSource` signals
+a joint             :class:`Constraint` and                         ``unknowns``, ``picture``, ``shapes``, ``axes``,
+                    :class:`ConstraintBatch`                        ``offsets``; a :class:`CoordinateBatch` for each of
+                                                                    its ``coordinates``
+a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
+a block             :class:`ControlElement` and an                  ``inputs`` as arrays: :class:`Wires`
+                    :class:`ElementBatch`
+a law of time       :class:`TimeLaw`; any function of t will do     ``jumps``; a function :class:`Differentiable`,
+                                                                    :class:`Jumping`
+a force law         a function                                      exact derivatives: :class:`ByLength`,
+                                                                    :class:`BySpeed`, :class:`ByCoordinate`,
+                                                                    :class:`ByRate`, :class:`ByVelocity`
+an event            a function of a :class:`State`, or              ``terminal``, ``direction``, ``optional``
+                    :class:`Event`
+a method            :class:`Method`, with a memory                  an estimate of its error, ``between``, ``limit``,
+                                                                    ``levels``, ``advice``, ``doubt``
+a step control      :class:`StepControl`
+a shape             :class:`Shape`
+==================  ==============================================  ====================================================
+
+Arguments are checked by their annotations (:func:`checked`); a class so checked keeps its ``constructor_arguments``, so
+that a file can hold its objects (docs/store.md). :mod:`fem_mbs.testing` holds each of these to its laws.
+"""
 
 from fem_mbs.contracts.arguments import (
     Direction,
@@ -19,7 +52,19 @@ from fem_mbs.contracts.arguments import (
 from fem_mbs.contracts.checked import checked, hints_of
 from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
-from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext
+from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
+from fem_mbs.contracts.event import Event, EventFunction
+from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
+from fem_mbs.contracts.laws import (
+    OPTIONAL,
+    ByCoordinate,
+    ByLength,
+    ByRate,
+    BySpeed,
+    ByVelocity,
+    Differentiable,
+    Jumping,
+)
 from fem_mbs.contracts.method import (
     FrozenModel,
     Limit,
@@ -38,9 +83,23 @@ from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
-from fem_mbs.contracts.public import Public, complete, public
+from fem_mbs.contracts.public import ConstructorArguments, Public, attributes_of, called, complete, instance, public
 from fem_mbs.contracts.renamed import former
+from fem_mbs.contracts.sensor import SENSOR_VALUE, Sensor, SensorBatch
+from fem_mbs.contracts.signal import (
+    Combines,
+    ControlElement,
+    Input,
+    Inputs,
+    Signal,
+    SignalSource,
+    Wires,
+    signal,
+    signals,
+    sources,
+)
 from fem_mbs.contracts.state import ARRAYS, Source, State
+from fem_mbs.contracts.time_law import Constant, Delayed, Product, Sum, TimeLaw, Vector
 from fem_mbs.contracts.unknown import Unknown, check_unknowns
 from fem_mbs.contracts.validate import (
     LARGEST,
@@ -48,8 +107,10 @@ from fem_mbs.contracts.validate import (
     array,
     direction,
     function,
-    instance,
+    is_of,
+    is_rotation,
     is_symmetric,
+    name_of,
     named_file,
     number,
     one_of,
@@ -65,32 +126,45 @@ from fem_mbs.contracts.validate import (
 
 __all__ = [
     "ARRAYS",
-    "ModelContext",
-    "StepErrorEstimate",
-    "GeometricStiffnessBlocks",
+    "ByCoordinate",
+    "ByLength",
+    "ByRate",
+    "BySpeed",
+    "ByVelocity",
     "Cells",
+    "Combines",
+    "Constant",
     "Constraint",
     "ConstraintBatch",
+    "ConstructorArguments",
+    "ControlElement",
     "Coordinate",
     "CoordinateBatch",
-    "PositiveInt",
+    "Delayed",
+    "Differentiable",
     "Direction",
     "Element",
     "ElementBatch",
     "ElementOrName",
     "Energy",
+    "Event",
+    "EventFunction",
     "Faces",
     "Flags",
-    "RateSensitivities",
     "FrozenModel",
+    "GeometricStiffnessBlocks",
     "Group",
     "Index",
+    "Input",
+    "Inputs",
     "JointOrName",
+    "Jumping",
     "Kind",
     "LARGEST",
     "Limit",
     "Measured",
     "Method",
+    "ModelContext",
     "Motion",
     "Name",
     "Node",
@@ -98,6 +172,7 @@ __all__ = [
     "NotNegative",
     "Nothing",
     "Numbering",
+    "OPTIONAL",
     "Part",
     "Path",
     "Picture",
@@ -105,22 +180,38 @@ __all__ = [
     "Plan",
     "Polyline",
     "Positive",
+    "PositiveInt",
+    "Product",
     "Public",
+    "RateSensitivities",
     "Rates",
     "Report",
     "RotationLike",
+    "SENSOR_VALUE",
     "SMALLEST",
     "Seconds",
+    "SectionForces",
+    "Sensor",
+    "SensorBatch",
     "Shape",
-    "UnitInterval",
+    "Signal",
+    "SignalSource",
     "Source",
     "State",
     "Step",
     "StepControl",
     "StepEnd",
+    "StepErrorEstimate",
+    "Sum",
+    "TimeLaw",
+    "UnitInterval",
     "Unknown",
+    "Vector",
     "Vector3",
+    "Wires",
     "array",
+    "attributes_of",
+    "called",
     "check_node",
     "check_step",
     "check_unknowns",
@@ -129,16 +220,22 @@ __all__ = [
     "complete",
     "consecutive",
     "continued",
+    "derivatives",
     "direction",
+    "evaluate",
     "former",
     "function",
     "hints_of",
     "instance",
+    "is_of",
+    "is_rotation",
     "is_symmetric",
     "lever",
     "look_up",
     "make_node",
+    "name_of",
     "named_file",
+    "next_jump",
     "node_rows",
     "none",
     "number",
@@ -151,6 +248,9 @@ __all__ = [
     "rotation_matrix",
     "shaped",
     "shown",
+    "signal",
+    "signals",
+    "sources",
     "text",
     "truth",
     "unconstrained",

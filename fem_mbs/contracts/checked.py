@@ -12,12 +12,12 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.public import ModelPart, complete
+from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
@@ -39,22 +39,8 @@ Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
-
-
 CONSTRUCTORS: set[Callable[..., Any]] = set()
 """Those that check their arguments."""
-
-
-class ConstructorArguments(NamedTuple):
-    """What an object was made of, its attribute ``made``: from this it can be made again, in another process.
-
-    Classes whose attribute ``made`` is None do not remember it.
-    """
-
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
-    placed: int
-    """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
 
 
 class Placements:
@@ -93,8 +79,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     def resolve() -> None:
         """At the first call: names in annotations may stand further down in a file."""
         for name, hint in hints_of(function).items():
-            rule = rule_of(hint)
-            rules[name] = rule, getattr(rule, "kinds", ())
+            rules[name] = rule_of(hint)
         ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
 
     @wraps(function)
@@ -104,7 +89,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
-        keeps = constructor and getattr(type(given[0]), "made", True) is not None
+        keeps = constructor and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
         values, label = list(given), None
         for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
@@ -128,8 +113,8 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
                 label.passed = len(values)
                 raise ModelError(f"{label.call}: {why}") from None
             raise
-        if raw is not None and hasattr(given[0], "__dict__"):
-            vars(given[0])["made"] = ConstructorArguments(*raw, placements.count)
+        if raw is not None:
+            vars(given[0])["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
         if outer is call:
             complete(given[0])
         return result
@@ -190,34 +175,34 @@ def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
             yield from _parts(value)
 
 
-def rule_of(hint: Any) -> Rule | None:
-    """The rule of an annotation; None if it allows anything."""
+def rule_of(hint: Any) -> tuple[Rule | None, Kinds]:
+    """The rule of an annotation, None if it allows anything, and the classes whose objects need none."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any or isinstance(hint, TypeVar) or all(part in inner for part in get_args(ArrayLike)):
-        return None
+        return FREE
     if origin is Annotated:
-        return inner[1]  # type: ignore[no-any-return]
+        return inner[1], ()
     if origin in (Union, UnionType):
         return _either(inner)
     if origin in LISTS:
-        return partial(_each, rule_of(inner[0]), f"a list of {_several(inner[0])}")
+        return partial(_each, rule_of(inner[0])[0], f"a list of {_several(inner[0])}"), ()
     kind = origin or hint
     if kind in PLAIN:
-        return PLAIN[kind]
-    return _either((kind,)) if isinstance(kind, type) and kind is not object else None
+        return PLAIN[kind], ()
+    return _either((kind,)) if isinstance(kind, type) and kind is not object else FREE
 
 
-def _either(hints: tuple[Any, ...]) -> Rule | None:
+def _either(hints: tuple[Any, ...]) -> tuple[Rule | None, Kinds]:
     """The rule of a union: what is of one of its classes passes, and the rest obeys the first other rule that fits."""
     if Any in hints:
-        return None
+        return FREE
     origins = [get_origin(hint) or hint for hint in hints]
     plain = [isinstance(kind, type) and kind not in (*PLAIN, *LISTS, Annotated) for kind in origins]
     kinds = tuple(kind for kind, alone in zip(origins, plain, strict=True) if alone)
-    others = [rule_of(hint) for hint, alone in zip(hints, plain, strict=True) if not alone]
+    others = [rule_of(hint)[0] for hint, alone in zip(hints, plain, strict=True) if not alone]
     if None in others:
-        return None
-    called = [_called(kind) for kind in kinds if kind is not NoneType]
+        return FREE
+    wanted = [_called(kind) for kind in kinds if kind is not NoneType]
 
     def rule(value: Any, label: Any) -> Any:
         if isinstance(value, kinds):
@@ -230,15 +215,14 @@ def _either(hints: tuple[Any, ...]) -> Rule | None:
                 refusals.append(refusal)
         if refusals:
             raise refusals[0]
-        raise ModelError(f"{label} must be {' or '.join(called)}, received {shown(value)}")
+        raise ModelError(f"{label} must be {' or '.join(wanted)}, received {shown(value)}")
 
-    rule.kinds = kinds  # type: ignore[attr-defined]
-    return rule
+    return rule, kinds
 
 
 def _called(kind: type) -> str:
     """How a message calls an object of a class."""
-    return str(getattr(kind, "called", f"a {'dict' if kind is Mapping else kind.__name__}"))
+    return "a dict" if kind is Mapping else called(kind)
 
 
 def _several(hint: Any) -> str:
@@ -248,7 +232,8 @@ def _several(hint: Any) -> str:
         return _several(inner[0])
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_several, inner))
-    return f"{getattr(hint, '__name__', 'such')}s"
+    kind = get_origin(hint) or hint
+    return f"{kind.__name__ if isinstance(kind, type) else 'such'}s"
 
 
 def _each(rule: Rule | None, what: str, value: Any, label: Any) -> Any:

@@ -29,19 +29,24 @@ class Constraint(ModelPart):
        ``coordinate_batch(joints, name, number)`` measures one of them for all joints with equal
        ``coordinate_key(name)``. ``driven`` names those that are prescribed.
     4. ``shapes(size)`` says what it looks like, fixed to its nodes; ``picture(number, stations)`` draws what is not.
+       ``axes``, (3, 3) each, are drawn at its point, and ``offsets`` tell points that are far from its nodes.
 
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
-        *("coordinate_key", "coordinate_batch"),
+        *("coordinate_key", "coordinate_batch", "axes", "offsets"),
     )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
     equations: tuple[str, ...] = ()
     offset: Array = np.zeros(3)
+    offsets: tuple[Array, ...] = ()
+    """Its points ``(3,)`` in the frames of its last nodes, of a joint that has one on each."""
+    axes: tuple[Array, ...] = (np.eye(3),)
+    """Its axes ``(3, 3)`` as columns, in the frames of its nodes, that of the last one last."""
     coordinates: tuple[Coordinate, ...] = ()
     driven: tuple[str, ...] = ()
 

@@ -62,6 +62,12 @@ class Element(ModelPart):
     5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
        and bring energy.
     6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
+       The body of a node has ``center_of_mass`` (3,) in the frame of that node; what acts at a point of its one node
+       has ``point`` (3,) there: both are drawn.
+    7. ``doubts(around)`` says what looks wrong of it in its model.
+
+    What more it may offer is declared by classes to be mixed in: section forces by :class:`SectionForces`, signals by
+    :class:`~fem_mbs.contracts.signal.SignalSource`.
 
     ``name`` is set by :meth:`Model.add`; ``str(element)`` is how messages call it.
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
@@ -69,13 +75,17 @@ class Element(ModelPart):
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
-        *("external", "active", "doubts"),
+        *("external", "active", "doubts", "center_of_mass", "point"),
     )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
     external: bool = False
     active: bool = False
+    center_of_mass: Array | None = None
+    """Of the body that its one node carries, in the frame of that node; None of what is no body."""
+    point: Array = np.zeros(3)
+    """Where it acts on its one node, in the frame of that node."""
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
@@ -113,6 +123,24 @@ class Element(ModelPart):
         return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
 
     __repr__ = __str__
+
+
+class SectionForces:
+    """Mixed into elements along a line that know what goes through their sections, for ``solution.section_forces``."""
+
+    nodes: tuple[Node, ...]
+
+    @property
+    def stations(self) -> Array:
+        """Where along it, from 0 to 1 of its length, ``(k,)``: the middle, if it does not say better."""
+        return np.array([0.5])
+
+    def section_forces(self, x: Array, R: Array) -> Array:
+        """Forces ``(nt, k, 6)`` in the section frame, for nodes at ``x`` (nt, p, 3) with ``R`` (nt, p, 3, 3).
+
+        In the order axial, shear y, shear z (N), torsion, bending about y, bending about z (N m).
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define section_forces(x, R)")
 
 
 class ElementBatch:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.public import Public, instance
 from fem_mbs.contracts.state import State
-from fem_mbs.contracts.validate import LARGEST, instance, number, shown
+from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -298,6 +298,10 @@ class StepControl(Protocol):
 
     def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
         """The next step; None at the end of the run."""
+        ...
+
+    def error_allowed(self, memory: Any) -> float | None:
+        """The local error that passes, for :meth:`Method.within`; None where steps do not follow errors."""
         ...
 
     def failed(self, memory: Any, plan: Plan) -> Any | None:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
 from fem_mbs.contracts.checked import checked, placements
-from fem_mbs.contracts.public import ModelPart
-from fem_mbs.contracts.validate import instance, rotation_matrix, vector
+from fem_mbs.contracts.public import ModelPart, instance
+from fem_mbs.contracts.validate import rotation_matrix, vector
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 
@@ -41,9 +41,9 @@ class Node(ModelPart):
     where they are known in the frame of the node.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("called", "place", "before")
+    _internal: ClassVar[tuple[str, ...]] = ("place", "before")
     called: ClassVar[str] = "a node made by model.add_node"
-    made: ClassVar[None] = None
+    remembers: ClassVar[bool] = False
     before: ClassVar[tuple[EarlierPlacement, ...]] = ()
     """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
 
@@ -99,6 +99,7 @@ def make_node(
     group: str,
     position: ArrayLike,
     rotation: RotationLike | None = None,
+    *,
     velocity: ArrayLike | None = None,
     angular_velocity: ArrayLike | None = None,
 ) -> Node:

@@ -45,7 +45,7 @@ class Numbering:
     ----------
     parts : list of Part
         All elements and constraints.
-    equations : dict of Part to (m,)
+    equations : dict of Constraint to (m,)
         Rows of the multipliers of each constraint, known once there are batches of all constraints.
     unknowns : list of (Part, Unknown)
         All own unknowns, in the order of ``motion.u``.
@@ -58,7 +58,7 @@ class Numbering:
         self._rows = {node: row for row, node in enumerate(nodes)}
         self._own: dict[Part, IntArray] = {}
         self._shared: dict[Hashable, Any] = {}
-        self.equations: dict[Part, IntArray] = {}
+        self.equations: dict[Any, IntArray] = {}
         self.unknowns: list[tuple[Part, Unknown]] = []
         for part in parts:
             first = len(self.unknowns)

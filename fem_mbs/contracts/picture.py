@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node, lever
+from fem_mbs.contracts.public import Public
 
 
 class Kind(IntEnum):
@@ -42,7 +43,7 @@ class Faces(NamedTuple):
     cells: list[tuple[str, IntArray]]
 
 
-class Shape:
+class Shape(Public):
     """Base of what a body or a joint looks like.
 
     To write one, define ``faces(sides)``; ``self.placed(points)`` puts points about its centre where it is.
@@ -55,7 +56,7 @@ class Shape:
         Its axes as columns, likewise; None for those of the node.
     """
 
-    called = "a shape, such as Box, Cylinder, Ball or Surface"
+    called: ClassVar[str] = "a shape, such as Box, Cylinder, Ball or Surface"
     center: Array | None = None
     rotation: Array | None = None
 

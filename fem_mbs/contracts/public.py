@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
 COMPLETE = "_complete"
 """Mark of an object whose constructor has ended."""
+Kind = TypeVar("Kind")
+
+
+class ConstructorArguments(NamedTuple):
+    """What an object was made of: from this it can be made again, in another process."""
+
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+    placed: int
+    """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
 
 
 class Public:
@@ -19,12 +29,17 @@ class Public:
 
     Names that begin with "_" or that ``_internal`` lists are not shown. Attributes are those that the constructor
     sets and those that the class declares; once the constructor has ended, others are refused, but for names that
-    begin with "_".
+    begin with "_". A class whose constructor is :func:`~fem_mbs.contracts.checked.checked` keeps what it was made of,
+    as ``constructor_arguments``, unless it says ``remembers = False``.
     """
 
     __slots__ = ()
-    _internal: ClassVar[tuple[str, ...]] = ("made",)
+    _internal: ClassVar[tuple[str, ...]] = ("called", "constructor_arguments", "remembers")
     """Names that whoever writes a class of this kind needs, and no one who uses it."""
+    called: ClassVar[str] = ""
+    """What messages call an object of the class; "a" and the name of the class if it is empty."""
+    remembers: ClassVar[bool] = True
+    constructor_arguments: ConstructorArguments | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -46,6 +61,23 @@ class Public:
 
 class ModelPart(Public):
     """What stands in a model under a name: a node, an element or a constraint."""
+
+
+def instance(value: object, kind: type[Kind], label: object) -> Kind:
+    """An object of a class, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, kind):
+        raise ModelError(f"{label} must be {called(kind)}, received {shown(value)}")
+    return value
+
+
+def called(kind: type) -> str:
+    """What messages call an object of a class."""
+    return kind.called if issubclass(kind, Public) and kind.called else f"a {kind.__name__}"
+
+
+def attributes_of(value: object) -> dict[str, Any]:
+    """The attributes of an object; none of those that Python keeps without a dict, such as numbers."""
+    return vars(value) if type(value).__dictoffset__ else {}
 
 
 def complete(value: Any) -> None:

@@ -6,8 +6,10 @@ A label is a text, or anything that makes one when it is printed: see ``checked.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, TypeVar
 from unicodedata import category
 
@@ -189,12 +191,10 @@ def one_of(value: object, allowed: Collection[str], label: object) -> str:
     return value
 
 
-def instance(value: object, kind: type[Kind], label: object) -> Kind:
-    """An object of a class, or a :class:`ModelError` that begins with ``label``."""
-    if not isinstance(value, kind):
-        wanted = getattr(kind, "called", f"a {kind.__name__}")
-        raise ModelError(f"{label} must be {wanted}, received {shown(value)}")
-    return value
+def name_of(function: Callable[..., Any]) -> str:
+    """What messages call something that can be called: the name of a function, or of the class of an object."""
+    named = isinstance(function, FunctionType | BuiltinFunctionType | MethodType | type)
+    return function.__name__ if named else type(function).__name__
 
 
 def direction(value: ArrayLike, label: object) -> Array:
@@ -215,10 +215,20 @@ def is_symmetric(matrix: Array, size: int) -> bool:
     return bool((np.abs(matrix - matrix.T) <= SYMMETRY_TOLERANCE * np.outer(units, units)).all())
 
 
+def is_of(value: object, module: str, *kinds: str) -> bool:
+    """Whether a value is of classes of a module that takes long to import: as long as nobody has, nothing is."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(value, tuple(getattr(loaded, kind) for kind in kinds))
+
+
+def is_rotation(value: object) -> bool:
+    """Whether something is a rotation of scipy."""
+    return is_of(value, "scipy.spatial.transform", "Rotation")
+
+
 def rotation_matrix(value: Any, label: object) -> Array:
     """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``."""
-    # asked by its method, because importing scipy.spatial takes longer than all the rest
-    given = value.as_matrix() if hasattr(value, "as_matrix") and not isinstance(value, type) else value
+    given = value.as_matrix() if is_rotation(value) else value
     result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
     # plain numbers are faster here than arrays
     (a, b, c), (d, e, f), (g, h, i) = result.tolist()

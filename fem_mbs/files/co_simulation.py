@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.contracts import Method, Seconds, State, checked, shown
+from fem_mbs.contracts import Combines, Method, Seconds, State, checked, shown
+from fem_mbs.elements.laws.external_input import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
@@ -59,10 +60,10 @@ class CoSimulation:
         method: Method | None = None,
     ) -> None:
         for name, law in inputs.items():
-            if not hasattr(law, "lead"):
+            if not isinstance(law, ExternalInput):
                 raise ModelError(f"CoSimulation: inputs[{name!r}] must be an ExternalInput, received {shown(law)}")
         for name, source in outputs.items():
-            if not hasattr(source, "signal_values"):
+            if not isinstance(source, Combines):
                 raise ModelError(
                     f"CoSimulation: outputs[{name!r}] must be a sensor, a block or a sum of signals, received "
                     f"{shown(source)}"

@@ -26,6 +26,7 @@ def export_fmu(
     inputs: Mapping[str, Any],
     outputs: Mapping[str, Any],
     step: Seconds,
+    *,
     method: Method | None = None,
 ) -> FilePath:
     """Write a model as an FMU for co-simulation (FMI 2.0).

@@ -65,7 +65,9 @@ def make(label: str, fill: Fill, tables: Mapping[str, tuple[tuple[int, ...], Any
     with h5py.File(f"{label} {id(fill)}", "w", **options) as file:
         fill(file)
         file.visititems(
-            lambda name, own: offsets.update({name: own.id.get_offset() or 0}) if hasattr(own, "dtype") else None
+            lambda name, own: (
+                offsets.update({name: own.id.get_offset() or 0}) if isinstance(own, h5py.Dataset) else None
+            )
         )
         for name, (shape, dtype) in tables.items():
             _without_place(h5py, file, name, shape, dtype)

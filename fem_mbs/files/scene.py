@@ -63,8 +63,7 @@ def _attached(motion: Motion, rows: IntArray, offset: Array, axes: Array) -> dic
 
 def _axes(joint: Constraint) -> Array:
     """Axes (3, 3) of a joint in the frame of node b, as columns; those of the node for a joint without axes."""
-    axes: tuple[Array, ...] = getattr(joint, "axes", (np.eye(3),))
-    return axes[-1]
+    return joint.axes[-1]
 
 
 def _vertices(numbers: dict[str, IntArray]) -> Cells:
@@ -218,7 +217,7 @@ def _node_picture(system: System) -> Picture:
     rows = np.unique(np.concatenate([rows.ravel() for rows in nodes]))
     kind = np.full(system.n, Kind.NODE)
     for element in system.elements:
-        if len(element.nodes) == 1 and hasattr(element, "mass"):
+        if element.center_of_mass is not None:
             kind[system.number(element.nodes[0])] = Kind.BODY
     return NodePicture(rows, kind[rows])
 

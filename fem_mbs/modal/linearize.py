@@ -18,7 +18,7 @@ from scipy.linalg import null_space, svdvals
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, Public, RateSensitivities, State, checked, shown
+from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
 from fem_mbs.lie import so3
@@ -92,7 +92,7 @@ def state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping
 
 def _coefficients(linear: LinearModel, source: Any, label: str) -> Array:
     """How a signal depends on the free components."""
-    if not hasattr(source, "signal_values"):
+    if not isinstance(source, Combines):
         raise ModelError(f"{LABEL}: {label} must be a sensor, a block or a sum of signals, received {shown(source)}")
     system = linear.system
     unit, at = np.vstack([np.zeros(system.k), np.eye(system.k)]), np.full(system.k + 1, linear.state.t)

@@ -40,7 +40,7 @@ RUNAWAY = 1e-6
 
 
 @checked
-def modes(model: Model, count: PositiveInt | None = None, state: State | None = None, damped: bool = False) -> Modes:
+def modes(model: Model, count: PositiveInt | None = None, state: State | None = None, *, damped: bool = False) -> Modes:
     """Lowest natural frequencies and mode shapes of a model about a state.
 
     Parameters

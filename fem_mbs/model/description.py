@@ -40,7 +40,7 @@ class ModelDescription(Public):
     """The parts of a model and their names: all that is computed with; what users hold is its subclass ``Model``."""
 
     called: ClassVar[str] = "a Model"
-    made = None
+    remembers = False
     _internal = ("called", "check_name", "hold")
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
@@ -71,6 +71,7 @@ class ModelDescription(Public):
         rotation: RotationLike | None = None,
         velocity: Vector3 | None = None,
         angular_velocity: Vector3 | None = None,
+        *,
         group: Group | None = None,
         name: Name | None = None,
     ) -> Node:
@@ -98,7 +99,7 @@ class ModelDescription(Public):
         """
         name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
-        node = make_node(name, group, position, rotation, velocity, angular_velocity)
+        node = make_node(name, group, position, rotation, velocity=velocity, angular_velocity=angular_velocity)
         self._parts[name] = node
         self._added[Node] += 1
         self.nodes.append(node)

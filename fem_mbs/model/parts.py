@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Node, Part
+from fem_mbs.contracts import Constraint, Element, Node, Part, attributes_of
 
 
 def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
@@ -91,6 +91,6 @@ def _held(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
     if isinstance(value, Mapping):
         inner: Iterable[Any] = [*value.keys(), *value.values()]
     else:
-        inner = value if isinstance(value, TOGETHER) else getattr(value, "__dict__", {}).values()
+        inner = value if isinstance(value, TOGETHER) else attributes_of(value).values()
     for own in inner:
         yield from _held(own, ends, seen)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Kind, Motion, Node
+from fem_mbs.contracts import Constraint, Element, Kind, Motion, Node
 from fem_mbs.errors import FemMbsError
 from fem_mbs.files.scene import Scene, symbol_size
 from fem_mbs.system.system import System
@@ -50,10 +50,10 @@ def _held(rows: IntArray, size: float) -> Fixed:
 
 def _links(system: System, size: float) -> Fixed:
     """Lines from mass centres to points of joints that are outside the shapes of the bodies."""
-    bodies = {element.nodes[0]: element for element in system.elements if hasattr(element, "center_of_mass")}
+    bodies = {element.nodes[0]: element for element in system.elements if element.center_of_mass is not None}
     rows, ends = [], []
     for joint in system.number.equations:
-        for node, offset in zip(joint.nodes, getattr(joint, "offsets", ()), strict=False):
+        for node, offset in zip(joint.nodes, joint.offsets, strict=False):
             if node in bodies and not _inside(bodies[node], offset, size):
                 rows += 2 * [system.number(node)]
                 ends += [bodies[node].center_of_mass, offset]
@@ -63,8 +63,14 @@ def _links(system: System, size: float) -> Fixed:
 
 def _inside(body: Any, point: Array, size: float) -> bool:
     """Whether a point is in the box around the shapes of a body."""
-    corners = np.concatenate([placed.shape.faces(SIDES).points for placed in body.shapes(size)])
+    shapes = [placed.shape.faces(SIDES).points for placed in body.shapes(size)]
+    corners = np.concatenate([*shapes, [body.center_of_mass]])
     return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
+
+
+def _place(part: Node | Element | Constraint) -> Array:
+    """Where its name is written, in the frame of its last node."""
+    return np.zeros(3) if isinstance(part, Node) else part.offset if isinstance(part, Constraint) else part.point
 
 
 STATIONS = 5
@@ -174,7 +180,7 @@ class Drawing:
             nodes = (part,) if isinstance(part, Node) else part.nodes
             if not nodes or len(nodes) > 2 or _by_default(part):
                 continue
-            row, offset = number(nodes[-1]), np.asarray(getattr(part, "offset", np.zeros(3)))
+            row, offset = number(nodes[-1]), _place(part)
             key = (row, *np.round(offset / (1e-6 * self.size)).astype(int).tolist())
             places[key] = row, offset
             together.setdefault(key, []).append(str(part.name))
@@ -231,7 +237,7 @@ def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
         if wrench.any(axis=(1, 2, 3)).all():
             break
     if batch.nodes.shape[1] == 1:
-        points = np.array([getattr(owner, "point", np.zeros(3)) for owner in batch.owners])
+        points = np.array([owner.point for owner in batch.owners])
         wrench[:, 0, 1] -= np.cross(points, wrench[:, 0, 0])
         x = x + np.matvec(R, points[:, None])
     wrench = np.matvec(R[:, :, None], wrench)

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from fem_mbs.contracts import State, number, real, shown
+from fem_mbs.contracts import Event, EventFunction, State, name_of, real, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.run.recorder import Between
 from fem_mbs.solution.solution import Solution
 
-EventFunction = Callable[[State], float]
 PRECISION = 1e-12
 """Of an instant within its step."""
 
@@ -27,12 +26,7 @@ class Hit(NamedTuple):
 
 
 class Events:
-    """Functions of the state that a run watches, in the style of :func:`scipy.integrate.solve_ivp`.
-
-    A function may have the attributes ``terminal`` (True, or the number of events after which the run ends),
-    ``direction`` (positive: only from negative to positive, negative: the other way) and ``optional`` (True: the run
-    may end without a change of sign).
-    """
+    """Functions of the state that a run watches; what they may say is in :class:`~fem_mbs.contracts.event.Event`."""
 
     def __init__(
         self,
@@ -43,12 +37,11 @@ class Events:
         label: str = "simulate",
     ) -> None:
         self._given_out = to_user
-        self.functions = _listed(functions, label)
+        given = _listed(functions, label)
         self.between = between
-        self.hits: list[list[State]] = [[] for _ in self.functions]
-        self._labels = [f"{label}: event {getattr(g, '__name__', k)!r}" for k, g in enumerate(self.functions)]
-        for function, label in zip(self.functions, self._labels, strict=True):
-            _check(function, label)
+        self.hits: list[list[State]] = [[] for _ in given]
+        self.functions = [Event.of(own, f"{label}: event {_called(own, k)!r}") for k, own in enumerate(given)]
+        self._labels = [f"{label}: event {_called(own, k)!r}" for k, own in enumerate(self.functions)]
         self._last = first
         self._values = [self._value(k, first) for k in range(len(self.functions))]
         self._seen = [{np.sign(value)} for value in self._values]
@@ -62,7 +55,7 @@ class Events:
         self._last, self._values = state, values
         for hit in sorted(found, key=lambda hit: hit.share):
             self.hits[hit.event].append(self._given_out(hit.state))
-            terminal = getattr(self.functions[hit.event], "terminal", False)
+            terminal = self.functions[hit.event].terminal
             if terminal and len(self.hits[hit.event]) >= terminal:
                 return hit.state
         return None
@@ -71,7 +64,7 @@ class Events:
         """Refuse events that never changed their sign; the error carries the solution."""
         for k, (function, label) in enumerate(zip(self.functions, self._labels, strict=True)):
             signs = self._seen[k] - {0.0}
-            if len(signs) < 2 and not self.hits[k] and not getattr(function, "optional", False):
+            if len(signs) < 2 and not self.hits[k] and not function.optional:
                 kept = {1.0: "positive", -1.0: "negative"}[signs.pop()] if signs else "zero"
                 error = ModelError(
                     f"{label} never changed its sign: it was {kept} during the whole run. An event is where a function "
@@ -82,7 +75,7 @@ class Events:
                 raise error
 
     def _passed(self, k: int, value: float) -> bool:
-        before, direction = self._values[k], getattr(self.functions[k], "direction", 0)
+        before, direction = self._values[k], self.functions[k].direction
         self._seen[k].add(np.sign(value))
         up, down = before < 0.0 <= value, before > 0.0 >= value
         return (up and direction >= 0) or (down and direction <= 0)
@@ -123,10 +116,8 @@ def _listed(functions: object, label: str) -> list[EventFunction]:
     return list(functions)
 
 
-def _check(function: object, label: str) -> None:
-    if not callable(function):
-        raise ModelError(f"{label} must be a function of a State, received {shown(function)}")
-    terminal = getattr(function, "terminal", False)
-    if not isinstance(terminal, int | np.integer | np.bool_) or terminal < 0:
-        raise ModelError(f"{label}: terminal must be True, False or a number of events, received {shown(terminal)}")
-    number(getattr(function, "direction", 0), f"{label}: direction")
+def _called(event: object, k: int) -> str | int:
+    """The name of an event, or its number."""
+    if isinstance(event, Event):
+        return event.name or k
+    return name_of(event) if callable(event) else k

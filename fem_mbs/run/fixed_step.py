@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method, Plan
+from fem_mbs.contracts import Limit, Method, Plan, Public
 from fem_mbs.errors import ModelError
 
 MAX_HALVINGS = 8
@@ -32,7 +32,7 @@ class Grid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FixedStep:
+class FixedStep(Public):
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
 
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
@@ -53,6 +53,9 @@ class FixedStep:
                 f"({MAX_STEPS:.0e}); look at the units"
             )
         return Grid(t, 1, 0, self.h), min(self.h, t_end - t)
+
+    def error_allowed(self, memory: Grid) -> None:
+        """None: steps do not follow errors."""
 
     def stretch(self, memory: Grid, t: float, jump: float) -> tuple[Grid, float]:
         """Equal steps to the next jump."""

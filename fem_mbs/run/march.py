@@ -76,7 +76,7 @@ class TimeIntegration:
         if not isinstance(initial, Checkpoint) and self._jump < math.inf:
             self.pace, first = self.control.stretch(self.pace, self.state.t, self._jump)
             self.memory = method.init(system, self.state, first)
-        self._allowed = getattr(self.pace, "allowed", None)
+        self._allowed = control.error_allowed(self.pace)
         self.stepper = method if self._allowed is None else method.within(self._allowed)
 
     def __iter__(self) -> Iterator[Accepted]:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, PositiveInt, State, checked, named_file, real, shown
+from fem_mbs.contracts import Path, PositiveInt, Public, State, checked, named_file, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @checked
 @dataclass(frozen=True)
-class Store:
+class Store(Public):
     """A file that receives a run as it comes, where it is to hold less than all states: ``simulate(..., store=...)``.
 
     Parameters
@@ -91,8 +91,17 @@ def progress_bar(wanted: bool, begin: float, end: float, label: str, unit: str) 
 
 Between = Callable[[State, State, float], State]
 """The state at a share of the way from one state to the next."""
-Wanted = Callable[[State | None, State], Iterable[State]]
-"""The states to keep of a step from one state to another; of the start, which has none before it."""
+
+
+class Wanted(Protocol):
+    """Says which states to keep of a step from one state to another; of the start, which has none before it."""
+
+    done: int
+    """How far it has counted."""
+
+    def __call__(self, before: State | None, state: State, /) -> Iterable[State]:
+        """The states."""
+        ...
 
 
 class AtTimes:
@@ -146,7 +155,7 @@ class Recorder:
         system: System,
         first: State,
         make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]], Turns | None], Solution],
-        wanted: Wanted | None = None,
+        wanted: Callable[[State | None, State], Iterable[State]] | None = None,
         mark: int = 0,
         warns: bool = True,
     ) -> None:

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Path, Seconds, State, StepControl, checked, number, shown
+from fem_mbs.contracts import EventFunction, Method, Path, Seconds, State, StepControl, checked, number, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.begin import begin_stored
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
-from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.loop import Callback, drive
 from fem_mbs.run.march import TimeIntegration
@@ -39,6 +39,7 @@ def simulate(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
     callback: Callback | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
@@ -128,8 +129,8 @@ def in_memory(
         hits: Sequence[list[State]],
         turns: Turns | None,
     ) -> Solution:
-        way = between if wanted is None else None
-        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, way)
+        method = march.method if wanted is None else None
+        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, method)
 
     return Recorder(label, "t = {:.6g} s", begun, march.system, march.state, make, wanted)
 

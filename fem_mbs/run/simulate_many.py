@@ -39,6 +39,7 @@ def simulate_many(
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
+    *,
     progress: bool = False,
 ) -> list[Solution]:
     """Integrate copies of one structure together, each from its own initial state and with its own values.
@@ -157,8 +158,7 @@ def _of(own: System, solution: Solution, method: Method) -> Solution:
     arrays["multipliers"] = history.multipliers[:, rows]
     if whole.redundant is not None:
         _share(whole.redundant, own, rows)
-    between = partial(method.between, own)
-    return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, between=between)
+    return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, method=method)
 
 
 def _share(redundant: Redundant, own: System, rows: IntArray) -> None:

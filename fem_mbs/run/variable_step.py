@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method, Plan, PositiveInt, Seconds, checked, number
+from fem_mbs.contracts import Limit, Method, Plan, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
 
@@ -54,7 +54,7 @@ class Pace(NamedTuple):
 
 @checked
 @dataclass(frozen=True)
-class VariableStep:
+class VariableStep(Public):
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
     The local error of a step, as its method estimates it, is kept below
@@ -120,6 +120,10 @@ class VariableStep:
         power = method.error_order or 0
         pace = Pace(t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband)
         return pace, first
+
+    def error_allowed(self, memory: Pace) -> float:
+        """The local error that passes."""
+        return memory.allowed
 
     def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
         """As long a step as the last one; what its error was does not tell about the next."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.contracts import Constraint, Element, Node, SectionForces, SignalSource, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
@@ -104,15 +104,15 @@ def _unknowns(part: Any) -> Columns:
 
 
 def _section_forces(element: Any) -> Columns:
-    if not hasattr(element, "section_forces"):
+    if not isinstance(element, SectionForces):
         return {}
     return {f"{k}.{name}": unit for k in range(len(element.stations)) for name, unit in SECTION_FORCES.items()}
 
 
 def _signal(element: Any) -> Columns:
-    if not hasattr(element, "signal_values"):
+    if not isinstance(element, SignalSource):
         return {}
-    count = getattr(element, "size", None) or 1
+    count = len(element.outputs)
     return {"": ""} if count == 1 else {f"{k}": "" for k in range(count)}
 
 

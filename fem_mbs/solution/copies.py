@@ -90,7 +90,7 @@ class _Continued:
             return self._list(one, shifted, two)
         if isinstance(one, dict) and one.keys() == two.keys() == shifted.keys():
             return {key: self.of(one[key], shifted[key], two[key]) for key in one}
-        if type(one) is type(two) is type(shifted) and hasattr(one, "__dict__"):
+        if type(one) is type(two) is type(shifted):
             return self._object(one, shifted, two)
         raise UnlikeError(f"{one!r}")
 
@@ -128,7 +128,7 @@ class _Continued:
         n = len(one)
         if len(two) == n:
             items = [self.of(*own) for own in zip(one, shifted, two, strict=True)]
-            return type(one)(*items) if hasattr(one, "_fields") else type(one)(items)
+            return type(one)(items) if type(one) in (list, tuple) else type(one)(*items)
         if len(two) != 2 * n or not _alike([*one, *one, *one], [*two, *shifted]):
             raise UnlikeError("a list that does not double")
         return type(one)([*one] * self.count)
@@ -137,10 +137,10 @@ class _Continued:
         """The same with all its attributes gone on, but for those that are computed when they are asked for."""
         result = object.__new__(type(one))
         self._seen[id(one)] = one, result
-        for name, value in vars(one).items():
-            if isinstance(getattr(type(one), name, None), cached_property):
-                continue
-            vars(result)[name] = self.of(value, vars(shifted)[name], vars(two)[name])
+        kinds = type(one).__mro__
+        later = {name for kind in kinds for name, own in vars(kind).items() if isinstance(own, cached_property)}
+        for name in vars(one).keys() - later:
+            vars(result)[name] = self.of(*(vars(own)[name] for own in (one, shifted, two)))
         return result
 
 

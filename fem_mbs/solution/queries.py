@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -10,14 +9,17 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
+    Combines,
     Constraint,
     Element,
     ElementOrName,
     JointOrName,
+    Method,
     Motion,
     Node,
     NodeOrName,
     Public,
+    SectionForces,
     State,
     checked,
     of_kind,
@@ -48,7 +50,7 @@ class Queries(Public):
     called: ClassVar[str] = "a Solution"
     _internal: ClassVar[tuple[str, ...]] = ("called",)
     _turns: Turns
-    _between: Callable[[State, State, float], State]
+    method: Method | None
     _unstable: IntArray = np.zeros(0, np.intp)
 
     @cached_property
@@ -200,21 +202,21 @@ class Queries(Public):
         Where something jumps, the values are those just after.
         """
         source = self._part(source, "source")
-        if not hasattr(source, "signal_values"):
+        if not isinstance(source, Combines):
             raise ModelError(
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
                 f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
             )
-        return source.signal_values(self.t, self.u, self.system.number)  # type: ignore[no-any-return]
+        return source.signal_values(self.t, self.u, self.system.number)
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
         """Section forces ``(nt, elements, 6)`` of a beam in its section frame, see ``Beam.section_forces``."""
         found = self._part(beam, "beam")
-        if not hasattr(found, "section_forces"):
+        if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
-        return found.section_forces(self.history.x[:, rows], self.R[:, rows])  # type: ignore[no-any-return]
+        return found.section_forces(self.history.x[:, rows], self.R[:, rows])
 
     @cached_property
     def energy(self) -> EnergyHistory:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, cast
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Path, Positive, State, checked, named_file
+from fem_mbs.contracts import Constraint, Method, Path, Positive, State, checked, named_file
 from fem_mbs.errors import ModelError
 from fem_mbs.files.paraview import write_paraview
 from fem_mbs.files.store.save import save
@@ -52,6 +51,8 @@ class Solution(Queries):
         Where the run stands, to go on from; see :class:`fem_mbs.Checkpoint`.
     system : System
         The frozen model.
+    method : Method or None
+        What made it, where there is a state after each step.
     """
 
     _internal = ("history",)
@@ -66,7 +67,7 @@ class Solution(Queries):
         events: Sequence[list[State]] = (),
         checkpoint: Any = None,
         turns: Turns | None = None,
-        between: Callable[[State, State, float], State] | None = None,
+        method: Method | None = None,
         instant: Instant | None = None,
     ) -> None:
         self.system = system
@@ -77,7 +78,7 @@ class Solution(Queries):
         self.history = states if isinstance(states, History) else History.of(system, states, instant)
         self.t = self.history.t
         self._turns = {} if turns is None else turns
-        self._between = between or partial(interpolate, system)
+        self.method = method
 
     @property
     def model(self) -> Model:
@@ -161,7 +162,9 @@ class Solution(Queries):
             return self.history.state(0)
         k = min(max(int(np.searchsorted(self.t, t)), 1), len(self.t) - 1)
         share = (t - self.t[k - 1]) / (self.t[k] - self.t[k - 1])
-        state = self._between(self.history.state(k - 1), self.history.state(k), share)
+        first, second = self.history.state(k - 1), self.history.state(k)
+        between = interpolate if self.method is None else self.method.between
+        state = between(self.system, first, second, share)
         return replace(state, t=t)
 
     @checked

@@ -69,7 +69,7 @@ class Buckling(ShapesOfMotion):
 
 
 @checked
-def buckling(model: Model, count: PositiveInt = 1, initial: State | None = None, ramp: bool = True) -> Buckling:
+def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = None, ramp: bool = True) -> Buckling:
     """Load factors at which a model buckles, from its stiffness at one state and the rate at which the load changes it.
 
     Parameters

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventFunction, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
-from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.loop import Accepted, Callback, drive
 from fem_mbs.run.recorder import Recorder, output_times, progress_bar
 from fem_mbs.solution.balance import ConstraintResidual
@@ -46,6 +46,7 @@ MAX_STEPS = 1_000_000
 def statics(
     model: Model,
     load_end: float = 1.0,
+    *,
     step: Positive | None = None,
     loads: ArrayLike | None = None,
     arc_length: bool = False,

@@ -47,6 +47,7 @@ LOOSE = 1e-8
 def steady_rotation(
     model: Model,
     angular_velocity: Vector3,
+    *,
     point: Vector3 = (0.0, 0.0, 0.0),
     turning: Iterable[NodeOrName] | None = None,
     initial: State | None = None,

@@ -73,6 +73,7 @@ def convergence_study(
     method: Any,
     steps: ArrayLike,
     reference: float | Solution,
+    *,
     t_end: float | None = None,
     interval: tuple[float, float] | None = None,
 ) -> ConvergenceStudy:

@@ -27,7 +27,7 @@ SEED_BITS = 53
 def _executor(value: object, label: object) -> Executor | None:
     if value is None or isinstance(value, Executor):
         return value
-    hint = "client.get_executor()" if hasattr(value, "get_executor") else "ProcessPoolExecutor(4)"
+    hint = "client.get_executor()" if type(value).__module__.startswith("distributed") else "ProcessPoolExecutor(4)"
     raise ModelError(f"{label} must be an Executor as in concurrent.futures, such as {hint}, received {shown(value)}")
 
 
@@ -36,6 +36,7 @@ def sweep(
     function: Callable[..., Mapping[str, Any]],
     cases: Iterable[dict[str, Any]],
     executor: Annotated[Executor | None, _executor] = None,
+    *,
     store: Path | None = None,
     seed: int | None = None,
     progress: bool = False,

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -145,18 +145,27 @@ def name_of(function: Callable[..., Any]) -> str:
     if isinstance(function, partial):
         given = [*map(shown, function.args), *(f"{key}={shown(value)}" for key, value in function.keywords.items())]
         return f"{name_of(function.func)}({', '.join(given)})"
-    kind = function if hasattr(function, "__qualname__") else type(function)
+    kind = definition(function)
     module = kind.__module__
     if module == "__main__":
-        module = Path(getattr(sys.modules[module], "__file__", None) or module).stem
+        module = Path(vars(sys.modules[module]).get("__file__") or module).stem
     return f"{module.rpartition('.')[2]}.{kind.__qualname__}"
+
+
+WRITTEN = (FunctionType, BuiltinFunctionType, MethodType, type)
+
+
+def definition(function: Callable[..., Any]) -> Any:
+    """What was written of something that can be called: the function, or the class of an object."""
+    function = inspect.unwrap(function)
+    return function if isinstance(function, WRITTEN) else type(function)
 
 
 def _source(function: Callable[..., Any]) -> str:
     """Digest of the file that a function stands in, or of the function alone; empty where there is no source."""
     while isinstance(function, partial):
         function = function.func
-    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    module = sys.modules.get(definition(function).__module__ or "")
     for place in (module, function):
         try:
             return digest(inspect.getsource(place))  # type: ignore[arg-type]

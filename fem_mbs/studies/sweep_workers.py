@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
 
 from fem_mbs.contracts import shown
 from fem_mbs.errors import ModelError
+from fem_mbs.studies.sweep_table import definition
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -230,11 +231,11 @@ def _stays(value: object) -> str | None:
     return None
 
 
-def _unknown(function: object, executor: Any) -> str | None:
+def _unknown(function: Callable[..., Any], executor: Any) -> str | None:
     """Why a function that can travel is not found where it arrives; None if it is."""
-    if hasattr(sys.modules["__main__"], "__file__") or getattr(function, "__module__", "") != "__main__":
+    if "__file__" in vars(sys.modules["__main__"]) or definition(function).__module__ != "__main__":
         return None
-    context = getattr(executor, "_mp_context", None)
+    context = executor._mp_context if isinstance(executor, ProcessPoolExecutor) else None
     if context is None or context.get_start_method() == "fork":
         return None
     return "it was written at a prompt or in a notebook, which new processes do not see"

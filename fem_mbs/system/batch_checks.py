@@ -20,8 +20,9 @@ def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -
     """Refuse a batch whose nodes, owners or unknowns do not fit, for ``n`` nodes, ``k`` unknowns, ``m`` multipliers."""
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
-    for name, count in (("nodes", n), ("own", k), ("reads", m)):
-        rows: Any = getattr(batch, name, None)
+    reads = batch.reads if isinstance(batch, ElementBatch) else None
+    held: tuple[tuple[str, Any, int], ...] = ("nodes", batch.nodes, n), ("own", batch.own, k), ("reads", reads, m)
+    for name, rows, count in held:
         if rows is None and name != "nodes":
             continue
         if np.ndim(rows) != 2 or len(rows) != cells or not np.issubdtype(np.asarray(rows).dtype, np.integer):

@@ -58,7 +58,7 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
 
 def _ends(joint: Constraint) -> list[tuple[Node, Array]]:
     """Points of a joint in the frames of their nodes: on both nodes, for one between two points."""
-    offsets: tuple[Array, ...] = getattr(joint, "offsets", (joint.offset,))
+    offsets = joint.offsets or (joint.offset,)
     return list(zip(joint.nodes[-len(offsets) :], offsets, strict=True))
 
 

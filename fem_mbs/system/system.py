@@ -111,7 +111,7 @@ class System(Layout, FrozenModel):
         Constraint equations that repeat each other, once that is known.
     """
 
-    made = None
+    remembers = False
     to_user, from_user, interpolate = to_user, from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:

@@ -51,7 +51,7 @@ def frequencies(elements: int, interpolation: str, group: str) -> dict[str, floa
         L * axes[:, 0],
         SECTION,
         elements,
-        model.ground,
+        start_node=model.ground,
         y_axis=axes[:, 1],
         interpolation=interpolation,
     )

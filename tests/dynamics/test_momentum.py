@@ -33,7 +33,7 @@ def beam(group: str, interpolation: str, section: BeamSection, moving: bool) -> 
         p, R = np.array([s, 0.05 * s * s, 0.0]), so3.exp(rng.normal(size=3))
         wave = 0.4 * np.sin(2 * s) * np.array([0.0, 0.3, 1.0]) * moving
         nodes.append(model.add_node(p, R, drift + np.cross(spin, p - [1.0, 0, 0]) + wave, R.T @ spin))
-    model.add(Beam(nodes, section, (0, 0, 1), interpolation))
+    model.add(Beam(nodes, section, (0, 0, 1), interpolation=interpolation))
     return model, nodes
 
 

@@ -27,7 +27,7 @@ def machine(group: str, interpolation: str, pose: RigidMotion) -> tuple[mbs.Mode
     motor = RevoluteJoint(base, crank, axis, point=pose.point((0, 0, 0)), drive=SpinUp(4.0, 0.3))
     model.add(motor, name="motor")
     model.add(RevoluteJoint(crank, chain[0], pose.vector((0, 1, 0.2)), point=pose.point((1, 0, 0))), name="hinge")
-    model.add(Beam(chain, COUPLED.with_damping(0.05), pose.vector((0, 1, 1)), interpolation))
+    model.add(Beam(chain, COUPLED.with_damping(0.05), pose.vector((0, 1, 1)), interpolation=interpolation))
     model.add(SphericalJoint(chain[-1], end, point=pose.point((2, 0, 0))), name="ball")
     model.add(Force(end, lambda t: pose.vector((0, 0, 5 * np.sin(9 * t))), point=end.at((0, 0.1, 0))))
     model.add(Moment(chain[1], (0.1, 0.2, 0.3), frame="body"))

@@ -15,6 +15,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
+from fem_mbs.contracts import derivatives
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -26,7 +27,6 @@ from fem_mbs.elements import (
     SphericalJoint,
     beams_from_mesh,
 )
-from fem_mbs.elements.laws import derivatives
 
 GROUPS = ("R3xSO3", "SE3")
 STEEL = BeamSection.rectangle(0.03, 0.001, 2.1e11, 0.3, 7800)

@@ -53,11 +53,11 @@ def test_portal_frame_is_three_beams_that_share_nodes() -> None:
     ids=["cell sets", "cell data"],
 )
 def test_sections_by_groups(options: dict[str, Any], section: dict[Any, Any], by: str | None) -> None:
-    structure = beams_from_mesh(mbs.Model(), portal(**options), section, by)
+    structure = beams_from_mesh(mbs.Model(), portal(**options), section, by=by)
     assert [beam.section for beam in structure.beams] == [PLAIN, COUPLED, PLAIN]
     column, girder = section
     assert structure.groups == {column: structure.beams[::2], girder: structure.beams[1:2]}
-    alone = beams_from_mesh(mbs.Model(), portal(**options), {column: None, girder: COUPLED}, by)
+    alone = beams_from_mesh(mbs.Model(), portal(**options), {column: None, girder: COUPLED}, by=by)
     assert numbers(alone) == [[2, 3, 4]] and sorted(alone.nodes) == [2, 3, 4]
 
 
@@ -86,7 +86,7 @@ def test_there_and_back_through_a_file(name: str, tmp_path: Path) -> None:
     given.write(tmp_path / file, **options)
     sections, axes = {column: PLAIN, girder: COUPLED}, {column: (1, 1, 0), girder: (0, 0, 1)}
     models = mbs.Model(), mbs.Model()
-    read = beams_from_mesh(models[0], tmp_path / file, sections, by, y_axis=axes)
+    read = beams_from_mesh(models[0], tmp_path / file, sections, by=by, y_axis=axes)
     made = beams_from_mesh(
         models[1], portal(cell_sets=SETS), {"columns": PLAIN, "girder": COUPLED}, y_axis={"columns": (1, 1, 0)}
     )
@@ -136,7 +136,7 @@ def test_files_as_their_programs_write_them(
     file: str, text: str, by: str | None, keys: tuple[Any, Any], tmp_path: Path
 ) -> None:
     (tmp_path / file).write_text(text, encoding="utf-8")
-    read = beams_from_mesh(mbs.Model(), tmp_path / file, dict(zip(keys, (PLAIN, COUPLED), strict=True)), by)
+    read = beams_from_mesh(mbs.Model(), tmp_path / file, dict(zip(keys, (PLAIN, COUPLED), strict=True)), by=by)
     assert numbers(read) == [[0, 1, 2], [2, 3]]
     assert read.groups == {keys[0]: read.beams[:1], keys[1]: read.beams[1:]}
 
@@ -341,7 +341,7 @@ def test_structure_is_the_one_built_by_hand(order: int) -> None:
     nodes = beams_from_mesh(model, portal(cell_sets=SETS), sections, order=order).nodes
     corners = {k: hand.add_node(PORTAL[k]) for k in (0, 2, 4, 6)}
     for (a, b), section in zip(((0, 2), (2, 4), (4, 6)), (PLAIN, COUPLED, PLAIN), strict=True):
-        Beam.line(hand, PORTAL[a], PORTAL[b], section, 2, corners[a], corners[b], order=order)
+        Beam.line(hand, PORTAL[a], PORTAL[b], section, 2, start_node=corners[a], end_node=corners[b], order=order)
     tips = []
     for one, own in ((model, nodes), (hand, corners)):
         one.fix(own[0])

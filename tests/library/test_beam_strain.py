@@ -48,7 +48,7 @@ def chain(interpolation: str, section: BeamSection, lengths: Array) -> tuple[mbs
     places = np.concatenate([[0.0], np.cumsum(lengths)])
     turns = so3.exp(np.random.default_rng(0).normal(size=(len(places), 3)))
     nodes = [model.add_node((s, 0, 0), R) for s, R in zip(places, turns, strict=True)]
-    return model, model.add(Beam(nodes, section, (0, 1, 0), interpolation)), turns
+    return model, model.add(Beam(nodes, section, (0, 1, 0), interpolation=interpolation)), turns
 
 
 def resting(system: mbs.System, x: Array, R: Array) -> Motion:
@@ -157,7 +157,12 @@ def test_beam_is_free_of_stress_as_built_and_after_any_rigid_motion(interpolatio
     model = mbs.Model()
     turns = so3.exp(np.random.default_rng(1).normal(size=(5, 3)))
     beam = model.add(
-        Beam([model.add_node(p, R) for p, R in zip(points, turns, strict=True)], PLAIN, (0, 0, 1), interpolation)
+        Beam(
+            [model.add_node(p, R) for p, R in zip(points, turns, strict=True)],
+            PLAIN,
+            (0, 0, 1),
+            interpolation=interpolation,
+        )
     )
     for Q, c in ((np.eye(3), np.zeros(3)), (AWAY.Q, AWAY.c)):
         forces = beam.section_forces(points @ Q.T + c, Q @ turns)
@@ -190,7 +195,10 @@ def test_stress_does_not_depend_on_the_rotation_of_the_nodes(interpolation: str)
         turns = so3.exp(np.random.default_rng(seed).normal(size=(3, 3)))
         model = mbs.Model()
         beam = Beam(
-            [model.add_node(p, R) for p, R in zip(points, turns, strict=True)], COUPLED, (0, 0, 1), interpolation
+            [model.add_node(p, R) for p, R in zip(points, turns, strict=True)],
+            COUPLED,
+            (0, 0, 1),
+            interpolation=interpolation,
         )
         forces.append(beam.section_forces(x, turned @ turns))
     np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-12)

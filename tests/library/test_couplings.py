@@ -91,7 +91,7 @@ def test_a_drive_prescribes_one_of_several_coordinates(group: str) -> None:
     node = model.add_node((1, 0, 0))
     model.add(RigidBody(node, 2.0, (0.3, 0.4, 0.5)))
     ball = model.add(SphericalJoint(model.ground, node, (0, 0, 0)))
-    model.add(JointDrive(ball, lambda t: 0.5 * t * t, "rotation x"))
+    model.add(JointDrive(ball, lambda t: 0.5 * t * t, coordinate="rotation x"))
     solution = mbs.simulate(model, t_end=1.0, step=0.01)
     np.testing.assert_allclose(solution.coordinate(ball)[:, 0], 0.5 * solution.t**2, atol=1e-9)
 

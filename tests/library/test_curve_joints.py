@@ -131,7 +131,7 @@ def cam(group: str, flat: bool, rate: float, pulls: bool = False, points: int = 
     model.add(Slide(model.ground, follower))
     shape = [(-0.3, 0, z), (0.3, 0, z)] if flat else ring(ROLLER, points) + (0, 0, z)
     return Lift(
-        model, disc, follower, model.add(CamJoint(disc, follower, (0, 1, 0), profile, shape, pulls), name="cam")
+        model, disc, follower, model.add(CamJoint(disc, follower, (0, 1, 0), profile, shape, pulls=pulls), name="cam")
     )
 
 

@@ -61,7 +61,7 @@ def build(
     rng = np.random.default_rng(0)
     points = [curve(s) for s in np.linspace(0.0, length, elements + 1)]
     nodes = [model.add_node(place, so3.exp(rng.normal(size=3))) for place, _, _ in points]
-    beam = model.add(Beam(nodes, section, [y for _, _, y in points], interpolation))
+    beam = model.add(Beam(nodes, section, [y for _, _, y in points], interpolation=interpolation))
     model.fix(nodes[0])
     return model, beam
 

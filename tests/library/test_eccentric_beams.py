@@ -100,7 +100,7 @@ def test_rigid_ends_do_what_fixed_joints_do(interpolation: str, group: str) -> N
             model.add(FixedJoint(hub, first))
             model.add(FixedJoint(load, last))
             chain, ends = [first, *inner, last], {}
-        beam = model.add(Beam(chain, COUPLED, AWAY.vector((0, 0, 1)), interpolation, **ends))
+        beam = model.add(Beam(chain, COUPLED, AWAY.vector((0, 0, 1)), interpolation=interpolation, **ends))
         solution = mbs.statics(model)
         modes = mbs.modes(model, 6, state=solution.state(-1))
         forces = solution.section_forces(beam)[-1]

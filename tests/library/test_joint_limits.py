@@ -209,7 +209,7 @@ FAR = {
     "rod": lambda a, b, c: DistanceJoint(a, b, c),
     "screw": lambda a, b, c: ScrewJoint(a, b, Z, 0.3, c),
     "constant velocity": lambda a, b, c: ConstantVelocityJoint(a, b, X, X + Y, c),
-    "disc": lambda a, b, c: RollingDisc(a, b, Z, Y, 0.4, c + (0.1, 0.2, 0.9)),
+    "disc": lambda a, b, c: RollingDisc(a, b, Z, Y, 0.4, center=c + (0.1, 0.2, 0.9)),
 }
 
 
@@ -243,7 +243,7 @@ BETWEEN_BEAMS = {
     "orientation": lambda a, b, p: OrientationJoint(a, b),
     "distance": lambda a, b, p: DistanceJoint(a, b, p - 0.2 * X, p + 0.1 * X),
     "screw": lambda a, b, p: ScrewJoint(a, b, X + Z, 0.5, p),
-    "slot": lambda a, b, p: GeneralJoint(a, b, (True, True, False), (False, True, False), p),
+    "slot": lambda a, b, p: GeneralJoint(a, b, (True, True, False), (False, True, False), point=p),
 }
 
 
@@ -328,7 +328,10 @@ NAMED = "on node 'frame', node 'door'"
             lambda a, b: PointOnPlaneJoint(a, b, Z, drive={"rotation z": np.sin}),
             r"it is one of several rotations, which model.add\(JointDrive\(joint, law, 'rotation z'\)\) can prescribe",
         ),
-        (lambda a, b: OrientationJoint(a, b, {"translation x": 2.0}), "drive of 'translation x' must be a function"),
+        (
+            lambda a, b: OrientationJoint(a, b, drive={"translation x": 2.0}),
+            "drive of 'translation x' must be a function",
+        ),
         (lambda a, b: PointOnLineJoint(a, b, (0, 0, 0)), f"PointOnLineJoint {NAMED}: axis must have a length"),
     ],
 )

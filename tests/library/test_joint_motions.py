@@ -116,13 +116,13 @@ CASES = {
     ),
     "cylindrical": Case(lambda a, b: CylindricalJoint(a, b, Z, P), [*slides(Z), *turns(Z)], coordinates=of(0, 1)),
     "cylindrical, turn driven": Case(
-        lambda a, b: CylindricalJoint(a, b, Z, P, {"rotation z": Law(1.5)}),
+        lambda a, b: CylindricalJoint(a, b, Z, P, drive={"rotation z": Law(1.5)}),
         [*slides(Z), *turns(Z)],
         drives={1: Law(1.5)},
         coordinates=of(0, 1),
     ),
     "cylindrical, both driven": Case(
-        lambda a, b: CylindricalJoint(a, b, Z, P, {"rotation z": Law(1.5), "translation z": Law(0.2)}),
+        lambda a, b: CylindricalJoint(a, b, Z, P, drive={"rotation z": Law(1.5), "translation z": Law(0.2)}),
         [*slides(Z), *turns(Z)],
         drives={0: Law(0.2), 1: Law(1.5)},
         coordinates=of(0, 1),
@@ -130,7 +130,7 @@ CASES = {
     "planar": Case(lambda a, b: PlanarJoint(a, b, Z, P, x_axis=X), [*slides(X, Y), *turns(Z)], coordinates=of(0, 1, 2)),
     "planar, all driven": Case(
         lambda a, b: PlanarJoint(
-            a, b, Z, P, {"translation x": Law(0.2), "translation y": Law(-0.1), "rotation z": Law(1.5)}, x_axis=X
+            a, b, Z, P, drive={"translation x": Law(0.2), "translation y": Law(-0.1), "rotation z": Law(1.5)}, x_axis=X
         ),
         [*slides(X, Y), *turns(Z)],
         drives={0: Law(0.2), 1: Law(-0.1), 2: Law(1.5)},
@@ -151,7 +151,7 @@ CASES = {
     "orientation": Case(lambda a, b: OrientationJoint(a, b), slides(*np.eye(3)), point=NODE_B, coordinates=of(0, 1, 2)),
     "distance": Case(lambda a, b: DistanceJoint(a, b, P_A, P), [*turns(X, ACROSS, point=P_A), *turns(X, Y, Z)]),
     "distance, driven": Case(
-        lambda a, b: DistanceJoint(a, b, P_A, P, Law(0.1)),
+        lambda a, b: DistanceJoint(a, b, P_A, P, drive=Law(0.1)),
         [*turns(X, ACROSS, point=P_A), *slides(ROD), *turns(X, Y, Z)],
         drives={2: Law(0.1)},
         coordinates=of(2),
@@ -163,7 +163,7 @@ CASES = {
         coordinates=of(1),
     ),
     "general, a slot for a fork": Case(
-        lambda a, b: GeneralJoint(a, b, (True, True, False), (False, False, True), P, FRAME),
+        lambda a, b: GeneralJoint(a, b, (True, True, False), (False, False, True), point=P, axes=FRAME),
         [*slides(Z), *turns(X, Y)],
         coordinates=of(0, 1, 2),
     ),

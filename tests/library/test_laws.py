@@ -7,8 +7,8 @@ import pytest
 from motions import derivative
 
 import fem_mbs as mbs
+from fem_mbs.contracts import derivatives
 from fem_mbs.elements import SpinUp
-from fem_mbs.elements.laws import derivatives
 
 
 @pytest.mark.parametrize("t", [0.1, 0.25, 0.4, 0.7])

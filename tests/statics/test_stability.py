@@ -85,6 +85,6 @@ def test_column_becomes_unstable_at_the_critical_load(slenderness: float) -> Non
     model.add(Force(mast.nodes[-1], (0, 0, -1)))
     first, second = mbs.buckling(model, 2).factors
     near = mbs.statics(model, 0.95 * first)
-    first = mbs.buckling(model, 1, near.state(-1)).factors[0]
+    first = mbs.buckling(model, 1, initial=near.state(-1)).factors[0]
     solution = mbs.statics(model, 1.1 * second, loads=[0.99 * first, 1.01 * first, 1.1 * second])
     assert solution.unstable.tolist() == [0, 1, 2]

@@ -29,7 +29,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.description import check_same, describe
-from fem_mbs.files.store.functions import read_answers, write_answers
+from fem_mbs.files.store.functions import read_samples, write_samples
 from fem_mbs.files.store.values import Data
 
 OWN = {"Brake", "Ratio", "Turner"}
@@ -39,7 +39,7 @@ OWN = {"Brake", "Ratio", "Turner"}
 def again(model: Model) -> Model:
     """The model as another process makes it of its description."""
     description = describe(System(model))
-    return rebuild(description.model, read_answers(write_answers(description.functions)))
+    return rebuild(description.model, read_samples(write_samples(description.functions)))
 
 
 @pytest.mark.parametrize("kind", [ELEMENTS, JOINTS], ids=["elements", "joints"])
@@ -51,7 +51,7 @@ def test_every_class_of_the_library_is_the_same_when_it_is_made_again(kind: dict
         description = describe(system)
         foreign = {part["foreign"]["kind"] for part in json.loads(description.model.text)["parts"] if "foreign" in part}
         assert foreign <= OWN, name
-        other = System(rebuild(description.model, read_answers(write_answers(description.functions))))
+        other = System(rebuild(description.model, read_samples(write_samples(description.functions))))
         assert other.source == system.source, name
         assert np.array_equal(other.x0, system.x0) and np.array_equal(other.R0, system.R0), name
 

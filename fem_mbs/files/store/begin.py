@@ -9,7 +9,7 @@ from fem_mbs.contracts import ARRAYS
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import Description, describe
-from fem_mbs.files.store.functions import write_answers
+from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recorder import StoredRun, is_sparse
 from fem_mbs.files.store.records import method_record, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, row_type, turning_joints
@@ -88,6 +88,6 @@ def _options(march: TimeIntegration, store: Store, wanted: Any, events: int) -> 
 
 def _create(path: Path, dtype: Any, description: Description, options: Data, march: TimeIntegration) -> None:
     state = sum(getattr(march.state, name).nbytes for name in ARRAYS)
-    parts = {"model": description.model, "run": options, "functions": write_answers(description.functions)}
+    parts = {"model": description.model, "run": options, "functions": write_samples(description.functions)}
     capacity = ROOM + STATES * state + MATRICES * 8 * march.system.solver.storage
     create(path, dtype, capacity, parts, march.system.origin)

@@ -28,7 +28,7 @@ from fem_mbs.contracts import (
     own_rows,
 )
 from fem_mbs.errors import FemMbsError, LawError, ModelError
-from fem_mbs.files.store.functions import Asked
+from fem_mbs.files.store.functions import RecordedFunction
 from fem_mbs.files.store.values import Data, Reader
 from fem_mbs.model.model import Model
 
@@ -171,7 +171,7 @@ class ForeignCoordinate(CoordinateBatch):
         refuse(self._joint)
 
 
-def rebuild(data: Data, functions: list[Asked]) -> Model:
+def rebuild(data: Data, functions: list[RecordedFunction]) -> Model:
     """The model of a description.
 
     Raises
@@ -185,7 +185,7 @@ def rebuild(data: Data, functions: list[Asked]) -> Model:
 class _Builder:
     """Makes a model: parts that others are built on first."""
 
-    def __init__(self, data: Data, functions: list[Asked]) -> None:
+    def __init__(self, data: Data, functions: list[RecordedFunction]) -> None:
         text = json.loads(data.text)
         self._parts: list[dict[str, Any]] = text["parts"]
         self._made: dict[int, Any] = {}
@@ -227,7 +227,7 @@ class _Builder:
     def _node(self, k: int) -> Node:
         return self.model.nodes[_number(k, len(self.model.nodes), "node")]
 
-    def _function(self, k: int) -> Asked:
+    def _function(self, k: int) -> RecordedFunction:
         return self._functions[_number(k, len(self._functions), "function")]
 
     def _part(self, k: int) -> Any:

@@ -17,21 +17,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Node
+from fem_mbs.contracts import Constraint, ControlElement, Node, attributes_of
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
-from fem_mbs.files.store.functions import Asked, asked
+from fem_mbs.files.store.functions import RecordedFunction, recorded
 from fem_mbs.files.store.values import CLASSES, Data, UnstorableError, Writer
 from fem_mbs.system.system import System
 
-PASSED_OVER = ("made", "name")
+PASSED_OVER = ("constructor_arguments", "name")
 LIBRARY = "fem_mbs"
 
 
 def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = None) -> str:
     """The first public attribute that differs; empty if none does. Functions are passed over."""
     seen = set() if seen is None else seen
-    if id(one) in seen or isinstance(one, Node | Asked):
+    if id(one) in seen or isinstance(one, Node | RecordedFunction):
         return ""
     if isinstance(one, np.ndarray | float | int | str | np.generic | None):
         return "" if _equal(one, other) else name or "its value"
@@ -48,7 +48,7 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
         return next(filter(None, pairs), "")
     if type(one) is not type(other) or type(one).__module__.split(".")[0] != LIBRARY:
         return ""
-    own, others = getattr(one, "__dict__", {}), getattr(other, "__dict__", {})
+    own, others = attributes_of(one), attributes_of(other)
     pairs = (
         difference(value, others[key], key if not name else name, seen)
         for key, value in own.items()
@@ -124,7 +124,7 @@ class Description(NamedTuple):
     """A model as data, and what functions of its script returned."""
 
     model: Data
-    functions: list[Asked]
+    functions: list[RecordedFunction]
     system: System
     """The same model made from the data, whose functions remember what they returned."""
 
@@ -156,7 +156,7 @@ def describe(system: System) -> Description:
     for part in writer.parts:  # which grows by those that others are built on, without being in the model
         described.append(_part(writer, system, part, cuts, groups))
     data = writer.data(text)
-    functions = [asked(own) for own in writer.functions]
+    functions = [recorded(own) for own in writer.functions]
     again = System(rebuild(data, functions), *([system.end] if np.isfinite(system.end) else []))
     _check(system, again)
     return Description(data, functions, again)
@@ -182,16 +182,15 @@ def _later(node: Node) -> Iterator[tuple[Array, Array]]:
 
 
 def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
-    made: Any = getattr(part, "made", None)
+    made = part.constructor_arguments
     own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
     try:
         # a class of the library, made of what a file can hold
         if CLASSES.get(type(part).__name__) is not type(part):
             raise UnstorableError
         own |= writer.arguments(part)
-        inputs = getattr(part, "inputs", ()) if hasattr(part, "connect") else ()
-        if inputs and not (made.arguments or made.named):
-            own["connect"] = writer.value(inputs[0])
+        if isinstance(part, ControlElement) and part.connected is not None:
+            own["connect"] = writer.value(part.connected)
     except UnstorableError:
         own["stage"] = len(cuts)
         own["foreign"] = _foreign(writer, system, part, groups)

@@ -19,7 +19,7 @@ from fem_mbs.errors import StoreError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.create import FIELDS, fields_of
 from fem_mbs.files.store.description import check_same, describe
-from fem_mbs.files.store.functions import Asked, read_answers
+from fem_mbs.files.store.functions import RecordedFunction, read_samples
 from fem_mbs.files.store.guard import check_checkpoint, check_run, guarded
 from fem_mbs.files.store.head import read_head
 from fem_mbs.files.store.rows import row_type, turning_joints
@@ -87,9 +87,9 @@ class RunFile:
         return self._reader.value(self.checkpoint[name])
 
     @cached_property
-    def functions(self) -> list[Asked]:
+    def functions(self) -> list[RecordedFunction]:
         """Functions of the script."""
-        return read_answers(self._functions)
+        return read_samples(self._functions)
 
     def functions_of(self, system: System) -> Sequence[Any]:
         """Functions in the order of the file, of the model of a script."""

@@ -1,9 +1,4 @@
-"""Functions of a script, which a file cannot hold: it holds what they returned where they were asked.
-
-What functions of a script returned, as data.
-
-Laws of time of a script's own classes.
-"""
+"""Functions of a script, which a file cannot hold: it holds what they returned where they were asked."""
 
 from __future__ import annotations
 
@@ -15,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import shown
-from fem_mbs.elements.laws import TimeLaw
+from fem_mbs.contracts import OPTIONAL, TimeLaw, name_of, shown
 from fem_mbs.errors import LawError
 from fem_mbs.files.store.values import Data, Reader, UnstorableError, Writer
 
@@ -24,55 +18,53 @@ LONGEST = 200
 """Letters of the name of a function, which is only for reading."""
 
 
-def write_answers(functions: list[Asked]) -> Data:
+def write_samples(functions: list[RecordedFunction]) -> Data:
     """Functions by their names, and what they returned."""
     writer = Writer()
-    return writer.data([_answers(writer, own) for own in functions])
+    return writer.data([_samples(writer, own) for own in functions])
 
 
-def read_answers(data: Data) -> list[Asked]:
+def read_samples(data: Data) -> list[RecordedFunction]:
     """Functions of a script that is not at hand."""
     reader = Reader(data.numbers)
-    functions: list[Asked] = []
+    functions: list[RecordedFunction] = []
     for own in json.loads(data.text):
-        answers: Answers = {}
-        for method, arguments, result in own["answers"]:
+        samples: Samples = {}
+        for method, arguments, result in own["samples"]:
             given = tuple(reader.value(arguments))
-            if (key := answer_key(given)) is not None:
-                answers[str(method), key] = given, reader.value(result)
-        options: dict[str, Any] = {"has": tuple(own["has"]), "answers": answers}
+            if (key := sample_key(given)) is not None:
+                samples[str(method), key] = given, reader.value(result)
+        options: dict[str, Any] = {"has": tuple(own["has"]), "samples": samples}
         name = str(own["name"])[:LONGEST]
         if "size" in own:
-            functions.append(AskedLaw(name, own["size"], **options))
+            functions.append(RecordedLaw(name, own["size"], **options))
         else:
-            functions.append(Asked(name, **options))
+            functions.append(RecordedFunction(name, **options))
     return functions
 
 
-def _answers(writer: Writer, function: Asked) -> dict[str, Any]:
-    answers = []
-    for (method, _), (arguments, result) in function.answers.items():
+def _samples(writer: Writer, function: RecordedFunction) -> dict[str, Any]:
+    samples = []
+    for (method, _), (arguments, result) in function.samples.items():
         try:
-            answers.append([method, writer.value([*arguments]), writer.value(result)])
+            samples.append([method, writer.value([*arguments]), writer.value(result)])
         except UnstorableError:
             continue
-    own = {"name": function.__name__, "has": list(function.has), "answers": answers}
-    return own | ({"size": function.size} if hasattr(function, "size") else {})
+    own = {"name": function.__name__, "has": list(function.has), "samples": samples}
+    return own | ({"size": function.size} if isinstance(function, RecordedLaw) else {})
 
 
-Answers: TypeAlias = dict[tuple[str, bytes], tuple[tuple[Any, ...], Any]]
+Samples: TypeAlias = dict[tuple[str, bytes], tuple[tuple[Any, ...], Any]]
 """Arguments and results by the method that was asked, "" for the function itself, and the arguments."""
-OTHERS = ("velocity", "acceleration", "by_length", "by_speed", "by_coordinate", "by_rate", "jumps")
-"""What functions may have beside being callable."""
 
 
-class Asked:
+class RecordedFunction:
     """A function and what it has returned so far; in another process, where there is no function, that alone.
 
     Attributes
     ----------
     has : tuple of str
-        Which attributes of the contracts it has.
+        Which attributes of ``contracts.laws`` it has.
     missing : bool
         Whether there is no function.
     """
@@ -82,36 +74,33 @@ class Asked:
         name: str,
         original: Callable[..., Any] | None = None,
         has: tuple[str, ...] = (),
-        answers: Answers | None = None,
+        samples: Samples | None = None,
     ) -> None:
         self.__name__ = name
         self._original, self.missing = original, original is None
         self._times: Array | None = None
         self._values: Array | None = None
-        self.has = has if original is None else tuple(own for own in OTHERS if hasattr(original, own))
-        self.answers: Answers = {} if answers is None else answers
+        self.has = has if original is None else brought_along(original)
+        self.samples: Samples = {} if samples is None else samples
+        for what in self.has:
+            vars(self)[what] = self._ask(what, ()) if what == "jumps" else partial(self._asked, what)
 
     def __call__(self, *arguments: Any) -> Any:
         return self._ask("", arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in vars(self).get("has", ()):
-            raise AttributeError(name)
-        return self._ask(name, ()) if name == "jumps" else partial(self._asked, name)
 
     def _asked(self, method: str, *arguments: Any) -> Any:
         return self._ask(method, arguments)
 
     def _ask(self, method: str, arguments: tuple[Any, ...]) -> Any:
-        key = method, answer_key(arguments)
+        key = method, sample_key(arguments)
         if self._original is not None:
-            own = getattr(self._original, method) if method else self._original
+            own: Any = getattr(self._original, method) if method else self._original
             result = own(*arguments) if callable(own) else own
             if key[1] is not None:
-                self.answers[method, key[1]] = arguments, result
+                self.samples[method, key[1]] = arguments, result
             return result
-        if key in self.answers:
-            return self.answers[key][1]
+        if key in self.samples:
+            return self.samples[key][1]
         if (
             not method
             and key[1] is not None
@@ -142,7 +131,7 @@ class Asked:
         return f"<function '{self.__name__}' of another script>"
 
 
-def answer_key(arguments: Sequence[Any]) -> bytes | None:
+def sample_key(arguments: Sequence[Any]) -> bytes | None:
     """What tells arguments from others; None where they are not numbers."""
     try:
         return b"".join(np.asarray(own, dtype=float).tobytes() for own in arguments)
@@ -150,15 +139,20 @@ def answer_key(arguments: Sequence[Any]) -> bytes | None:
         return None
 
 
-def asked(function: Callable[..., Any]) -> Asked:
-    """A function whose answers are kept."""
-    name = getattr(function, "__name__", type(function).__name__)
+def recorded(function: Callable[..., Any]) -> RecordedFunction:
+    """A function whose samples are kept."""
+    name = name_of(function)
     if isinstance(function, TimeLaw):
-        return AskedLaw(name, function.size, original=function)
-    return Asked(name, function)
+        return RecordedLaw(name, function.size, original=function)
+    return RecordedFunction(name, function)
 
 
-class AskedLaw(Asked, TimeLaw):
+def brought_along(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a function has beside its value."""
+    return tuple(name for kind, names in OPTIONAL.items() if isinstance(function, kind) for name in names)
+
+
+class RecordedLaw(RecordedFunction, TimeLaw):
     """A law of time of a class of the script."""
 
     def __init__(self, name: str, size: int | None, **options: Any) -> None:

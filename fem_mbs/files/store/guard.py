@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +32,7 @@ def lock(file: Any, path: Path) -> None:
     except ImportError:  # not on Windows
         return
     try:
-        if hasattr(fcntl, "F_OFD_SETLK"):
+        if sys.platform == "linux":
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, RECORD.pack(fcntl.F_WRLCK, 0, 0, 0, 0))
         else:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

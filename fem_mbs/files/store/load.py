@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
-from fem_mbs.contracts import Method, Path, checked
+from fem_mbs.contracts import EventFunction, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.guard import guarded
@@ -18,7 +18,7 @@ from fem_mbs.files.store.rows import RowWriter
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.model.model import Model
-from fem_mbs.run.events import EventFunction, Events
+from fem_mbs.run.events import Events
 from fem_mbs.run.loop import Callback, drive
 from fem_mbs.run.march import Tally, TimeIntegration
 from fem_mbs.run.recorder import AtTimes, EveryFew, Store, Wanted, progress_bar
@@ -57,6 +57,7 @@ def load(path: Path, model: Model | None = None) -> Solution:
 def resume(
     path: Path,
     model: Model | None = None,
+    *,
     method: Method | None = None,
     events: EventFunction | Sequence[EventFunction] | None = None,
     callback: Callback | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,19 +75,15 @@ def solution_of(
     turns, stats = turns_of(rows, turning_joints(system)), _stats(file, t, rows, ended)
     if instant is not None:
         return StaticSolution(system, states, ended.outcome, stats, found, instant, rows["unstable"], turns)
-    return Solution(system, states, ended.outcome, stats, found, checkpoint, turns, _between(file, system))
+    sparse = file.options["every"] > 1 or file.options["times"] is not None
+    method = None if sparse else file.method
+    return Solution(system, states, ended.outcome, stats, found, checkpoint, turns, method)
 
 
 def event_state(row: Any) -> State:
     """The state of an event."""
     arrays: dict[str, Any] = {name: row[name] if name in row.dtype.names else np.zeros(0) for name in ARRAYS}
     return State(float(row["t"]), **arrays)
-
-
-def _between(file: RunFile, system: System) -> Any:
-    """How the method goes from one state to the next, if there is one after each step."""
-    sparse = file.options["every"] > 1 or file.options["times"] is not None
-    return None if sparse or file.method is None else partial(file.method.between, system)
 
 
 def _stats(file: RunFile, t: Array, rows: NDArray[Any], ended: Ended) -> Stats:

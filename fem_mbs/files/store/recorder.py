@@ -99,7 +99,7 @@ class StoredRun:
         """Count on from the checkpoint of a file."""
         self._since, self.totals = file.kept("since"), Totals(*file.kept("totals"))
         self._wall, self._hits, self.session = file.kept("wall"), hits, file.kept("session") + 1
-        self._wanted.done = file.kept("done")  # type: ignore[attr-defined]
+        self._wanted.done = file.kept("done")
         if self._turns is not None:
             turns = dict(zip(self._joints, file.kept("turns"), strict=True))
             self._turns.go_on(turns, self.last)
@@ -191,7 +191,7 @@ class StoredRun:
             "since": self._since if since is None else since,
             "wall": self._time(),
             "turns": [] if self._turns is None else [writer.value(own) for own in self._turns.last().values()],
-            "done": getattr(self._wanted, "done", 0),
+            "done": self._wanted.done,
             "session": self.session,
             "redundant": redundant_names(self.system),
         }

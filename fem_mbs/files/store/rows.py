@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ARRAYS, State
-from fem_mbs.files.store.functions import Asked
+from fem_mbs.files.store.functions import RecordedFunction
 from fem_mbs.solution.channels import Channel
 from fem_mbs.solution.history import ChannelHistory, History, Instant
 from fem_mbs.solution.queries import Queries
@@ -54,13 +54,13 @@ def turning_joints(system: System) -> list[Any]:
     return [joint for joint in joints if any(own.angle for own in joint.coordinates)]
 
 
-def asked_in_time(functions: Sequence[Asked], system: System, t: float) -> Shapes:
+def asked_in_time(functions: Sequence[RecordedFunction], system: System, t: float) -> Shapes:
     """Functions that are asked at every instant, by their names in a row, and the shape of what they return."""
     system.prescribe(t)
     key, shapes = ("", np.asarray(t, dtype=float).tobytes()), {}
     for k, function in enumerate(functions):
-        if key in function.answers:
-            value = np.asarray(function.answers[key][1])
+        if key in function.samples:
+            value = np.asarray(function.samples[key][1])
             if value.dtype.kind in "fiu" and value.size:
                 shapes[f"function {k}"] = value.shape or (1,)
     return shapes
@@ -70,7 +70,7 @@ class RowWriter:
     """Fills one row after the other."""
 
     def __init__(
-        self, dtype: Any, functions: Sequence[Asked], channels: Sequence[Channel] | None, session: int
+        self, dtype: Any, functions: Sequence[RecordedFunction], channels: Sequence[Channel] | None, session: int
     ) -> None:
         self.row: NDArray[Any] = np.zeros(1, dtype)
         self._views: dict[str, Any] = {name: self.row[name] for name in dtype.names}

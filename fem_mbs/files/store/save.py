@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method
 from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.hdf5 import reason
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import describe
-from fem_mbs.files.store.functions import write_answers
+from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.records import LOADINGS, checkpoint_record, method_record, redundant_names, state_record
 from fem_mbs.files.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
 from fem_mbs.files.store.table import SLOT_HEAD, StepTable
@@ -36,7 +35,7 @@ def save(solution: Queries, path: FilePath) -> FilePath:
     parts = {
         "model": description.model,
         "run": _options(solution),
-        "functions": write_answers(description.functions),
+        "functions": write_samples(description.functions),
     }
     ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
     with _errors_named(path), new_file(path) as new:
@@ -69,13 +68,11 @@ def _errors_named(path: FilePath) -> Iterator[None]:
 def _options(solution: Queries) -> Any:
     """What the run was asked for, as far as it is known."""
     writer, system, checkpoint = Writer(), solution.system, solution.checkpoint
-    # the method is known where the solution goes from one state to the next as it does
-    method = getattr(getattr(solution._between, "func", None), "__self__", None)
     text = {
         "begin": float(solution.t[0]),
         "t_end": system.end if np.isfinite(system.end) else float(solution.t[-1]),
         "control": None if checkpoint is None else writer.value(checkpoint.control),
-        "method": method_record(writer, method) if isinstance(method, Method) else None,
+        "method": None if solution.method is None else method_record(writer, solution.method),
         "method_name": "a method that is not in the file",
         "times": None,
         "every": 1,

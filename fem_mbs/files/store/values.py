@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Node, shown
+from fem_mbs.contracts import Constraint, Element, Node, Public, is_rotation, shown
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
 
@@ -109,17 +109,17 @@ class Writer:
 
     def arguments(self, value: Any) -> dict[str, Any]:
         """An object as its class and the arguments of its constructor."""
-        made = getattr(value, "made", None)
+        made = value.constructor_arguments if isinstance(value, Public) else None
         given, named = (made.arguments, made.named) if made else (_attributes(value), {})
         result = {"class": type(value).__name__, "arguments": [self.value(own) for own in given]}
         return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
 
     def _object(self, value: Any) -> Any:
-        if hasattr(value, "recipe"):
+        if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
         if CLASSES.get(type(value).__name__) is type(value):
             return self.arguments(value)
-        if hasattr(value, "as_matrix"):  # a rotation of scipy
+        if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
         if callable(value) and not isinstance(value, type):
             if not any(value is own for own in self.functions):

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Numbering, checked, real, shown
-from fem_mbs.elements.laws import evaluate
-from fem_mbs.elements.laws.functions import next_jump
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.constraint import Constraint
+from fem_mbs.contracts.element import Element
+from fem_mbs.contracts.functions import evaluate, next_jump
+from fem_mbs.contracts.numbering import Numbering
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.validate import name_of, real, shown
 from fem_mbs.errors import ModelError
 
 Part = Element | Constraint
@@ -24,7 +28,7 @@ Term = tuple[Part, int]
 """A part of the model, and which of its own unknowns."""
 
 
-class Combines:
+class Combines(Public):
     """What can be added, subtracted and multiplied by numbers; numbers and functions of time join in."""
 
     __array_ufunc__ = None
@@ -83,7 +87,7 @@ class Signal(Combines):
     Made by arithmetic from sensors and blocks: ``2.0 * a - b``, ``reference - angle`` with a function ``reference(t)``.
     """
 
-    called = "a signal: a sensor, a block, a sum of these, a number or a function of t"
+    called: ClassVar[str] = "a signal: a sensor, a block, a sum of these, a number or a function of t"
 
     def __init__(
         self, terms: Mapping[Term, float], laws: tuple[tuple[Law, float], ...] = (), constant: float = 0.0
@@ -121,7 +125,7 @@ class Signal(Combines):
 
     def __str__(self) -> str:
         names = [f"{factor:g} {part.unknowns[k].name!r} of {part}" for (part, k), factor in self.terms.items()]
-        names += [f"{factor:g} {getattr(law, '__name__', type(law).__name__)}(t)" for law, factor in self.laws]
+        names += [f"{factor:g} {name_of(law)}(t)" for law, factor in self.laws]
         if self.constant or not names:
             names.append(f"{self.constant:g}")
         return f"Signal({' + '.join(names)})"
@@ -173,7 +177,19 @@ class SignalSource(Combines):
 
 
 class ControlElement(SignalSource, Element):
-    """Base of sensors and blocks."""
+    """Base of sensors and blocks.
+
+    ``inputs`` are the signals that it reads. One whose input may be given after it was made keeps that as
+    ``connected``, and takes it by ``connect(input)``.
+    """
+
+    _internal = ("connected",)
+    inputs: tuple[Signal, ...] = ()
+    connected: Signal | None = None
+
+    def connect(self, input: Any) -> None:
+        """Say what it reads, where it was made without."""
+        raise ModelError(f"{self} is given its inputs when it is made; a Junction may be connected later")
 
     def __str__(self) -> str:
         kind = type(self).__name__

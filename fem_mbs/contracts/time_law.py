@@ -5,17 +5,21 @@ What is put together keeps exact derivatives, by the rules of sum and product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts import LARGEST, checked, real, shown
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.signal import Combines
+from fem_mbs.contracts.validate import LARGEST, real, shown
 from fem_mbs.errors import ModelError
 
 
-class TimeLaw:
+class TimeLaw(Public):
     """Base of laws of time: a value with its first and second derivative.
 
     ``law(t)`` is the value, ``law.velocity(t)`` and ``law.acceleration(t)`` are the derivatives, ``t`` in s. To write
@@ -26,9 +30,12 @@ class TimeLaw:
     ----------
     size : int or None
         Length of the vectors that it returns, None for single numbers.
+    jumps : sequence of float
+        Instants in s at which it jumps: steps end there.
     """
 
     size: int | None = None
+    jumps: Sequence[float] = ()
     __array_ufunc__ = None  # of a product with an array, this is the factor that knows what to do
 
     def __call__(self, t: float) -> Any:
@@ -72,7 +79,7 @@ class TimeLaw:
 
 def _is_signal(value: object) -> bool:
     """Whether something is a signal of a controller, which knows how to add a law."""
-    return hasattr(value, "as_signal")
+    return isinstance(value, Combines)
 
 
 def _number_or_vector(value: object, label: object) -> Any:
@@ -140,6 +147,7 @@ class Vector(TimeLaw):
 
     def __init__(self, x: Operand, y: Operand, z: Operand) -> None:
         self.components = (x, y, z)
+        self.jumps = (*x.jumps, *y.jumps, *z.jumps)
         for name, law in zip("xyz", self.components, strict=True):
             if law.size is not None:
                 raise ModelError(f"Vector: {name} must be a law of single numbers, received {law}, which is a vector")
@@ -168,6 +176,7 @@ class Sum(TimeLaw):
         if self.first.size != self.second.size:
             raise ModelError(f"cannot add a number and a vector: {self.first} and {self.second}")
         object.__setattr__(self, "size", self.first.size)
+        object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.first(t) + self.second(t)
@@ -193,6 +202,7 @@ class Product(TimeLaw):
         if None not in (self.first.size, self.second.size):
             raise ModelError(f"cannot multiply two vectors: {self.first} and {self.second}")
         object.__setattr__(self, "size", self.first.size or self.second.size)
+        object.__setattr__(self, "jumps", (*self.first.jumps, *self.second.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.first(t) * self.second(t)
@@ -218,6 +228,7 @@ class Delayed(TimeLaw):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", self.law.size)
+        object.__setattr__(self, "jumps", tuple(own + self.delay for own in self.law.jumps))
 
     def __call__(self, t: float) -> Any:
         return self.law(max(t - self.delay, 0.0))

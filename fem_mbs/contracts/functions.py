@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import LARGEST, real, shown
+from fem_mbs.contracts.laws import Differentiable, Jumping
+from fem_mbs.contracts.validate import LARGEST, real, shown
 from fem_mbs.errors import LawError
 
 
 def next_jump(law: object, t: float) -> float:
-    """The first time after ``t`` that the attribute ``jumps`` of a law lists; infinity without one."""
-    return min((float(own) for own in getattr(law, "jumps", ()) if own > t), default=inf)
+    """The first time after ``t`` at which a law says that it jumps; infinity if it does not."""
+    return min((float(own) for own in law.jumps if own > t), default=inf) if isinstance(law, Jumping) else inf
 
 
 LONGEST, SHORTEST, RATIO = 0.0137193, 5e-8, 0.3137
@@ -137,7 +138,7 @@ def derivatives(
     From its methods ``velocity`` and ``acceleration`` if it has them, else from differences, which do not ask it before
     t = 0 or after ``end``.
     """
-    if hasattr(law, "velocity") and hasattr(law, "acceleration"):
+    if isinstance(law, Differentiable):
         return evaluate(law.velocity, t, owner, size), evaluate(law.acceleration, t, owner, size)
     return differences(lambda s: evaluate(law, s, owner, size), t, end)
 
