@@ -79,8 +79,9 @@ def test_docstrings_name_what_exists() -> None:
 
 
 def test_what_does_not_exist_is_found() -> None:
-    text = """`fem_mbs.nowhere`, mbs.Modle, {py:class}`mbs.Model`, {py:func}`~fem_mbs.lie.so3.expp`, fem_mbs.lie.so3.exp,
-    `elements/nothing/` and `elements/joints/`, ``joints/hinges.py``, ``lie/so3.py``, `hinges.py`, `so3.py`, model.mbs.x
+    text = """`fem_mbs.nowhere`, mbs.Modle, {py:class}`mbs.Model`, {py:func}`~fem_mbs.lie.so3.expp`,
+    fem_mbs.lie.so3.log, `elements/nothing/`, `elements/joints/`, ``joints/hinges.py``, ``lie/so3.py``,
+    `hinges.py`, `so3.py`, model.mbs.x
     """
     names = [
         "elements/nothing",

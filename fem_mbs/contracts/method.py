@@ -1,6 +1,4 @@
-"""The contract of a step control: how long steps are, and whether they pass.
-
-The contract of a method of time integration.
+"""The contracts of a method of time integration, and of a step control: how long steps are, and whether they pass.
 
 A method is data and two pure functions. ``init`` makes what it remembers, ``step`` takes a state and this memory and
 returns new ones; the same call twice gives the same answer. The driver knows nothing else of a method.

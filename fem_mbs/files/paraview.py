@@ -1,7 +1,4 @@
-"""A run as ParaView files: a collection with the true times, and one mesh a frame.
-
-One ``.vtu`` file, with VTK's own cell names; meshes that are read are the business of the elements.
-"""
+"""A run as ParaView files: a collection with the true times, and a ``.vtu`` file a frame with VTK's own cell names."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""A model as a picture: all its parts in one mesh.
-
-Nodes, bodies and joints as points with axes.
-
-Shapes that move with nodes: what bodies and joints look like.
-"""
+"""A model as a picture: nodes, bodies and joints as points with axes, shapes that move with them, all in one mesh."""
 
 from __future__ import annotations
 

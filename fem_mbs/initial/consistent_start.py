@@ -2,10 +2,9 @@
 
 The user gives the velocities; :func:`fem_mbs.project_velocities` makes them agree with the joints on demand.
 
-Nodes that a model holds, in states from before it held them.
-
-What moved is stopped at once, as by a blow: the impulses act on the held components and through the joints, so that
-``M (v+ - v-)`` vanishes elsewhere (docs/theory.md, "Consistent start").
+Nodes that a model holds, in a state from before it held them, are stopped at once, as by a blow: the impulses act on
+the held components and through the joints, so that ``M (v+ - v-)`` vanishes elsewhere (docs/theory.md, "Consistent
+start").
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Static beams of the wind turbine community: sections that couple everything, and blades that are twisted as built.
-
-Slender beams on coarse meshes: the error does not grow with the slenderness.
-
-A load that moves along a beam.
-"""
+"""Beams: sections that couple everything, blades twisted as built, slender beams on coarse meshes, a moving load."""
 
 from __future__ import annotations
 

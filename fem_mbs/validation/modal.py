@@ -1,7 +1,4 @@
-"""Benchmarks of natural frequencies of structures that turn.
-
-Benchmarks of natural frequencies.
-"""
+"""Benchmarks of natural frequencies, of structures at rest and such that turn."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""The Jeffcott rotor: an unbalanced disk in elastic bearings, driven through its critical speed by a given moment.
+"""Unbalanced disks driven through a critical speed: the Jeffcott rotor, and the shaft of Bauchau and others (2016).
 
-The rotating shaft with an unbalanced disk: its data, and its motion from a model of few coordinates.
-
-Left of the disk and right of it the shaft moves alike across. Polynomials on the left half, complex for the two
-directions, carry the deflection and the slope: bending, shear, rotary and gyroscopic inertia, linear in the motion
-across. Others carry the twist of both halves.
-
-The rotating shaft with an unbalanced disk of Bauchau and others (2016): driven through its critical speed.
-
-No series of it is public; the reference is in ``shaft_reference.py``.
+The Jeffcott rotor, in elastic bearings, is driven by a given moment. No series of the shaft is public; its reference is
+a model of few coordinates: left of the disk and right of it the shaft moves alike across. Polynomials on the left half,
+complex for the two directions, carry the deflection and the slope: bending, shear, rotary and gyroscopic inertia,
+linear in the motion across. Others carry the twist of both halves.
 """
 
 from __future__ import annotations
