@@ -19,7 +19,7 @@ from fem_mbs.checks.report import Check, Finding
 from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
-from fem_mbs.initial.state_point import as_built, check_system, without_accelerations
+from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
@@ -180,7 +180,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.equations = system.m
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))
-    check.gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
+    check.gap = largest_gap(system, evaluation.constraint)
     check.findings += _open(system, evaluation)
     check.findings += _doubts(system, evaluation)
     check_system(system, "Model.check")

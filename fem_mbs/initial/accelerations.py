@@ -6,6 +6,7 @@ Own unknowns join with the highest time derivative that their equations have, al
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -48,8 +49,8 @@ def accelerations(system: System, place: StatePoint, matrix: Array | None = None
         evaluation = _evaluate(system, evaluation.motion, place.u, lead, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + constraints.gradient_product(
-            system, evaluation, np.where(_accelerated(system), lead, 0.0)
+        hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
+            system, evaluation.gradients, np.where(_accelerated(system), lead, 0.0)
         )
         change, more = solve_with_constraints(system, factors, -evaluation.force, -hidden)
         lead, multipliers = lead + change, multipliers + more
@@ -86,16 +87,12 @@ def _accelerated(system: System) -> Array:
 def _evaluate(system: System, motion: Motion, u: Array, lead: Array, multipliers: Array) -> Evaluation:
     """The equations with accelerations and all else that they determine."""
     own, order = system.own_of(lead), system.order
-    moved = Motion(
-        motion.t,
-        motion.x,
-        motion.R,
-        motion.V,
-        system.nodes_of(lead),
-        motion.gravity,
-        np.where(order == 0, u + own, u),
-        np.where(order == 1, own, motion.udot),
-        np.where(order == 2, own, 0.0),
+    moved = replace(
+        motion,
+        A=system.nodes_of(lead),
+        u=np.where(order == 0, u + own, u),
+        udot=np.where(order == 1, own, motion.udot),
+        uddot=np.where(order == 2, own, 0.0),
     )
     return system.evaluate(moved, multipliers, system.prescribe(motion.t))
 
