@@ -54,11 +54,11 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     for row in np.flatnonzero(V.any(axis=1)):
         LOG.warning("%s moves in the initial state, and the model holds it: it is stopped", system.nodes[row])
     evaluation = without_accelerations(system, place)
-    gone = np.append(-V, np.zeros(system.k))
+    stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, gone), constraints.product(system, evaluation.gradients, gone)
+    blow, parted = mass_product(system, evaluation, stop), constraints.product(system, evaluation.gradients, stop)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
-    change = system.kinematics.from_body(place.R, system.nodes_of(w + gone))
+    change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
 
 
