@@ -42,8 +42,15 @@ MADE = {"docs/_build"}
 
 def docstrings(path: Path) -> str:
     """All strings of a file that stand alone: docstrings of modules, classes, functions and attributes."""
-    alone = (node.value for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Expr))
-    return "\n".join(node.value for node in alone if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return "\n".join(alone(ast.parse(path.read_text(encoding="utf-8")).body))
+
+
+def alone(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield from alone(node.body)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
 
 
 def exists(name: str) -> bool:
