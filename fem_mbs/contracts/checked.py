@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_orig
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts.names import PartNames, defer, resolved, takes_parts, waits
 from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
@@ -75,11 +76,15 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
     method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
     ordered: list[tuple[Rule | None, Kinds]] = []
     rules: dict[str, tuple[Rule | None, Kinds]] = {}
+    slots: set[int | str] = set()
+    """Arguments that take nodes, elements and joints, by position and by name."""
 
     def resolve() -> None:
         """At the first call: names in annotations may stand further down in a file."""
         for name, hint in hints_of(function).items():
             rules[name] = rule_of(hint)
+            if takes_parts(hint):
+                slots.update([name, names.index(name)] if name in names else [name])
         ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
 
     @wraps(function)
@@ -89,7 +94,14 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
-        keeps = constructor and isinstance(given[0], Public) and given[0].remembers
+        if any(waits(value, k in slots) for k, value in [*enumerate(given), *named.items()]):
+            if outer is call and isinstance(given[0], ModelPart):
+                return defer(given[0], given[1:], named, frozenset(slots))
+            if model := next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None):
+                about = str(Label(function, list(given), {}, method).call)
+                given = tuple(resolved(value, k in slots, model, about) for k, value in enumerate(given))
+                named = {key: resolved(value, key in slots, model, about) for key, value in named.items()}
+        keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
         values, label = list(given), None
         for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
