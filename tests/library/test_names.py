@@ -95,7 +95,7 @@ def test_a_mechanism_by_names_alone_moves_as_by_objects() -> None:
         model.add(Coupling([of("pivot"), of("pin")], [1.0, -2.0]))
         angle = model.add(JointSensor(of("pivot")), name="angle")
         model.add(JointActuator(of("pin"), model.add(PID(angle, P=2.0))))
-        assert model.add(MultiplierSensor(of("pin"))).nodes == model["pin"].nodes  # type: ignore[union-attr]
+        assert model.add(MultiplierSensor(of("pin"), "rotation x")).joint is model["pin"]  # type: ignore[union-attr]
         arm = Beam.line(model, (2, 0, 0), (3, 0, 0), SECTION, 2, start_node=of("rod"), name="arm")
         model.fix(of("arm[2]"), translation=(False, True, False), rotation=False)
         assert arm.nodes[0] is model["rod"]
