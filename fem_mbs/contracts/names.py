@@ -35,9 +35,12 @@ class Deferred(ModelPart):
 
     remembers = False
     _kind: type[ModelPart]
+    _places: tuple[str, ...]
+    """Names of the arguments that may be given by position."""
+    _slots: frozenset[str]
+    """Those that take nodes, elements and joints."""
     _given: tuple[Any, ...]
     _named: dict[str, Any]
-    _slots: frozenset[int | str]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -54,9 +57,11 @@ class Deferred(ModelPart):
     __repr__ = __str__
 
 
-def defer(part: Any, given: tuple[Any, ...], named: dict[str, Any], slots: frozenset[int | str]) -> None:
+def defer(
+    part: Any, places: tuple[str, ...], slots: frozenset[str], given: tuple[Any, ...], named: dict[str, Any]
+) -> None:
     """Let an object whose constructor was called with names wait for a model."""
-    vars(part).update(_kind=type(part), _given=given, _named=named, _slots=slots)
+    vars(part).update(_kind=type(part), _places=places, _slots=slots, _given=given, _named=named)
     object.__setattr__(part, "__class__", Deferred)
 
 
@@ -64,10 +69,8 @@ def make(part: Any, model: PartNames) -> None:
     """Call the constructor of an object that has waited, which stays as it is if that refuses."""
     if not isinstance(part, Deferred):
         return
-    waiting = dict(vars(part))
-    kind, label = part._kind, str(part)
-    given = [resolved(value, k + 1 in part._slots, model, label) for k, value in enumerate(part._given)]
-    named = {key: resolved(value, key in part._slots, model, label) for key, value in part._named.items()}
+    waiting, kind = dict(vars(part)), part._kind
+    given, named = by_model(model, str(part), part._places, part._slots, part._given, part._named)
     vars(part).clear()
     object.__setattr__(part, "__class__", kind)
     try:
@@ -79,14 +82,28 @@ def make(part: Any, model: PartNames) -> None:
         raise
 
 
-def resolved(value: Any, slot: bool, model: PartNames, label: str) -> Any:
-    """An argument with parts in place of names, where it is one that takes parts."""
-    if isinstance(value, list | tuple) and waits(value, slot):
-        return type(value)([resolved(own, slot, model, label) for own in value])
-    if slot and isinstance(value, str):
-        return look_up(model._parts, value, label)
-    make(value, model)
-    return value
+def by_model(
+    model: PartNames | None,
+    label: str,
+    places: tuple[str, ...],
+    slots: frozenset[str],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with parts in place of names; as they are without a model."""
+    if model is None:
+        return given, named
+
+    def part(value: Any, argument: str) -> Any:
+        if isinstance(value, list | tuple) and waits(value, argument in slots):
+            return type(value)([part(own, argument) for own in value])
+        if argument in slots and isinstance(value, str):
+            return look_up(model._parts, value, f"{label}: {argument}")
+        make(value, model)
+        return value
+
+    by_place = tuple(part(value, place) for value, place in zip(given, places, strict=False))
+    return by_place, {argument: part(value, argument) for argument, value in named.items()}
 
 
 def waits(value: Any, slot: bool) -> bool:

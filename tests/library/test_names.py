@@ -121,7 +121,9 @@ def test_what_waits_for_its_model_says_so() -> None:
 def test_names_that_are_not_there_and_of_another_kind_are_refused() -> None:
     model = crank()
     joint = RevoluteJoint("crnk", "rod", axis=(0, 1, 0))  # type: ignore[arg-type]
-    with pytest.raises(mbs.ModelError, match="RevoluteJoint on 'crnk', 'rod': nothing in the model .* is it 'crank'"):
+    with pytest.raises(
+        mbs.ModelError, match="RevoluteJoint on 'crnk', 'rod': a: nothing in the model .* is it 'crank'"
+    ):
         model.add(joint)
     model.add_node((0, 0, 0), name="crnk")
     model.add(joint)  # it stayed as it was
@@ -129,5 +131,5 @@ def test_names_that_are_not_there_and_of_another_kind_are_refused() -> None:
         mbs.ModelError, match="a must be a node made by model.add_node, received RigidBody 'body of rod'"
     ):
         model.add(RevoluteJoint("body of rod", "crank", axis=(0, 1, 0)))  # type: ignore[arg-type]
-    with pytest.raises(mbs.ModelError, match="Model.fix: nothing in the model is called 'rood'; is it 'rod'"):
+    with pytest.raises(mbs.ModelError, match="Model.fix: node: nothing in the model is called 'rood'; is it 'rod'"):
         model.fix("rood")  # type: ignore[arg-type]
