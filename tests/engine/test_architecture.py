@@ -11,11 +11,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ROOMS = (
-    ("arrays", "errors", "version"),
+    ("arrays", "errors", "version", "files.replacing"),
     ("lie",),
     ("contracts",),
     ("model",),
-    ("files.replacing",),
     ("elements",),
     ("system.pattern",),
     ("linear",),
@@ -27,7 +26,7 @@ ROOMS = (
     ("pictures",),
     ("checks",),
     ("model.model",),
-    ("files.hdf5", "files.vtkhdf", "files.paraview", "files.store"),
+    ("files.hdf5", "files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
     ("alpha",),
     ("methods",),
