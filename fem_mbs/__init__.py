@@ -47,7 +47,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.recorder import Store
+from fem_mbs.run.output import Store
 from fem_mbs.run.simulate import simulate, start
 from fem_mbs.run.simulate_many import simulate_many
 from fem_mbs.run.variable_step import VariableStep

@@ -126,7 +126,7 @@ def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple
     node: Node | None = None
     beams = []
     for start, end, count in zip(points, points[1:], counts, strict=False):
-        beams.append(Beam.line(model, start, end, section, count, node, y_axis=(0, 0, 1)))
+        beams.append(Beam.line(model, start, end, section, count, start_node=node, y_axis=(0, 0, 1)))
         node = beams[-1].nodes[-1]
     for hinged in (beams[0].nodes[0], beams[-1].nodes[-1]):
         model.add(RevoluteJoint(model.ground, hinged, axis=(0, 0, 1)))
@@ -150,7 +150,7 @@ def right_angle_frame(imperfection: float = 0.0, elements: int = 10) -> tuple[Mo
         E * width * height, 5 / 6 * G * width * height, torsion, (strong, weak), 1.0, UNIT, outline=drawn
     )
     leg = Beam.line(model, (0, 0, 0), (0.24, 0, 0), strip, elements, y_axis=(0, 1, 0))
-    arm = Beam.line(model, (0.24, 0, 0), (0.24, 0, -0.24), strip, elements, leg.nodes[-1], y_axis=(0, 1, 0))
+    arm = Beam.line(model, (0.24, 0, 0), (0.24, 0, -0.24), strip, elements, start_node=leg.nodes[-1], y_axis=(0, 1, 0))
     model.fix(leg.nodes[0])
     model.add(Force(arm.nodes[-1], (1.0, imperfection, 0)))
     return model, arm

@@ -36,7 +36,15 @@ def right_angle_cantilever(
     leg = Beam.line(model, (0, 0, 0), (10, 0, 0), LEG, elements, interpolation=interpolation, order=order, name="leg")
     elbow = leg.nodes[-1]
     arm = Beam.line(
-        model, (10, 0, 0), (10, 10, 0), LEG, elements, elbow, interpolation=interpolation, order=order, name="arm"
+        model,
+        (10, 0, 0),
+        (10, 10, 0),
+        LEG,
+        elements,
+        start_node=elbow,
+        interpolation=interpolation,
+        order=order,
+        name="arm",
     )
     model.fix(leg.nodes[0])
     model.add(Force(elbow, lambda t: (0, 0, push(t))), name="push")

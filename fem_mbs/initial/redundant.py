@@ -99,12 +99,12 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
     sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
     joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
     text = name_joints(system, causes, when)
-    found = surplus(causes)
+    count = surplus(causes)
     if not causes.complete:
         B = tangent.gradient_matrix(system, evaluation.gradients)
         units = diags_array(1.0 / system.weight[system.free_rows])
-        found = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
-    system.regularize(Redundant(joints, found, sharing, basis[sharing], text))
+        count = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
+    system.regularize(Redundant(joints, count, sharing, basis[sharing], text))
     rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
@@ -218,9 +218,9 @@ def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray
     count, label = connected_components(np.abs(projection) > SMALL, directed=False)
     groups: dict[frozenset[str], list[int]] = {}
     for k in range(count):
-        own = np.flatnonzero(label == k)
-        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[own]), []).extend(own)
-    return [(rows[np.sort(own)], round(projection[own, own].sum())) for own in groups.values()]
+        members = np.flatnonzero(label == k)
+        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[members]), []).extend(members)
+    return [(rows[np.sort(members)], round(projection[members, members].sum())) for members in groups.values()]
 
 
 def _by_owner(system: System, equations: Iterable[int]) -> str:

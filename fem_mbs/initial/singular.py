@@ -141,8 +141,8 @@ def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
 
 def _first_order(system: System) -> IntArray:
     """Equations of states and algebraic unknowns."""
-    own = np.flatnonzero((system.order == 0) | (system.order == 1))
-    return system.equation[6 * system.n + own]
+    internal = np.flatnonzero((system.order == 0) | (system.order == 1))
+    return system.equation[6 * system.n + internal]
 
 
 def _dense(matrix: csc_array | Array) -> Array:
@@ -151,17 +151,19 @@ def _dense(matrix: csc_array | Array) -> Array:
 
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic unknowns follow from the others, but for integrators at rest
-    own = _first_order(system)
-    if not definite and len(_loose(matrix, own)):
-        own = _NONE
-    rest = np.setdiff1d(np.arange(system.n_free), own)
+    lower = _first_order(system)
+    if not definite and len(_loose(matrix, lower)):
+        lower = _NONE
+    rest = np.setdiff1d(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE
     if small:
         matrix = matrix.toarray()
     M = matrix[np.ix_(rest, rest)] if small else matrix[rest][:, rest]
-    if len(own) and not definite:
-        M = M - matrix[rest][:, own] @ np.linalg.solve(_dense(matrix[own][:, own]), _dense(matrix[own][:, rest]))
+    if len(lower) and not definite:
+        M = M - matrix[rest][:, lower] @ np.linalg.solve(
+            _dense(matrix[lower][:, lower]), _dense(matrix[lower][:, rest])
+        )
         M = M if small else csc_array(M)
     M = scaled(M, scale, scale)
     B = matrix[system.n_free :][:, rest]

@@ -160,9 +160,9 @@ class StepProblem:
         """The equilibrium near a step ahead, with the equations there and how it was found."""
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            found = newton_solve(self, self.guess(evaluation, ahead), newton)
-            reached = self.evaluate(found.unknown) if found.corrected else found.value
-        return found.unknown, PathResidual(*self.equations.settled(*reached)), found.report
+            result = newton_solve(self, self.guess(evaluation, ahead), newton)
+            reached = self.evaluate(result.unknown) if result.corrected else result.value
+        return result.unknown, PathResidual(*self.equations.settled(*reached)), result.report
 
     def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""
