@@ -210,7 +210,7 @@ class PlanarJoint(RelativeJoint):
         What prescribes "translation x" and "translation y" in m, "rotation z" in rad, or some of these; as the drive of
         :class:`RevoluteJoint`.
     x_axis : (3,), optional
-        Direction of "translation x", perpendicular to the normal, at t = 0, world frame; by default one that turns with a.
+        Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
     point_b, normal_b : (3,), optional
         The point and the normal on node b, if they are not yet at ``point`` and along ``normal``:
         :meth:`Model.assemble` brings them together.

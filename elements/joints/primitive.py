@@ -79,7 +79,7 @@ class PointOnPlaneJoint(PointJoint):
     drive : dict of functions of t, optional
         What prescribes "translation x", "translation y" in m, or both; as the drive of :class:`PrismaticJoint`.
     x_axis : (3,), optional
-        Direction of "translation x", perpendicular to the normal, at t = 0, world frame; by default one that turns with a.
+        Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
     point_b : (3,), optional
         The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it to the plane.
 
