@@ -5,7 +5,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 """
 
 from fem_mbs import elements
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
@@ -39,6 +39,7 @@ from fem_mbs.initial.projection import project_velocities
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
 from fem_mbs.methods.comparison.lie_euler import LieEuler
+from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.modal.linearize import LinearModel, linearize
