@@ -1,8 +1,7 @@
 """Looks at a model before it runs: what it can do, what it weighs, and what looks wrong.
 
-Nodes that look forgotten: used by nothing, at one place but not connected, with no way to the ground.
-
-Elements that look added twice: of one class, with equal arguments, on the same nodes.
+Wrong look nodes that seem forgotten (used by nothing, at one place but not connected, with no way to the ground) and
+elements that seem added twice (of one class, with equal arguments, on the same nodes), among others (docs/check.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Assembly of a model whose joints are open as built: what it does to the model, and what it says of it.
-
-Places at which joints are closed, nearest to where a model is built.
+"""Assembly of a model whose joints are open as built: the nearest places at which they are closed.
 
 Nearest is ``sum |x - x_0|^2/L^2 + |log(R_0^T R)|^2`` over all nodes, with the extent ``L`` of the model, and 2 s times
 the strain energy of beams, whose large weight ``s`` keeps their shape. A correction solves

@@ -1,7 +1,4 @@
-"""Which nodes, elements and joints are what others are built on.
-
-What is counted and measured of a model as built.
-"""
+"""The parts of a model: which are built on which, and what is counted and measured of them as built."""
 
 from __future__ import annotations
 
