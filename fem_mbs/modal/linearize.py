@@ -1,10 +1,7 @@
-"""The equations of motion, linear in small deviations from a state.
+"""The equations of motion, linear in small deviations from a state; and in the form of control.
 
-docs/modes.md, "The matrices".
-
-Linear equations in the form of control: ``x' = A x + B w``, ``y = C x + D w``.
-
-docs/control.md, "As a state space".
+Second order as in docs/modes.md, "The matrices"; ``x' = A x + B w``, ``y = C x + D w`` as in docs/control.md, "As a
+state space".
 """
 
 from __future__ import annotations
