@@ -1,12 +1,9 @@
 """All beam elements of order 1 of a model as arrays: forces, exact tangents and energies.
 
-Sonneville, Cardona, Bruels (2014); derived in docs/theory.md, "Beam".
+Strains are measured by ``d = (U, w) = log(H_A^-1 H_B)``, the relative motion of the ends, in both interpolations, so
+that one kernel serves them (Sonneville, Cardona, Bruels 2014; derived in docs/theory.md, "Beam"):
 
-Strain measures of a two-node beam element in terms of ``d = log(H_A^-1 H_B)``, the relative motion of its ends.
-
-Both interpolations use the same ``d = (U, w)`` in se(3), so one element kernel serves both:
-
-* ``SE3`` (Sonneville, Cardona, Bruels 2014): the strain measure is ``d`` itself.
+* ``SE3``: the strain measure is ``d`` itself.
 * ``R3xSO3``, linear centre line and one-point quadrature: with the rotation ``R_m`` half-way between the ends,
   ``R_m^T (x_B - x_A) = U + j1 w x (w x U)``, ``j1 = (1 - sin(phi/2)/(phi/2))/phi^2``, because
   ``exp(-w/2) T^T(w) = sinh(W/2)/(W/2)``; the rotational part is ``w``.

@@ -1,7 +1,7 @@
 """Looks at a model before it runs: what it can do, what it weighs, and what looks wrong.
 
-Wrong look nodes that are used by nothing, at one place but not connected, or without mass; elements of one class with
-equal arguments on the same nodes; units that do not go together; joints that are open.
+Wrong look nodes that seem forgotten (used by nothing, at one place but not connected, with no way to the ground) and
+elements that seem added twice (of one class, with equal arguments, on the same nodes), among others (docs/check.md).
 """
 
 from __future__ import annotations

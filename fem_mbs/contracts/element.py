@@ -1,7 +1,4 @@
-"""The contract of an element: whatever puts forces on nodes.
-
-What an element is told about the model that it is part of, to say what looks wrong of it.
-"""
+"""The contract of an element, whatever puts forces on nodes, and what it is told of the model that it is part of."""
 
 from __future__ import annotations
 

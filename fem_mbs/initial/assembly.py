@@ -1,4 +1,4 @@
-"""Assembly of a model whose joints are open as built: the places nearest to where it is built that close them.
+"""Assembly of a model whose joints are open as built: the nearest places at which they are closed.
 
 Nearest is ``sum |x - x_0|^2/L^2 + |log(R_0^T R)|^2`` over all nodes, with the extent ``L`` of the model, and 2 s times
 the strain energy of beams, whose large weight ``s`` keeps their shape. A correction solves

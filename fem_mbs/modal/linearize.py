@@ -1,7 +1,6 @@
-"""The equations of motion, linear in small deviations from a state; and in the form of control.
+"""The equations of motion, linear in small deviations from a state, also as ``x' = A x + B w``, ``y = C x + D w``.
 
-Second order as in docs/modes.md, "The matrices"; ``x' = A x + B w``, ``y = C x + D w`` as in docs/control.md, "As a
-state space".
+docs/modes.md, "The matrices"; docs/control.md, "As a state space".
 """
 
 from __future__ import annotations

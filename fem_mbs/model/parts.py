@@ -1,4 +1,4 @@
-"""What is counted and measured of a model as built, and which parts others are built on."""
+"""The parts of a model: which are built on which, and what is counted and measured of them as built."""
 
 from __future__ import annotations
 

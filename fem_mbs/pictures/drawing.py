@@ -1,7 +1,4 @@
-"""What a picture shows, whoever draws it: surfaces, lines and points in colours, arrows, names.
-
-It has beside the scene nodes that are held, and lines from bodies to joints away from their shapes.
-"""
+"""What a picture shows, whoever draws it: surfaces, lines and points in colours, arrows, names, nodes that are held."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""A path of equilibria: steps that are tried, given up and repeated, of lengths that follow from how they went.
+"""A path of equilibria: steps of lengths that follow from how they went, and what to say where none leads on.
 
 Lengths have no unit: changes of the load factor are divided by its range. With arc length, rotations in rad and
 displacements over the extent of the model, in the mean over all nodes, are added by squares.
 
 Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1977); docs/statics.md, "The method".
-What is said of a path that cannot be followed to its end stands first.
 """
 
 from __future__ import annotations
