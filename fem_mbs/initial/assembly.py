@@ -48,6 +48,10 @@ SOLID = 1e10
 """Weight of the stiffest deformation of beams against that of a motion."""
 NAMED = 12
 """Open equations that a message names."""
+LISTED = 12
+"""Nodes that a table shows."""
+CONSISTENT = 1e-9
+"""Rate of a gap against the largest speed that is no violation."""
 
 
 class Pose(NamedTuple):
@@ -227,12 +231,6 @@ class Closing:
 def _is_solid(batch: ElementBatch, context: Any) -> bool:
     """Whether elements have stresses, as beams do: their nodes belong together."""
     return batch.stress_ahead(context, np.zeros((len(batch.nodes), 6 * batch.nodes.shape[1]))) is not None
-
-
-LISTED = 12
-"""Nodes that a table shows."""
-CONSISTENT = 1e-9
-"""Rate of a gap against the largest speed that is no violation."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,10 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, Part, attributes_of
 
+ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
+"""What holds no part, or is not looked into."""
+TOGETHER = (list, tuple, set, frozenset)
+
 
 def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
     """Nodes, parts by their classes, and degrees of freedom, as ``print(model)`` shows them."""
@@ -58,11 +62,6 @@ def extent(nodes: list[Node]) -> float:
 def counted(number: int, what: str) -> str:
     """A number of things: "1 node", "2 nodes"."""
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
-"""What holds no part, or is not looked into."""
-TOGETHER = (list, tuple, set, frozenset)
 
 
 def users(owner: object, parts: Sequence[Part], wanted: Iterable[Part]) -> dict[Part, list[Part]]:
