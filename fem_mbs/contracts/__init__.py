@@ -123,6 +123,7 @@ from fem_mbs.contracts.validate import (
     vector,
     whole_number,
 )
+from fem_mbs.lie import se3, so3
 
 __all__ = [
     "ARRAYS",
@@ -246,10 +247,12 @@ __all__ = [
     "public",
     "real",
     "rotation_matrix",
+    "se3",
     "shaped",
     "shown",
     "signal",
     "signals",
+    "so3",
     "sources",
     "text",
     "truth",
