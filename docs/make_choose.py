@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.validation.tops import top_on_joint
+from fem_mbs.benchmarks.tops import top_on_joint
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where the examples are
 from examples._reproduce_2024.runs import measured
@@ -52,7 +52,7 @@ def costs(steps: int = 200, turns: int = 3) -> None:
     """CPU time of a step of the tilted top on its joint, over that of the default method, taken in turns."""
 
     def seconds(method: mbs.Method) -> float:
-        model, _ = top_on_joint(tilted=True)
+        model = top_on_joint(tilted=True)
         begun = time.process_time()
         mbs.simulate(model, 1e-3 * steps, 1e-3, method)
         return time.process_time() - begun

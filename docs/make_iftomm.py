@@ -9,10 +9,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fem_mbs.validation.governor import GOVERNOR, fastest
-from fem_mbs.validation.iftomm import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS, IftommProblem
-from fem_mbs.validation.slider_crank import SLIDER_CRANK
-from fem_mbs.validation.squeezer import SQUEEZER
+from fem_mbs.benchmarks.governor import GOVERNOR, fastest
+from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS
+from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.benchmarks.slider_crank import SLIDER_CRANK
+from fem_mbs.benchmarks.squeezer import SQUEEZER
+from fem_mbs.validation.machines import solve
 
 DOCS = Path(__file__).parent
 GROUPS = ("R3xSO3", "SE3")
@@ -30,7 +32,7 @@ HEAD = """# Benchmarks of the IFToMM library
 The [library of computational benchmark problems](https://www.iftomm-multibody.org/benchmark/) of the IFToMM committee
 for multibody dynamics (González, Dopico, Lugrís, Cuadrado 2006) asks for two numbers: how exact a result is, and what
 it cost. Here are both for five of its problems and the spatial slider-crank, with the default method, on both groups.
-The models are those of `fem_mbs/validation` (`fem-mbs validate machines`).
+The models are those of `fem_mbs/benchmarks` (`fem-mbs validate machines`).
 
 ![Errors against the step and against the time of computation](images/iftomm.png)
 
@@ -71,10 +73,10 @@ PROBLEMS = (
 )
 
 
-def run(problem: IftommProblem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
+def run(problem: BenchmarkProblem, exact: np.ndarray, group: str, steps: int) -> dict[str, float]:
     """Step, error, seconds of one core, and the largest change of energy of one run."""
     begun = time.process_time()
-    solution, values = problem.solve(steps, group)
+    solution, values = solve(problem, steps, group)
     seconds = time.process_time() - begun
     error = float((np.abs(values - exact) / problem.scale).max())
     total = solution.energy.total

@@ -3,7 +3,7 @@ r"""Andrews' squeezing mechanism.
 Seven bodies of a few centimetres in a plane, driven by a constant moment of 33 N mm on a crank of 7 mm, which makes two
 and a half turns in 30 ms; a spring pulls at one of them. It is problem A03 of the IFToMM library of benchmark problems,
 and part of the test set of initial value problems (Mazzia, Magherini 2008), which gives the seven angles at the end to
-15 digits. The model, in `fem_mbs/validation/squeezer.py`, is that of `fem-mbs validate`, which looks at the rates and
+15 digits. The model, in `fem_mbs/benchmarks/squeezer.py`, is that of `fem-mbs validate`, which looks at the rates and
 the forces as well.
 
 The hinges of these loops close more than there is to close; the motion is unique all the same
@@ -15,13 +15,13 @@ import numpy as np
 from _run import main_of, panels
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks.squeezer import ANGLES, NAMES, SQUEEZER, read, squeezer
 from fem_mbs.elements import Cylinder, RigidBody, SpringDamper, Surface
-from fem_mbs.validation.squeezer import ANGLES, NAMES, SQUEEZER
 
 
 def build(group="R3xSO3"):
-    """The model, drawn as rods and a triangle, and a function that reads angles, rates, forces off a solution."""
-    model, read = SQUEEZER.build(group)
+    """The model, drawn as rods and a triangle."""
+    model = squeezer(group)
     (spring,) = (element for element in model.elements if isinstance(element, SpringDamper))
     for body in (element for element in model.elements if isinstance(element, RigidBody)):
         (node,) = body.nodes
@@ -33,12 +33,11 @@ def build(group="R3xSO3"):
             body.shape = Surface(
                 meshio.Mesh(corners, [("triangle", [[0, 1, 2]])]), center=(0, 0, 0), rotation=np.eye(3)
             )
-    return model, read
+    return model
 
 
 def run(steps=1000, group="R3xSO3"):
-    model, read = build(group)
-    solution = mbs.simulate(model, SQUEEZER.t_end, SQUEEZER.t_end / steps)
+    solution = mbs.simulate(build(group), SQUEEZER.t_end, SQUEEZER.t_end / steps)
     return solution, read(solution)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs import GeneralizedAlpha, State, System
-from fem_mbs.alpha.index3 import Index3Problem
+from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.system import matrices as tangent
@@ -83,49 +83,64 @@ def random_state(system: System, seed: int) -> State:
     return State(0.2, motion.x, motion.R, v, vdot, multipliers, motion.u, motion.udot, motion.uddot)
 
 
-def random_step(
-    system: System, seed: int, h: float, method: GeneralizedAlpha
-) -> tuple[Index3Problem, tuple[Array, ...]]:
+INCREMENTS = ("D", "multipliers", "Z", "Y", "eta")
+
+
+def increments(unknown: Unknowns) -> list[Array]:
+    """Those that the formulation has."""
+    return [
+        getattr(unknown, name) for name in INCREMENTS if name in ("D", "multipliers") or len(getattr(unknown, name))
+    ]
+
+
+def with_increments(unknown: Unknowns, values: Sequence[Array]) -> Unknowns:
+    """The same with others."""
+    names = [name for name in INCREMENTS if name in ("D", "multipliers") or len(getattr(unknown, name))]
+    return unknown._replace(**dict(zip(names, values, strict=True)))
+
+
+def random_step(system: System, seed: int, h: float, method: GeneralizedAlpha) -> tuple[StepEquations, Unknowns]:
     """The equations of a step from a random state, and a trial that turns every node by about half a radian."""
     rng = np.random.default_rng(seed + 200)
     state = random_state(system, seed)
     memory = replace(method, start="consistent").init(system, state, h)
     free = np.zeros(system.N)
     free[system.free_rows] = 1.0
-    problem = method.problem(system, state, h, memory._replace(a=free * rng.normal(size=system.N)))
+    problem = method.equations(system, state, h, memory._replace(a=free * rng.normal(size=system.N)))
     D, multipliers = 0.3 * free * rng.normal(size=system.N), 3.0 * rng.normal(size=system.m)
-    guess = problem.guess(D, multipliers)
-    return problem, (D, multipliers, *(0.3 * rng.normal(size=part.shape) for part in guess[2:]))
+    guess = problem.predict(D, multipliers)
+    further = (0.3 * rng.normal(size=part.shape) for part in increments(guess)[2:])
+    return problem, with_increments(guess, [D, multipliers, *further])
 
 
-def equations(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+def equations(problem: StepEquations, unknown: Unknowns) -> Array:
     """Scaled equations of a step: ``(h^2 r, Phi)``, and ``h (B v + Phi_t)`` where the formulation has it."""
     trial = problem.evaluate(unknown)
     force = trial.evaluation.force[problem.system.free_rows]
     return np.concatenate([problem.h**2 * force, trial.closing, trial.hidden])
 
 
-def differences(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+def differences(problem: StepEquations, unknown: Unknowns) -> Array:
     """Derivative of :func:`equations` against body increments, ``h^2 lambda`` and the rest, by central differences."""
     system, step = problem.system, 1e-5
-    T = increment_derivative(problem, unknown[0])
-    nothing = [np.zeros_like(part) for part in unknown]
+    T, here = increment_derivative(problem, unknown.D), increments(unknown)
+    nothing = [np.zeros_like(part) for part in here]
     ways = []
     for row in system.free_rows:
         d = np.zeros(system.N)
         d[row] = step
         ways.append([np.append(np.matvec(T, system.nodes_of(d)), system.own_of(d)), *nothing[1:]])
     for k, scale in ((1, problem.h**2), (2, 1.0)):
-        for unit in np.eye(len(unknown[k])) if k < len(unknown) else ():
+        for unit in np.eye(len(here[k])) if k < len(here) else ():
             ways.append([step * unit / scale if j == k else part for j, part in enumerate(nothing)])
 
     def at(way: Sequence[Array], sign: float) -> Array:
-        return equations(problem, tuple(u + sign * w for u, w in zip(unknown, way, strict=True)))
+        return equations(problem, with_increments(unknown, [u + sign * w for u, w in zip(here, way, strict=True)]))
 
     return np.stack([(at(way, 1.0) - at(way, -1.0)) / (2 * step) for way in ways], axis=-1)
 
 
-def increment_derivative(problem: Index3Problem, D: Array, step: float = 1e-5) -> Array:
+def increment_derivative(problem: StepEquations, D: Array, step: float = 1e-5) -> Array:
     """Derivative ``(n, 6, 6)`` of the increment of a step against body increments of its end, by differences."""
     system, state = problem.system, problem.state
     D = system.nodes_of(D)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.validation import high_speed_rotor, puma, slider_crank
+from fem_mbs.benchmarks import high_speed_rotor, puma, slider_crank
 
 from .runs import EP, RV, RXYZ, SE3
 
@@ -64,9 +64,8 @@ def draw_top_on_joint(panels, found):
 
 
 def draw_rotor(panels, found):
-    model, read = high_speed_rotor.high_speed_rotor()
-    solution = mbs.simulate(model, 4.0, 1e-3, mbs.RungeKuttaMuntheKaas("RK6"))
-    _, y, z, _, *across = read(solution).T
+    solution = mbs.simulate(high_speed_rotor.high_speed_rotor(), 4.0, 1e-3, mbs.RungeKuttaMuntheKaas("RK6"))
+    _, y, z, *_ = high_speed_rotor.read(solution).T
     panels[0].plot(1e3 * y, 1e3 * z, lw=1)
     panels[0].set(title="Fig. 10: path of $p_1$ in 4 s (mm)", xlabel="y", ylabel="z", aspect="equal")
     panels[1].plot(solution.t, 1e3 * y, label="y")
@@ -80,9 +79,8 @@ def draw_rotor(panels, found):
 
 
 def draw_slider_crank(panels, found):
-    model, read = slider_crank.slider_crank()
-    solution = mbs.simulate(model, 5.0, 1e-3, mbs.ClassicalAlpha("tait_bryan"))
-    slider, angle = read(solution).T
+    solution = mbs.simulate(slider_crank.slider_crank(), 5.0, 1e-3, mbs.ClassicalAlpha("tait_bryan"))
+    slider, angle = slider_crank.read(solution).T
     panels[0].plot(solution.t, slider, label="Rxyz, h = 1 ms")
     panels[0].plot(slider_crank.TIMES, slider_crank.GONZALEZ, "ko", ms=4, label="Gonzalez, IFToMM")
     panels[0].set(title="Fig. 15: slider s (m)", xlabel="t (s)")
@@ -96,9 +94,8 @@ def draw_slider_crank(panels, found):
 
 def robot(step, method=None):
     """A run of the robot, and its angles."""
-    model, read = puma.puma()
-    solution = mbs.simulate(model, puma.DURATION, step, method)
-    return solution, read(solution)
+    solution = mbs.simulate(puma.puma(), puma.DURATION, step, method)
+    return solution, puma.read(solution)
 
 
 def draw_puma(panels, found):

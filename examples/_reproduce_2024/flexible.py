@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import fem_mbs as mbs
-from examples import right_angle_cantilever
+from fem_mbs.benchmarks.flexible import right_angle_cantilever
 from fem_mbs.elements import Beam, BeamSection, SphericalJoint
 
 RUBBER = BeamSection.rectangle(width=0.03, height=0.01, E=2e8, nu=0.3, rho=1000)
@@ -29,7 +29,7 @@ def beam_pendulum(group="R3xSO3", elements=6):
 
 
 def cantilever(group="R3xSO3"):
-    model, _, tip = right_angle_cantilever.build(group, elements=5)
+    model, _, tip = right_angle_cantilever(group)
     return model, of_node(tip)
 
 

@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.validation import puma
+from fem_mbs.benchmarks import puma
 
 MASS = np.array([link.mass for link in puma.LINKS])
 CENTER = np.array([link.center for link in puma.LINKS])

@@ -1,7 +1,7 @@
 """The Lie group generalised-alpha method: its options, what it remembers, and its step.
 
-Bruels, Cardona, Arnold (2012), section 4. The formulas are in ``newmark.py``, the equations of a step in ``index3.py``
-and ``index2.py``, what a change of the step does to the memory in ``change_step.py``.
+Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.py``, the equations of a step in
+``step.py`` and in the files of the formulations.
 """
 
 from __future__ import annotations
@@ -12,28 +12,37 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import AlphaMemory, adapted, same
+from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, same
 from fem_mbs.alpha.chart import Chart, make_chart
-from fem_mbs.alpha.index2 import Index2Problem
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
+from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
-from fem_mbs.alpha.local_error import defect, largest, lead, looked_at, response, tolerances, unresolved
+from fem_mbs.alpha.local_error import (
+    defect,
+    highest_derivatives,
+    largest,
+    looked_at,
+    rate,
+    response,
+    tolerances,
+    unresolved,
+)
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark
 from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
-from fem_mbs.alpha.stabilized import StabilizedProblem
+from fem_mbs.alpha.simplified_matrices import ENTRIES
+from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
+from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns, step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS
-from fem_mbs.newton import ConvergenceHistory, Found, Newton
-from fem_mbs.newton import solve as newton_solve
+from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
 from fem_mbs.system.system import System
 
-FORMULATIONS: dict[str, type[Index3Problem]] = {
-    "stabilized": StabilizedProblem,
-    "index3": Index3Problem,
-    "index2": Index2Problem,
+FORMULATIONS: dict[str, type[StepEquations]] = {
+    "stabilized": StabilizedEquations,
+    "index3": StepEquations,
+    "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
 
@@ -103,71 +112,94 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        return self._begin(system, state, h, lead(system, before))
+        return self._begin(system, state, h, highest_derivatives(system, before))
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
-        here, kick = lead(system, state), None
+        now, perturbation = highest_derivatives(system, state), None
         if self.start is None:
-            here = before + resolved(system, state, h, self.coefficients, here - before)
-        a = here
+            now = before + resolved(system, state, h, self.coefficients, now - before)
+        a = now
         if self.start == "perturbed":
             chart = make_chart(system.kinematics, self.chart)
             closed = self._kind(system).closes_velocities
-            a, kick = perturbed(system, state, h, chart, self.coefficients, closed)
-        begin = state.t, here
-        return AlphaMemory(h, 0, a, kick, here, *begin, *begin, 0.0, None, None, None, None, None, before)
+            a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
+        accelerations = AccelerationHistory(now, state.t, now, state.t, now)
+        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
-        if not memory.steps and not same(h, memory.h):
-            assert memory.before is not None  # of a start
-            memory = self._begin(system, state, h, memory.before)
-        if not memory.steps and self.start is None and self._kind(system) is StabilizedProblem:
-            after = self._step(system, state, h, memory).memory.lead
-            chart = make_chart(system.kinematics, self.chart)
-            slope = (after - memory.lead) / h
-            shift = shifted(system, state, h, chart, self.coefficients, slope) - lead(system, state)
-            memory = memory._replace(a=memory.lead + shift)
-        return self._step(system, state, h, memory)
-
-    def _step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
-        problem = self.problem(system, state, h, memory)
-        missed = None if memory.missed is None else PredictorHistory(*memory.missed)
-        experience = None if memory.experience is None else ConvergenceHistory(*memory.experience)
-        plain = problem.formulas.guess
-        guess = first_guess(plain, state.multipliers, h, missed)
+        if not memory.steps:
+            memory = self._started(system, state, h, memory)
+        equations = self.equations(system, state, h, memory)
+        # a memory from a file has plain tuples
+        accelerations = AccelerationHistory(*memory.accelerations)
+        predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
+        check = FirstCorrection(None if memory.convergence is None else ConvergenceHistory(*memory.convergence))
+        plain = equations.formulas.guess
+        guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            begin = problem.guess(guess.D, guess.multipliers)
-            needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
-            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
-        new, a = problem.result(found)
+            needed = tolerances(self.newton, accelerations.error * (h / memory.h) ** 3)
+            kept = kept_matrix(self._kind(system), system, memory) if self.newton.modified else None
+            solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
+        new, a = equations.update(solution)
         new = system.accept(new)
-        gone = found.unknown[0] - plain, new.multipliers - state.multipliers
-        missed = what_was_missed(*gone, h, guess, missed)
-        after = lead(system, new)
-        left = self._defect(system, problem.chart, new, after, h, memory)
+        now = highest_derivatives(system, new)
+        left = self._defect(system, equations.chart, new, now, h, memory)
         error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
         if looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
-                lasting = self._lasting(system, h**3 * left, found)
-                found.report.error_estimate = StepErrorEstimate(
-                    lasting, unresolved(system, h, state, new, after + memory.lead)
-                )
-        memory = _next(state, h, memory, a, after, error, missed, problem.eta(found.unknown), found)
-        return Step(new, memory, found.report, error)
+                lasting = self._lasting(system, h**3 * left, solution)
+                oscillating = unresolved(system, h, state, new, now + accelerations.now)
+                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating)
+        missed = solution.unknown.D - plain, new.multipliers - state.multipliers
+        matrix, eta = memory.matrix, solution.unknown.eta / h if len(solution.unknown.eta) else None
+        if solution.linearization is not None:
+            matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        memory = AlphaMemory(
+            h,
+            memory.steps + 1,
+            a,
+            AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error),
+            what_was_missed(*missed, h, guess, predictor),
+            check.history,
+            matrix,
+            eta,
+        )
+        return Step(new, memory, solution.report, error)
 
-    def problem(self, system: System, state: State, h: float, memory: AlphaMemory) -> Index3Problem:
-        """The equations of a step."""
-        chart, parameters = make_chart(system.kinematics, self.chart), self.coefficients
-        kind = self._kind(system)
-        v, a = adapted(system, chart, parameters, kind, state, h, memory)
-        formulas = newmark(parameters, h, v, memory.lead, a, system.order)
-        return kind(system, state, h, formulas, chart, self.newton.matrix)
+    def _started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
+        """Starting values for a first step of ``h``, which a trial of it corrects."""
+        if not same(h, memory.h):
+            assert memory.before is not None
+            memory = self._begin(system, state, h, memory.before)
+        if self.start is not None or self._kind(system) is not StabilizedEquations:
+            return memory
+        equations = self.equations(system, state, h, memory)
+        with np.errstate(over="ignore", invalid="ignore"):
+            needed = tolerances(self.newton, 0.0)
+            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
+        after = highest_derivatives(system, system.accept(equations.update(solution)[0]))
+        slope = (after - memory.accelerations[0]) / h
+        shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
+            system, state
+        )
+        return memory._replace(a=memory.accelerations[0] + shift)
 
-    def _kind(self, system: System) -> type[Index3Problem]:
+    def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
+        """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
+        chart, parameters, kind = make_chart(system.kinematics, self.chart), self.coefficients, self._kind(system)
+        v, a = rate(state), memory.a
+        if not same(h, memory.h):
+            v, a = adapted(system, chart, parameters, kind, state, h, memory)
+        if memory.velocity_perturbation is not None:
+            v = v + memory.velocity_perturbation
+        formulas = newmark(parameters, h, v, memory.accelerations[0], a, system.order)
+        return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
+
+    def _kind(self, system: System) -> type[StepEquations]:
         """The equations of a step: without constraints on positions the formulations are one."""
-        return Index3Problem if system.velocity_level.all() else FORMULATIONS[self.formulation]
+        return FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
@@ -190,31 +222,26 @@ class GeneralizedAlpha(Method):
         """Of index 3, that velocities leave their constraints."""
         return "" if self._kind(system).closes_velocities else instability(system, state, h, self.rho_inf)
 
-    def _kept(self, system: System, memory: AlphaMemory) -> Linearization | None:
-        """The matrix of the last step, for the modified Newton method."""
-        if not self.newton.modified or memory.factors is None or memory.T_inv is None:
-            return None
-        return Linearization(self._kind(system).solver(system).restore(memory.factors), memory.T_inv)
-
-    def _defect(self, system: System, chart: Chart, new: State, after: Array, h: float, memory: AlphaMemory) -> Array:
-        """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``after``."""
-        time = new.t - memory.t_old
-        slope, curvature = (after - memory.lead_old) * (1.0 / time), system.u0
+    def _defect(self, system: System, chart: Chart, new: State, now: Array, h: float, memory: AlphaMemory) -> Array:
+        """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``now``."""
+        before = AccelerationHistory(*memory.accelerations)
+        time = new.t - before.t_old
+        slope, curvature = (now - before.old) * (1.0 / time), system.u0
         if system.k:
-            recent = system.own_of(after - memory.lead) / h
-            before = system.own_of(memory.lead - memory.lead_old) / ((time - h) or h)
+            recent = system.own_of(now - before.now) / h
+            earlier = system.own_of(before.now - before.old) / ((time - h) or h)
             # before there are three values, that of a fast state which has not begun to settle
-            curvature = (recent - before) / (0.5 * time) if memory.steps else recent / h
+            curvature = (recent - earlier) / (0.5 * time) if memory.steps else recent / h
         return defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
 
-    def _lasting(self, system: System, left: Array, found: Found[Unknown, Trial, Linearization]) -> Array:
+    def _lasting(self, system: System, left: Array, solution: Iterate[Unknowns, StepResidual, Linearization]) -> Array:
         """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
 
         Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
         """
-        if found.linearization is not None:
-            at, factors = found.value.evaluation, found.linearization.factors
-            left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Problem)
+        if solution.linearization is not None:
+            at, factors = solution.value.evaluation, solution.linearization.factors
+            left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Equations)
         return self.coefficients.both_defects * largest(system.nodes_of(left))
 
 
@@ -241,22 +268,3 @@ class UpdatedLagrangian(GeneralizedAlpha):
     def chart(self) -> str:
         """The coordinates of a step, see ``chart.py``."""
         return self.parametrization
-
-
-def _next(
-    state: State,
-    h: float,
-    memory: AlphaMemory,
-    a: Array,
-    after: Array,
-    error: float,
-    missed: PredictorHistory,
-    eta: Array | None,
-    found: Found[Unknown, Trial, Linearization],
-) -> AlphaMemory:
-    """What is remembered of a step that was made."""
-    factors, T_inv = memory.factors, memory.T_inv
-    if found.linearization is not None:
-        factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
-    old = after, state.t, memory.lead, memory.t_old, memory.lead_old
-    return AlphaMemory(h, memory.steps + 1, a, None, *old, error, missed, found.experience, eta, factors, T_inv)

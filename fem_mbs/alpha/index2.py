@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.chart import Chart
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.projection import from_body
@@ -23,12 +23,14 @@ from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
 
-class Index2Problem(Index3Problem):
+class Index2Equations(StepEquations):
     """The equations of one step in the increment, the multipliers and ``h eta``."""
 
     closes_velocities: ClassVar[bool] = True
 
-    def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
+    def __init__(
+        self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
+    ) -> None:
         super().__init__(system, state, h, formulas, chart, matrix)
         self.positions = np.flatnonzero(~system.velocity_level)
         self.start = constraints.gradients(system, system.motion(state))
@@ -37,57 +39,52 @@ class Index2Problem(Index3Problem):
     @staticmethod
     def solver(system: System) -> LinearSolver:
         """The solver of the iteration matrix."""
-        return system.stabilized.solver
+        return system.ggl.solver
 
-    def eta(self, unknown: Unknown) -> Array:
-        """The second set of multipliers."""
-        return unknown[2] / self.h
-
-    def guess(self, D: Array, multipliers: Array) -> Unknown:
+    def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """That of index 3, and ``eta = 0``."""
-        return D, multipliers, np.zeros(len(self.positions))
+        return Unknowns(D, multipliers, eta=np.zeros(len(self.positions)))
 
-    def newmark_increment(self, unknown: Unknown) -> Array:
+    def newmark_increment(self, unknown: Unknowns) -> Array:
         """``D + h B^T(q_n) eta``."""
         eta = np.zeros(self.system.m)
-        eta[self.positions] = unknown[2]
+        eta[self.positions] = unknown.eta
         push = constraints.gradient_transpose_product(self.system, self.start, eta)
-        return unknown[0] + from_body(self.system, self.state.R, push)
+        return unknown.D + from_body(self.system, self.state.R, push)
 
-    def evaluate(self, unknown: Unknown) -> Trial:
+    def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraint on velocities."""
-        trial = super().evaluate(unknown)
-        velocity = constraints.velocity_residual(self.system, trial.evaluation)
-        return trial._replace(hidden=self.h * velocity[self.positions])
+        residual = super().evaluate(unknown)
+        return residual._replace(hidden=residual.hidden[self.positions])
 
-    def size(self, trial: Trial) -> tuple[float, float]:
+    def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
-        force, constraint = super().size(trial)
-        hidden = np.abs(trial.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
+        force, constraint = super().size(residual)
+        hidden = np.abs(residual.hidden * self.system.constraint_weight[self.positions]).max(initial=0.0)
         return force, max(constraint, float(hidden))
 
-    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+    def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, h delta eta)`` with ``(h^2 r, Phi, h (B v + Phi_t))``, eq. 62."""
         system, squared = self.system, self.h * self.h
-        right = np.concatenate([squared * system.at_free(trial.evaluation.force), trial.closing, trial.hidden])
-        first, last = system.n_free, system.size
-        solution = linearization.factors.solve(right)
-        return system.spread(solution[:first]), solution[first:last] / squared, solution[last:]
+        force = squared * system.at_free(residual.evaluation.force)
+        rhs = np.concatenate([force, residual.closing, residual.hidden])
+        solution = linearization.factors.solve(rhs)
+        d, multipliers, eta = np.split(solution, [system.n_free, system.size])
+        return Correction(system.spread(d), multipliers / squared, eta=eta)
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+    def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of eq. 62 in the unknowns ``(delta q, h^2 delta lambda, h delta eta)``."""
-        system, evaluation, kinematics = self.system, trial.evaluation, self.system.kinematics
-        index3, T_inv, _ = self.entries(unknown, trial)
-        dV, _ = self.follow(trial, self._derivatives(unknown, trial)[1])
+        system, evaluation, kinematics = self.system, residual.evaluation, self.system.kinematics
+        index3, T_inv, _ = self.matrix(self, unknown, residual)
+        dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         # against the Newmark increment alone
-        rates = self.of_nodes(trial.rates[:2])
-        moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
-        with_rates = kinematics.derivatives(trial.body, moved) - kinematics.derivatives(trial.body, 0.0 * moved)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
+        with_rates = kinematics.derivatives(residual.body, moved) - kinematics.derivatives(residual.body, 0.0 * moved)
         own = self.formulas.factors[:2, 6 * system.n :]
         dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
         push = constraints.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
-        G = self.velocity_gradients(trial, dV)
+        G = self.velocity_gradients(residual, dV)
         H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
-        return Linearization(system.stabilized.factor(index3, W, *map(flat, (push, G, H))), T_inv)
+        return Linearization(system.ggl.factor(index3, W, *map(flat, (push, G, H))), T_inv)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import lead, rate
+from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.contracts import State
 from fem_mbs.system import constraints
 from fem_mbs.system.system import System
@@ -35,7 +35,9 @@ def instability(system: System, state: State, h: float, rho_inf: float) -> str:
         return ""
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     gaps = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight)
-    velocity, acceleration = (float(np.abs(v * system.weight).max()) for v in (rate(state), lead(system, state)))
+    velocity, acceleration = (
+        float(np.abs(v * system.weight).max()) for v in (rate(state), highest_derivatives(system, state))
+    )
     # a mechanism that turns back is at rest for an instant
     speed = max(velocity, acceleration**0.5)
     if gaps.max() <= ASTRAY * speed:

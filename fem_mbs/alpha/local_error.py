@@ -1,8 +1,7 @@
-"""The local error of a step: what Newmark's formulas leave, and what the equations of motion make of it.
+"""The local error of a step: what Newmark's formulas leave, what the equations of motion make of it, what follows.
 
-How far Newton's method has to go in a step: well below what the step itself gets wrong.
-
-docs/theory.md, "When Newton's method stops".
+How far Newton's method has to go in a step follows from it, too: well below what the step itself gets wrong
+(docs/theory.md, "When Newton's method stops").
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
 """Tolerances against a local error ``e``: of forces, which err by ``e^(2/3)``, and of constraints."""
 LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 """Below these there is rounding."""
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:
@@ -34,10 +34,7 @@ def tolerances(newton: Newton, error: float) -> tuple[float, float]:
     )
 
 
-GOLDEN = 0.5 * (5.0**0.5 - 1.0)
-
-
-def lead(system: System, state: State) -> Array:
+def highest_derivatives(system: System, state: State) -> Array:
     """Highest time derivatives ``(N,)``: accelerations of nodes and coordinates, rates of states."""
     if not system.k:
         return state.vdot.ravel()
@@ -54,8 +51,8 @@ def defect(
 ) -> Array:
     """Defect ``h^3 (C_q vddot + ...)`` (N,) of the increment in the step of ``h`` that led to a state.
 
-    Arnold, Cardona, Bruels (2015), Lemma 4.2. ``slope`` (N,) is the derivative of :func:`lead`, over two steps where
-    there are as many, because numerical damping makes the highest frequencies alternate from step to step;
+    Arnold, Cardona, Bruels (2015), Lemma 4.2. ``slope`` (N,) is the derivative of the accelerations, over two steps
+    where there are as many, because numerical damping makes the highest frequencies alternate from step to step;
     ``curvature`` (k,) is the second one, which states need.
     """
     nodes = chart.local_error(parameters.C_q, state.v, state.vdot, system.nodes_of(slope))
@@ -80,22 +77,22 @@ def response(
         system.own_of(body)[system.order < 2] = 0.0
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
     force = inertia * mass_product(system, evaluation, body)[system.free_rows]
-    right = [force, np.zeros(system.m)]
+    rhs = [force, np.zeros(system.m)]
     if with_eta:
-        rates = constraints.gradient_product(system, evaluation, body)[~system.velocity_level]
-        right.append(parameters.gamma / parameters.beta * rates)
-    error = factors.solve(np.concatenate(right))[: system.n_free]
+        rates = constraints.product(system, evaluation.gradients, body)[~system.velocity_level]
+        rhs.append(parameters.gamma / parameters.beta * rates)
+    error = factors.solve(np.concatenate(rhs))[: system.n_free]
     whole = system.spread(error)
     return system.with_own(system.kinematics.from_body(R, system.nodes_of(whole)), whole)
 
 
-def unresolved(system: System, h: float, before: State, state: State, leads: Array) -> Array:
+def unresolved(system: System, h: float, before: State, state: State, both_ends: Array) -> Array:
     """Length in m and angle in rad of oscillations that are too fast for a step of ``h``, of the worst node ``(2,)``.
 
     Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
-    step to step, or grows so, does not: ``leads`` (N,), the sum of the accelerations at both ends, hardly knows of it.
+    step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it.
     """
-    change = state.v - before.v - 0.5 * h * system.nodes_of(leads)
+    change = state.v - before.v - 0.5 * h * system.nodes_of(both_ends)
     return h * largest(change)
 
 

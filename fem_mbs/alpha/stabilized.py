@@ -1,138 +1,134 @@
-"""One step of the generalised-alpha method with constraints on positions and on velocities, at the cost of index 3.
+"""The default formulation: constraints on positions and on velocities, at the cost of index 3. It is in no paper.
 
-As in the stabilisation of Gear, Gupta and Leimkuhler (Arnold, Cardona, Bruels 2015, eq. 55), the increment ``D`` of the
-configuration leaves that of the Newmark formulas, ``D = N + Z``, so that ``Phi(q) = 0`` and ``B v + Phi_t = 0`` both
-hold. Here ``Z`` is what forces along the constraints do to the structure within the step, ``S (Z, .) = (0, zeta)`` with
-the iteration matrix ``S`` of index 3: its mass and its stiffness decide which way the configuration goes, and one
-factorisation serves all unknowns (docs/theory.md, "Constraints on velocities").
+*What is asked.* As in the stabilisation of Gear, Gupta and Leimkuhler (Arnold, Cardona, Bruels 2015, eq. 55), the
+increment of the configuration leaves that of Newmark's formulas, ``D = N + Z``, so that both levels hold,
+
+    r(q, v, vdot) + B^T lambda = 0,    Phi(q) = 0,    B v + Phi_t = 0,    v = v* + gamma' N,   vdot = beta' N.
+
+There ``Z = B^T(q_n) eta`` needs a larger matrix, and goes where light parts are. Here ``Z`` is what a force along the
+constraints does to the structure within the step,
+
+    S (Z, .) = (0, zeta),    S = [[h^2 (K + gamma' C + beta' M), B^T], [B, 0]],
+
+with the iteration matrix ``S`` of index 3: mass and stiffness of the structure decide which way it goes, no new matrix
+is factorised, and ``m`` numbers ``zeta`` are as many as the new equations.
+
+*How it is solved.* With ``d`` the correction of index 3 for the residuals ``(h^2 r, Phi)``, and ``G`` the derivative of
+``h (B v + Phi_t)`` against increments of the configuration, velocities still miss ``G d - h (B v + Phi_t)``. As ``v``
+follows ``N = D - Z`` by ``gamma'``, a change of ``Z`` changes ``h (B v + Phi_t)`` by ``-h gamma' B delta Z``: one more
+solution with ``S`` and ``zeta = (G d - h (B v + Phi_t))/(h gamma')`` gives ``delta Z``. It takes ``N`` back, so that
+``h^2 (gamma' C + beta' M) delta Z`` is missing in the equations of motion: a second round with this force corrects
+``d``, ``lambda`` and ``Z``. What is left is of second order in the ratio of inertia within a step to stiffness.
+Directions of ``Z`` are those of the first matrix of a step: they stay, so that ``Z`` is unique.
+
+docs/theory.md, "Constraints on velocities", has orders and stability.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
-from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State
-from fem_mbs.initial.projection import from_body
+from fem_mbs.contracts import RateSensitivities
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
-from fem_mbs.system.pattern import flat
-from fem_mbs.system.system import System
 
 INERT = 0.05
-"""UnitInterval of inertia in the resistance against ``Z`` above which it is worth a solution of its own."""
+"""Share of inertia in the resistance against ``Z`` above which it is worth a second round."""
 
 
-class StabilizedProblem(Index3Problem):
+class StabilizedEquations(StepEquations):
     """The equations of one step in the increment, the multipliers and ``Z`` (N,)."""
 
     closes_velocities: ClassVar[bool] = True
 
-    def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
-        super().__init__(system, state, h, formulas, chart, matrix)
-        self._per_rate = ~system.velocity_level / (h * formulas.factors[0, 0])
-        """``B delta Z`` per ``h (B v + Phi_t)``."""
-        self._along: tuple[Linearization, Array] | None = None
-        """The first matrix and the rotations there: within a step the directions of ``Z`` stay, and it is unique."""
-        self._inert = 0.0
-
-    def guess(self, D: Array, multipliers: Array) -> Unknown:
+    def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """That of index 3, and ``Z = 0``."""
-        return D, multipliers, np.zeros(self.system.N)
+        return Unknowns(D, multipliers, Z=np.zeros(self.system.N))
 
-    def newmark_increment(self, unknown: Unknown) -> Array:
-        """``D - Z``."""
-        return unknown[0] - unknown[2]
+    def newmark_increment(self, unknown: Unknowns) -> Array:
+        """``N = D - Z``."""
+        return unknown.D - unknown.Z
 
-    def evaluate(self, unknown: Unknown) -> Trial:
-        """Those of index 3, and the constraint on velocities."""
-        trial = super().evaluate(unknown)
-        return trial._replace(hidden=self.h * constraints.velocity_residual(self.system, trial.evaluation))
+    def size(self, residual: StepResidual) -> tuple[float, float]:
+        """Relative residuals; the constraint on velocities times the step is compared with that on positions.
 
-    def size(self, trial: Trial) -> tuple[float, float]:
-        """Relative residuals; the constraint on velocities times the step is compared with that on positions."""
-        force, constraint = super().size(trial)
-        return force, max(constraint, float(np.abs(trial.hidden * self.system.constraint_weight).max()))
-
-    def reaction(self, trial: Trial) -> float:
-        """That of velocities off their constraints: accelerations follow velocities."""
+        Its error stands for one of the accelerations, which follow velocities.
+        """
         gamma, beta = self.formulas.factors[:2, 0].tolist()
-        return self._reaction(trial, trial.hidden, beta / (gamma * self.h))
+        reaction = self.reaction(residual, residual.hidden, beta / (gamma * self.h))
+        gaps = np.abs(
+            np.concatenate([residual.closing, residual.hidden]).reshape(2, -1) * self.system.constraint_weight
+        )
+        return max(residual.evaluation.relative, reaction), float(gaps.max())
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
-        """The matrix of index 3, and how the constraints on velocities change."""
-        values, T_inv, dV = self.entries(unknown, trial)
+    def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
+        """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
+        values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        G = self._velocity_gradients(unknown, trial) if dV is None else self.velocity_gradients(trial, dV)
-        return Linearization(factors, T_inv, G)
+        directions = factors, T_inv, residual.evaluation.motion.R
+        if first is not None:
+            directions = first.directions or (first.factors, first.T_inv, self.state.R)
+        return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
-    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+    def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
 
-        That of index 3, then the ``delta Z`` that velocities still miss, whose inertia acts back on the first. This
-        goes round once, unless inertia is so small a share that the correction is ``rough``; of what is left, inertia
-        is taken to act along the constraints by the share that it has had.
+        The second round is left out where inertia is so small a share that the correction counts as simplified; of what
+        is left, inertia is taken to act along the constraints by the share that it has had.
         """
-        system, squared, factors = self.system, self.h * self.h, linearization.factors
-        d, multipliers = solve_with_constraints(system, factors, squared * trial.evaluation.force, trial.closing)
-        G = linearization.velocity_gradients or self._velocity_gradients(unknown, trial)
-        missed = self._per_rate * (self._rates(G, d) - trial.hidden)
-        self._along = self._along or (linearization, trial.evaluation.motion.R)
-        along, R = self._along
-        solve = partial(solve_with_constraints, system, along.factors, np.zeros(system.N))
-        z, push = solve(missed)
-        z = self._increment(along, z)
-        self.rough = not self._resistance(z) > INERT * -(missed @ push)
-        if not self.rough:
-            inertia = squared * self._inertia(unknown, trial, z)
+        system, squared, factors = self.system, self.h**2, linearization.factors
+        G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
+        along, T_inv, R = linearization.directions or (factors, linearization.T_inv, self.state.R)
+        none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
+        d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
+        missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
+        z, push = solve_with_constraints(system, along, none, missed)
+        Z = self._increment(T_inv, z)
+        resistance = squared * float(self.formulas.factors[1, 0]) * float((system.diagonal_mass * Z) @ Z)
+        simplified, share = not resistance > INERT * -(missed @ push), unknown.inertia_share
+        if not simplified:
+            inertia = squared * self._inertia(residual, Z)
             d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
-            self._inert = -float(more @ push) / float(push @ push or 1.0)
-            z_more, push = solve(self._per_rate * self._rates(G, d_more))
-            z = z + self._increment(along, z_more)
-        return d, (multipliers - self._inert * push) / squared, from_body(system, R, z)
+            share = -float(more @ push) / float(push @ push or 1.0)
+            z, push = solve_with_constraints(system, along, none, per_rate * constraints.product(system, G, d_more))
+            Z = Z + self._increment(T_inv, z)
+        moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
+        Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
+        return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=simplified)
 
-    def length(self, correction: Unknown) -> float:
+    def length(self, correction: Correction) -> float:
         """Largest increment of the configuration or of ``Z``, weighted."""
-        return max(super().length(correction), super().length(correction[2:]))
+        assert correction.Z is not None
+        return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
 
-    def _rates(self, gradients: list[Array], d: Array) -> Array:
-        """Change (m,) of ``h (B v + Phi_t)`` with a correction ``d`` (N,) of the configuration and its increment."""
-        pairs = zip(gradients, self.system.gradient_components, strict=True)
-        return flat([np.vecdot(gradient, d[rows]) for gradient, rows in pairs])
+    def _velocity_gradients(
+        self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
+    ) -> list[Array]:
+        """``G``, from the derivatives of body velocities where a matrix was just made of them."""
+        if dV is None:
+            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+        return self.velocity_gradients(residual, dV)
 
-    def _velocity_gradients(self, unknown: Unknown, trial: Trial) -> list[Array]:
-        """The same as with a new matrix, for one that was kept."""
-        dV, _ = self.follow(trial, self._derivatives(unknown, trial)[1])
-        return self.velocity_gradients(trial, dV)
-
-    def _increment(self, along: Linearization, z: Array) -> Array:
+    def _increment(self, T_inv: Array, z: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
         system = self.system
-        z = system.with_own(self.chart.from_velocities(along.T_inv, system.nodes_of(z)), z)
+        Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
-            system.own_of(z)[system.order < 2] = 0.0
-        return z
+            Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
+        return Z
 
-    def _resistance(self, z: Array) -> float:
-        """Estimate of ``h^2 beta' z.M z``."""
-        inert = float((self.system.diagonal_mass * z) @ z)
-        return self.h**2 * float(self.formulas.factors[1, 0]) * inert
-
-    def _inertia(self, unknown: Unknown, trial: Trial, z: Array) -> Array:
-        """``(gamma' C + beta' M) z`` (N,) of a change of the Newmark increment."""
-        system = self.system
-        D, rates = system.nodes_of(unknown[0]), self.of_nodes(trial.rates[:2])
-        lifted = self.chart.rate_changes(D, rates, self.factors, system.nodes_of(z))
-        changes = system.kinematics.change(trial.body, lifted).reshape(2, -1)
+    def _inertia(self, residual: StepResidual, z: Array) -> Array:
+        """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment."""
+        system, place = self.system, residual.place
+        lifted = self.chart.rate_changes(place.D, place.node_rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
+        changes = system.kinematics.change(residual.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)
             changes = np.concatenate([changes, own], axis=1)
-        return rate_product(system, trial.evaluation, *changes)
+        return rate_product(system, residual.evaluation, *changes)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.chart import Chart
-from fem_mbs.alpha.local_error import defect, lead, rate
+from fem_mbs.alpha.local_error import defect, highest_derivatives, rate
 from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
@@ -30,7 +30,7 @@ class StartingValues(NamedTuple):
     """Algorithmic accelerations ``a_0`` (N,), and what the velocities are perturbed by, ``(N,)``."""
 
     a: Array
-    kick: Array
+    velocity_perturbation: Array
 
 
 def perturbed(
@@ -54,7 +54,7 @@ def shifted(system: System, state: State, h: float, chart: Chart, parameters: Pa
     """``vdot(t_0 + Delta_alpha h)`` (N,) from the derivative ``slope`` (N,) of the highest time derivatives."""
     shift = np.append(np.full(6 * system.n, parameters.shift), _shifts(system, parameters))
     third = np.append(chart.third(state.v, state.vdot, system.nodes_of(slope)), system.own_of(slope))
-    return lead(system, state) + shift * h * third
+    return highest_derivatives(system, state) + shift * h * third
 
 
 def before_the_start(system: System, state: State) -> Array:
@@ -62,7 +62,7 @@ def before_the_start(system: System, state: State) -> Array:
     moves = np.append(state.v.ravel() != 0.0, (state.udot != 0.0) & (system.order == 2))
     if moves.any():
         moves = np.isin(system.islands, system.islands[moves])
-    return np.where(moves, lead(system, state), 0.0)
+    return np.where(moves, highest_derivatives(system, state), 0.0)
 
 
 def resolved(system: System, state: State, h: float, parameters: Parameters, jump: Array) -> Array:
@@ -76,7 +76,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     states = _of_states(system)
     if not jump.any():
         return jump
-    here = lead(system, state)
+    here = highest_derivatives(system, state)
     formulas = newmark(parameters, h, rate(state), here, here, system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
     increments = np.where(states, per_rate[0], per_rate[1])
@@ -91,7 +91,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = constraints.gradient_product(system, evaluation, d)
+        gaps = constraints.product(system, evaluation.gradients, d)
         left: Array = increments * solve_with_constraints(system, factors, right, gaps)[0]
         return left
 
@@ -121,4 +121,4 @@ def _slope(system: System, state: State, h: float) -> Array:
         vdot, _, _, udot, uddot = accelerations(system, place)
         return np.append(vdot, np.where(system.order == 1, udot, uddot))
 
-    return (4.0 * ahead(h) - ahead(2.0 * h) - 3.0 * lead(system, state)) / (2.0 * h)
+    return (4.0 * ahead(h) - ahead(2.0 * h) - 3.0 * highest_derivatives(system, state)) / (2.0 * h)

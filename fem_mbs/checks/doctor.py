@@ -89,7 +89,7 @@ def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
         @wraps(run)
         def call(*given: Any, **named: Any) -> Any:
             first = given[0] if given else named.get("model", named.get("models"))
-            models = [own for own in (first if isinstance(first, list | tuple) else [first]) if isinstance(own, Model)]
+            models = [one for one in (first if isinstance(first, list | tuple) else [first]) if isinstance(one, Model)]
             for model in models if go_on else models[:1]:
                 look_at(model)
             if models and not go_on:
@@ -98,13 +98,13 @@ def _watched(look_at: Callable[[Model], None], go_on: bool) -> Iterator[None]:
 
         return call
 
-    kept = {name: getattr(fem_mbs, name) for name in RUNS}
+    runs = {name: getattr(fem_mbs, name) for name in RUNS}
     try:
-        for name, run in kept.items():
+        for name, run in runs.items():
             setattr(fem_mbs, name, watching(run))
         yield
     finally:
-        for name, run in kept.items():
+        for name, run in runs.items():
             setattr(fem_mbs, name, run)
 
 

@@ -20,7 +20,7 @@ from fem_mbs.checks.report import Check, Finding
 from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
-from fem_mbs.initial.state_point import as_built, check_system, without_accelerations
+from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
@@ -181,7 +181,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.equations = system.m
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))
-    check.gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
+    check.gap = largest_gap(system, evaluation.constraint)
     check.findings += _open(system, evaluation)
     check.findings += _doubts(system, evaluation)
     check_system(system, "Model.check")
@@ -205,8 +205,8 @@ def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], A
         moved = np.zeros((*batch.nodes.shape, 6))
         moved[..., :3] = R[batch.nodes][..., 0, :]
         moved = moved.reshape(len(moved), p)
-        for owner, own in zip(batch.owners, np.vecdot(moved, np.matvec(mass[:, :p, :p], moved)), strict=True):
-            masses[str(owner)] = masses.get(str(owner), 0.0) + float(own)
+        for owner, share in zip(batch.owners, np.vecdot(moved, np.matvec(mass[:, :p, :p], moved)), strict=True):
+            masses[str(owner)] = masses.get(str(owner), 0.0) + float(share)
     masses = {name: mass for name, mass in masses.items() if mass > 0.0}
     if not masses:
         return masses, None
@@ -229,8 +229,8 @@ def _carried(system: System, evaluation: Evaluation) -> set[int]:
         p = batch.nodes.shape[1]
         for matrix in (batch.mass(context), batch.stiffness(context)):
             if matrix is not None and p:
-                own = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
-                sizes = own.reshape(len(own), p, 6).max(axis=-1)
+                diagonal = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
+                sizes = diagonal.reshape(len(diagonal), p, 6).max(axis=-1)
                 rows |= set(np.broadcast_to(batch.nodes, sizes.shape)[sizes > 0.0].tolist())
     return rows
 
@@ -251,10 +251,10 @@ def _doubts(system: System, evaluation: Evaluation) -> list[Finding]:
     """What elements find wrong of themselves, those of one opinion together."""
     R, acting = evaluation.motion.R, -system.nodes_of(evaluation.force)
     force, moment = np.matvec(R, acting[:, :3]), np.matvec(R, acting[:, 3:])
-    around = ModelContext(system.number, system.gravity, system.length, force, moment)
+    context = ModelContext(system.number, system.gravity, system.length, force, moment)
     said: dict[str, list[str]] = {}
     for element in system.elements:
         if type(element).doubts is not Element.doubts:
-            for text in element.doubts(around):
+            for text in element.doubts(context):
                 said.setdefault(text, []).append(str(element))
     return [Finding(text, tuple(owners)) for text, owners in said.items()]

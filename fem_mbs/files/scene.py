@@ -92,12 +92,12 @@ class ShapePicture:
     def __init__(self, items: Sequence[Item], kind: Kind, numbered: str) -> None:
         sides = next((sides for most, sides in FINENESS if len(items) <= most), COARSEST)
         faces = [item.shape.faces(sides) for item in items]
-        sizes = [len(own.points) for own in faces]
-        self._points = np.concatenate([own.points for own in faces])
+        sizes = [len(surface.points) for surface in faces]
+        self._points = np.concatenate([surface.points for surface in faces])
         self._rows = np.repeat([item.row for item in items], sizes)
         blocks: dict[tuple[str, int], list[tuple[IntArray, int]]] = {}
-        for own, item, first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
-            for cell, points in own.cells:
+        for surface, item, first in zip(faces, items, np.cumsum([0, *sizes[:-1]]), strict=True):
+            for cell, points in surface.cells:
                 blocks.setdefault((cell, points.shape[1]), []).append((points + first, item.number))
         self.cells = [_cells(cell, parts, kind, numbered) for (cell, _), parts in blocks.items()]
 

@@ -6,6 +6,7 @@ Own unknowns join with the highest time derivative that their equations have, al
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,19 +42,19 @@ def accelerations(system: System, place: StatePoint, matrix: Array | None = None
     evaluation = without_accelerations(system, place)
     hidden = constraints.acceleration_residual(system, evaluation)
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
-    lead, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
+    highest, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
     size = np.inf
     for k in range(ITERATIONS if nonlinear else 0):
-        evaluation = _evaluate(system, evaluation.motion, place.u, lead, multipliers)
+        evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
         if k:  # what is linear is there
             factors = system.solver.factor(leading_matrix(system, evaluation))
-        hidden = constraints.acceleration_residual(system, evaluation) + constraints.gradient_product(
-            system, evaluation, np.where(_accelerated(system), lead, 0.0)
+        hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
+            system, evaluation.gradients, np.where(_accelerated(system), highest, 0.0)
         )
         change, more = solve_with_constraints(system, factors, -evaluation.force, -hidden)
-        lead, multipliers = lead + change, multipliers + more
-        rest = np.abs(change) / (1.0 + np.abs(lead))
+        highest, multipliers = highest + change, multipliers + more
+        rest = np.abs(change) / (1.0 + np.abs(highest))
         last, size = size, float(rest.max(initial=0.0))
         # large accelerations, of what is light, leave their rounding in the other unknowns
         if size <= ACCURATE or (size <= ROUNDING and size > 0.5 * last):
@@ -62,7 +63,7 @@ def accelerations(system: System, place: StatePoint, matrix: Array | None = None
         if nonlinear:
             raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
     multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
-    return _sorted(system, place, evaluation.motion, lead, multipliers)
+    return _sorted(system, place, evaluation.motion, highest, multipliers)
 
 
 def _unsettled(system: System, t: float, rest: Array) -> str:
@@ -83,27 +84,23 @@ def _accelerated(system: System) -> Array:
     return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
 
 
-def _evaluate(system: System, motion: Motion, u: Array, lead: Array, multipliers: Array) -> Evaluation:
+def _evaluate(system: System, motion: Motion, u: Array, highest: Array, multipliers: Array) -> Evaluation:
     """The equations with accelerations and all else that they determine."""
-    own, order = system.own_of(lead), system.order
-    moved = Motion(
-        motion.t,
-        motion.x,
-        motion.R,
-        motion.V,
-        system.nodes_of(lead),
-        motion.gravity,
-        np.where(order == 0, u + own, u),
-        np.where(order == 1, own, motion.udot),
-        np.where(order == 2, own, 0.0),
+    internal, order = system.own_of(highest), system.order
+    moved = replace(
+        motion,
+        A=system.nodes_of(highest),
+        u=np.where(order == 0, u + internal, u),
+        udot=np.where(order == 1, internal, motion.udot),
+        uddot=np.where(order == 2, internal, 0.0),
     )
     return system.evaluate(moved, multipliers, system.prescribe(motion.t))
 
 
-def _sorted(system: System, place: StatePoint, motion: Motion, lead: Array, multipliers: Array) -> Accelerations:
-    vdot = system.kinematics.vdot(place.R, motion.V, system.nodes_of(lead))
+def _sorted(system: System, place: StatePoint, motion: Motion, highest: Array, multipliers: Array) -> Accelerations:
+    vdot = system.kinematics.vdot(place.R, motion.V, system.nodes_of(highest))
     vdot[~system.free] = 0.0
-    own, order = system.own_of(lead), system.order
-    u = np.where(order == 0, place.u + own, place.u)
-    udot = np.where(order == 2, place.udot, np.where(order == 1, own, 0.0))
-    return Accelerations(vdot, multipliers, u, udot, np.where(order == 2, own, 0.0))
+    internal, order = system.own_of(highest), system.order
+    u = np.where(order == 0, place.u + internal, place.u)
+    udot = np.where(order == 2, place.udot, np.where(order == 1, internal, 0.0))
+    return Accelerations(vdot, multipliers, u, udot, np.where(order == 2, internal, 0.0))

@@ -27,7 +27,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, ElementBatch, Motion, Node
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.projection import project_velocities
-from fem_mbs.initial.state_point import as_built, without_accelerations
+from fem_mbs.initial.state_point import as_built, by_joint, largest_gap, largest_speed, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
@@ -217,15 +217,12 @@ class Closing:
         system = self.system
         gaps = np.zeros(system.m)
         gaps[self.rows] = np.abs(self._gaps(evaluation))
-        owners: dict[str, list[str]] = {}
-        for k in np.argsort(-gaps, kind="stable")[:NAMED]:
-            if gaps[k] > max(GAP, 0.1 * gaps.max()):
-                owner, equation = system.constraint_owner[k]
-                owners.setdefault(str(owner), []).append(f"{equation} {gaps[k] / system.constraint_weight[k]:.3g}")
-        listed = "; ".join(f"{owner}: {', '.join(parts)}" for owner, parts in owners.items())
+        rows = [k for k in np.argsort(-gaps, kind="stable")[:NAMED] if gaps[k] > max(GAP, 0.1 * gaps.max())]
+        listed = by_joint(system, {k: f"{gaps[k] / system.constraint_weight[k]:.3g}" for k in rows})
         return (
-            f"assemble: the joints cannot be closed; where they are closest, these stay open: {listed} (m or rad). "
-            "Look at their points, axes and drives, at lengths that do not reach, and at what model.fix and hold keep"
+            "assemble: the joints cannot be closed; where they are closest, these stay open: "
+            f"{'; '.join(listed)} (m or rad). Look at their points, axes and drives, at lengths that do not reach, and "
+            "at what model.fix and hold keep"
         )
 
 
@@ -333,6 +330,5 @@ def _velocities(model: ModelDescription) -> Array:
 def _inconsistent(system: System) -> bool:
     """Whether initial velocities violate a joint or a drive."""
     evaluation = without_accelerations(system, as_built(system))
-    rate = np.abs(constraints.velocity_residual(system, evaluation) * system.constraint_weight).max(initial=0.0)
-    speed = np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max(initial=0.0)
-    return bool(rate > CONSISTENT * max(1.0, speed))
+    rate = largest_gap(system, constraints.velocity_residual(system, evaluation))
+    return rate > CONSISTENT * max(1.0, largest_speed(system, evaluation.motion))

@@ -11,11 +11,12 @@ What moved is stopped at once, as by a blow: the impulses act on the held compon
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, State
+from fem_mbs.contracts import State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.accelerations import accelerations
 from fem_mbs.initial.projection import velocity_defect
@@ -26,6 +27,8 @@ from fem_mbs.initial.state_point import (
     as_built,
     check_system,
     closed,
+    largest_gap,
+    largest_speed,
     place_of,
     without_accelerations,
     worst_joint,
@@ -52,11 +55,11 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
     for row in np.flatnonzero(V.any(axis=1)):
         LOG.warning("%s moves in the initial state, and the model holds it: it is stopped", system.nodes[row])
     evaluation = without_accelerations(system, place)
-    gone = np.append(-V, np.zeros(system.k))
+    stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, gone), constraints.gradient_product(system, evaluation, gone)
+    blow, parted = mass_product(system, evaluation, stop), constraints.product(system, evaluation.gradients, stop)
     w, _ = solve_with_constraints(system, factors, -blow, -parted)
-    change = system.kinematics.from_body(place.R, system.nodes_of(w + gone))
+    change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
     return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
 
 
@@ -106,7 +109,7 @@ def consistent_start(system: System, given: State | None = None) -> State:
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than a run leaves their violation."""
-    if change <= BLOW * max(_speed(system, before.motion), _speed(system, after.motion)):
+    if change <= BLOW * max(largest_speed(system, before.motion), largest_speed(system, after.motion)):
         return
     if worst := worst_joint(system, constraints.velocity_residual(system, before), 0.0):
         LOG.warning(
@@ -117,18 +120,13 @@ def _say_blow(system: System, before: Evaluation, change: float, after: Evaluati
         )
 
 
-def _speed(system: System, motion: Motion) -> float:
-    """The largest speed, in extents of the model, rad and sizes of own unknowns a second."""
-    return float(np.abs(constraints.body_velocity(motion) * system.weight).max())
-
-
 def _check_velocities(system: System, evaluation: Evaluation) -> None:
     motion = evaluation.motion
-    still = np.zeros_like(motion.V)
-    rest = Motion(motion.t, motion.x, motion.R, still, still, motion.gravity, motion.u, *2 * [np.zeros_like(motion.u)])
+    still, none = np.zeros_like(motion.V), np.zeros_like(motion.u)
+    rest = replace(motion, V=still, A=still, udot=none, uddot=none)
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
-    acceleration = constraints.acceleration_residual(system, resting) * system.constraint_weight
-    limit = REST + SPEED * _speed(system, motion) + DIFFERENCE_TIME * np.abs(acceleration).max(initial=0.0)
+    acceleration = largest_gap(system, constraints.acceleration_residual(system, resting))
+    limit = REST + SPEED * largest_speed(system, motion) + DIFFERENCE_TIME * acceleration
     if worst := worst_joint(system, constraints.velocity_residual(system, evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "

@@ -114,7 +114,7 @@ def _equation(system: System, index: int) -> str:
     if index < 6 * system.n:
         return f"{system.nodes[index // 6]} {COMPONENTS[index % 6]} in its body frame"
     if index < system.N:
-        own, unknown = system.unknowns[index - 6 * system.n]
-        return f"{own} '{unknown.name}'"
+        owner, unknown = system.unknowns[index - 6 * system.n]
+        return f"{owner} '{unknown.name}'"
     owner, equation = system.constraint_owner[index - system.N]
     return f"{owner} {equation}"

@@ -13,7 +13,16 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, checked
 from fem_mbs.errors import MotionError
 from fem_mbs.initial.singular import explain_singular
-from fem_mbs.initial.state_point import StatePoint, as_built, check_system, closed, place_of, without_accelerations
+from fem_mbs.initial.state_point import (
+    StatePoint,
+    as_built,
+    check_system,
+    closed,
+    largest_gap,
+    largest_speed,
+    place_of,
+    without_accelerations,
+)
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import constraints
@@ -69,7 +78,7 @@ def velocity_defect(system: System, place: StatePoint) -> Array:
 def constraint_correction(system: System, state: State, w: Array) -> Array:
     """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``."""
     evaluation = without_accelerations(system, place_of(state))
-    rate = constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    rate = constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
     return from_body(system, state.R, _smallest(system, evaluation, rate))
 
 
@@ -79,7 +88,7 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -constraints.gradient_product(system, evaluation, to_body(system, state.R, w))
+    rate = -constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
     if missed:
         rate += constraints.velocity_residual(system, evaluation)
     return w + from_body(system, state.R, _smallest(system, evaluation, rate))
@@ -92,7 +101,7 @@ def projected(system: System, place: StatePoint) -> StatePoint:
     """
     evaluation, factors, before = without_accelerations(system, place), None, np.inf
     for _ in range(CORRECTIONS):
-        gap = float(np.abs(evaluation.constraint * system.constraint_weight).max())
+        gap = largest_gap(system, evaluation.constraint)
         if _settled(gap, before):
             return _with_projected_velocities(system, place, evaluation, factors)
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
@@ -107,15 +116,15 @@ def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
     residual, before = constraints.velocity_residual(system, evaluation), np.inf
-    speed = float(np.abs(constraints.body_velocity(evaluation.motion) * system.weight).max()) or 1.0
+    speed = largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
-        miss = float(np.abs(residual * system.constraint_weight).max()) / speed
+        miss = largest_gap(system, residual) / speed
         if _settled(miss, before):
             return place
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + constraints.gradient_product(system, evaluation, to_body(system, place.R, w))
+        residual = residual + constraints.product(system, evaluation.gradients, to_body(system, place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 

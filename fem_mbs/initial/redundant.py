@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion
 from fem_mbs.errors import ModelError, SingularSystemError
+from fem_mbs.initial.state_point import by_joint, worst_joint
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.linear.null_space import count_repeated
 from fem_mbs.system import constraints
@@ -97,12 +99,12 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
     sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
     joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
     text = name_joints(system, causes, when)
-    found = surplus(causes)
+    count = surplus(causes)
     if not causes.complete:
         B = tangent.gradient_matrix(system, evaluation.gradients)
         units = diags_array(1.0 / system.weight[system.free_rows])
-        found = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
-    system.regularize(Redundant(joints, found, sharing, basis[sharing], text))
+        count = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
+    system.regularize(Redundant(joints, count, sharing, basis[sharing], text))
     rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
@@ -164,22 +166,15 @@ def _branching(system: System, evaluation: Evaluation) -> str:
 
 def _moving(system: System, evaluation: Evaluation, V: Array) -> Evaluation:
     """The equations at the same place for other body velocities."""
-    motion, still = evaluation.motion, np.zeros_like(evaluation.motion.V)
-    udot = np.where(system.order == 2, system.own_of(V), 0.0)
-    moved = Motion(
-        motion.t, motion.x, motion.R, system.nodes_of(V), still, motion.gravity, motion.u, udot, np.zeros_like(udot)
-    )
+    motion, udot = evaluation.motion, np.where(system.order == 2, system.own_of(V), 0.0)
+    moved = replace(motion, V=system.nodes_of(V), A=np.zeros_like(motion.A), udot=udot, uddot=np.zeros_like(udot))
     return system.evaluate(moved, np.zeros(system.m), system.prescribe(motion.t))
 
 
 def _worst(system: System, motion: Motion, values: Array, limit: float) -> str:
     unmet = projection(system, motion).unmet(values)
-    sizes = np.abs(unmet * system.constraint_weight)
-    if sizes.max(initial=0.0) <= limit:
-        return ""
-    k = int(np.argmax(sizes))
-    owner, equation = system.constraint_owner[k]
-    return f"{owner} {equation}: {unmet[k]:.3g} where 0 is possible"
+    worst = worst_joint(system, unmet, limit, "possible")
+    return "" if worst is None else " ".join(map(str, worst))
 
 
 def _void(system: System, equations: IntArray) -> str:
@@ -223,17 +218,13 @@ def _groups(system: System, rows: IntArray, basis: Array) -> list[tuple[IntArray
     count, label = connected_components(np.abs(projection) > SMALL, directed=False)
     groups: dict[frozenset[str], list[int]] = {}
     for k in range(count):
-        own = np.flatnonzero(label == k)
-        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[own]), []).extend(own)
-    return [(rows[np.sort(own)], round(projection[own, own].sum())) for own in groups.values()]
+        members = np.flatnonzero(label == k)
+        groups.setdefault(frozenset(str(system.constraint_owner[row][0]) for row in rows[members]), []).extend(members)
+    return [(rows[np.sort(members)], round(projection[members, members].sum())) for members in groups.values()]
 
 
 def _by_owner(system: System, equations: Iterable[int]) -> str:
-    owners: dict[str, list[str]] = {}
-    for k in equations:
-        owner, equation = system.constraint_owner[k]
-        owners.setdefault(str(owner), []).append(equation)
-    return listed([f"{owner}: {', '.join(names)}" for owner, names in owners.items()], "; ")
+    return listed(by_joint(system, dict.fromkeys(equations, "")), "; ")
 
 
 def listed(names: Sequence[str], separator: str) -> str:

@@ -10,6 +10,7 @@ from scipy.sparse import csc_array, diags_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.initial.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints, surplus
+from fem_mbs.initial.state_point import largest_gap
 from fem_mbs.linear.null_space import lengths, null_spaces, scaled
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix
@@ -31,7 +32,7 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
-    causes = _causes(system, matrix, _gap(system, evaluation))
+    causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     if moving := _move_without_mass(system, causes, when):
         raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
     handle_redundant(system, evaluation, causes, when)
@@ -42,7 +43,9 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
 def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
     """Have joints that repeat each other handled in the equations of rest, with the values as below."""
     if system.m:
-        causes = _causes(system, system.solver.matrix(values), _gap(system, evaluation), definite=False)
+        causes = _causes(
+            system, system.solver.matrix(values), largest_gap(system, evaluation.constraint), definite=False
+        )
         handle_redundant(system, evaluation, causes, when)
 
 
@@ -51,7 +54,7 @@ def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         return text
-    causes = _causes(system, matrix, _gap(system, evaluation))
+    causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     return "\n".join(filter(None, (_move_without_mass(system, causes, when), more_joints(system, causes, when))))
 
 
@@ -73,13 +76,10 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
 def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str, str]:
     """How many equations of joints are too many, which in words, and what can move without mass as built."""
     matrix = system.solver.matrix(leading_matrix(system, evaluation))
-    causes = _causes(system, matrix, _gap(system, evaluation))
-    found = surplus(causes)
-    return (
-        found,
-        name_joints(system, causes, "as built") if found else "",
-        _move_without_mass(system, causes, "as built"),
-    )
+    causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
+    count = surplus(causes)
+    repeated = name_joints(system, causes, "as built") if count else ""
+    return count, repeated, _move_without_mass(system, causes, "as built")
 
 
 def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
@@ -87,22 +87,12 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     motion = replace(evaluation.motion, gravity=np.zeros(3))
     evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(motion.t, factor=0.0))
     matrix = system.solver.matrix(tangent.assemble(system, tangent.stiffness_entries(system, evaluation)))
-    causes = _causes(system, matrix, _gap(system, evaluation), definite=False)
+    causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
-    names += [f"{system.nodes[row]} ({_way(evaluation.motion.R[row], motion)})" for row, motion in moving.items()]
+    ways = {row: _ways(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
+    names += [f"{system.nodes[row]} ({ways[row]})" for row in moving]
     more = "" if causes.complete else "and more, in which "
     return causes.motions.shape[1] + len(causes.idle), more + listed(names, ", ")
-
-
-def _way(R: Array, motion: Array) -> str:
-    """How a node moves, in words."""
-    ways = _ways("moves", "along", R @ motion[:3]), _ways("turns", "about", R @ motion[3:])
-    return ", ".join(filter(None, ways))
-
-
-def _gap(system: System, evaluation: Evaluation) -> float:
-    """Largest gap of the joints against the extent of the model."""
-    return float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
@@ -111,10 +101,9 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     loose = _loose(matrix, rows)
     if not len(loose):
         return ""
-    owners = [system.unknowns[k] for k in system.free_rows[loose] - 6 * system.n]
-    names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+    names = listed(_unknowns(system, system.free_rows[loose]), ", ")
     return (
-        f"{what}: no equation determines {listed(names, ', ')}; look at its stiffness and damping in its own row, or "
+        f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, or "
         "for a loop of blocks whose gains make one"
     )
 
@@ -131,8 +120,7 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     try:
         system.solver.factor(values)
     except SingularSystemError:
-        owners = [system.unknowns[k] for k in system.free_rows[seen] - 6 * system.n]
-        names = [f"'{unknown.name}' of {owner}" for owner, unknown in owners]
+        names = _unknowns(system, system.free_rows[seen])
         return (
             f"the accelerations {when} are not unique: what follows {listed(names, ', ')} takes all inertia away, as a "
             "force that is minus a mass times its acceleration does; change a gain of the loop"
@@ -153,8 +141,8 @@ def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
 
 def _first_order(system: System) -> IntArray:
     """Equations of states and algebraic unknowns."""
-    own = np.flatnonzero((system.order == 0) | (system.order == 1))
-    return system.equation[6 * system.n + own]
+    internal = np.flatnonzero((system.order == 0) | (system.order == 1))
+    return system.equation[6 * system.n + internal]
 
 
 def _dense(matrix: csc_array | Array) -> Array:
@@ -163,17 +151,19 @@ def _dense(matrix: csc_array | Array) -> Array:
 
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
     # states and algebraic unknowns follow from the others, but for integrators at rest
-    own = _first_order(system)
-    if not definite and len(_loose(matrix, own)):
-        own = _NONE
-    rest = np.setdiff1d(np.arange(system.n_free), own)
+    lower = _first_order(system)
+    if not definite and len(_loose(matrix, lower)):
+        lower = _NONE
+    rest = np.setdiff1d(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE
     if small:
         matrix = matrix.toarray()
     M = matrix[np.ix_(rest, rest)] if small else matrix[rest][:, rest]
-    if len(own) and not definite:
-        M = M - matrix[rest][:, own] @ np.linalg.solve(_dense(matrix[own][:, own]), _dense(matrix[own][:, rest]))
+    if len(lower) and not definite:
+        M = M - matrix[rest][:, lower] @ np.linalg.solve(
+            _dense(matrix[lower][:, lower]), _dense(matrix[lower][:, rest])
+        )
         M = M if small else csc_array(M)
     M = scaled(M, scale, scale)
     B = matrix[system.n_free :][:, rest]
@@ -199,9 +189,14 @@ def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]
     rows, kinds = np.divmod(causes.idle[causes.idle < 6 * system.n], 6)
     moving = np.union1d(rows, np.flatnonzero(together.any(axis=(1, 2))))
     nodes = {int(row): np.hstack([together[row], np.eye(6)[:, kinds[rows == row]]]) for row in moving}
-    own = np.union1d(np.flatnonzero(causes.motions.any(axis=1)), causes.idle)
-    unknowns = [system.unknowns[k - 6 * system.n] for k in own[own >= 6 * system.n]]
-    return nodes, [f"'{unknown.name}' of {owner}" for owner, unknown in unknowns]
+    components = np.union1d(np.flatnonzero(causes.motions.any(axis=1)), causes.idle)
+    return nodes, _unknowns(system, components[components >= 6 * system.n])
+
+
+def _unknowns(system: System, components: IntArray) -> list[str]:
+    """Own unknowns in words."""
+    pairs = [system.unknowns[k - 6 * system.n] for k in components]
+    return [f"'{unknown.name}' of {owner}" for owner, unknown in pairs]
 
 
 def _move_without_mass(system: System, causes: Causes, when: str) -> str:
@@ -211,9 +206,8 @@ def _move_without_mass(system: System, causes: Causes, when: str) -> str:
     used = {node for element in system.elements for node in element.nodes}
     used |= {node for owner, _ in system.constraint_owner for node in owner.nodes}
     for row, motion in moving.items():
-        node, R = system.nodes[row], system.R0[row]
-        ways = filter(None, (_ways("translation", "along", R @ motion[:3]), _ways("rotation", "about", R @ motion[3:])))
-        names.append(f"{node} ({', '.join(ways) if node in used else 'used by no element or joint'})")
+        node, ways = system.nodes[row], _ways(system.R0[row], motion, "translation", "rotation", ", ")
+        names.append(f"{node} ({ways if node in used else 'used by no element or joint'})")
     return (
         f"the accelerations {when} are not unique: {listed(names, ', ')} can move without mass. Give the node a "
         "RigidBody or a beam (a PointMass has no rotational inertia), close the motion by a joint, or hold it with "
@@ -227,8 +221,7 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
         return ""
     names = [f"{name} can move" for name in names]
     for row, motion in moving.items():
-        ways = filter(None, (_ways("move", "along", R[row] @ motion[:3]), _ways("turn", "about", R[row] @ motion[3:])))
-        names.append(f"{system.nodes[row]} can {' and '.join(ways)}")
+        names.append(f"{system.nodes[row]} can {_ways(R[row], motion, 'move', 'turn', ' and ')}")
     count = causes.motions.shape[1] + len(causes.idle)
     what = f"{listed(names, ', ')} without resistance"
     if count < len(names):  # nodes that move together
@@ -239,7 +232,13 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
     )
 
 
-def _ways(kind: str, along: str, vectors: Array) -> str:
+def _ways(R: Array, motion: Array, move: str, turn: str, between: str) -> str:
+    """How a node with the rotation ``R`` moves by motions ``(6, r)``, in words."""
+    words = _span(move, "along", R @ motion[:3]), _span(turn, "about", R @ motion[3:])
+    return between.join(filter(None, words))
+
+
+def _span(kind: str, along: str, vectors: Array) -> str:
     """Words for the span of three-vectors ``(3, r)``, world frame."""
     axes, sizes, _ = np.linalg.svd(vectors)
     rank = int((sizes > SMALL * sizes.max(initial=0.0)).sum())

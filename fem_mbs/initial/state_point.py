@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
 from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
 from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
@@ -79,11 +81,30 @@ def check_system(system: System, caller: str) -> None:
     check_shapes(system, motion, system.prescribe(0.0))
 
 
-def worst_joint(system: System, values: Array, limit: float) -> tuple[object, str] | None:
+def largest_gap(system: System, values: Array) -> float:
+    """The largest of values of the constraint equations, lengths against the extent of the model."""
+    return float(np.abs(values * system.constraint_weight).max(initial=0.0))
+
+
+def largest_speed(system: System, motion: Motion) -> float:
+    """In extents of the model, rad and sizes of own unknowns a second."""
+    return float(np.abs(constraints.body_velocity(motion) * system.weight).max(initial=0.0))
+
+
+def by_joint(system: System, equations: Mapping[int, str]) -> list[str]:
+    """Equations with what is said of each, put together by their joints: "joint 'a': position x by 0.1, ..."."""
+    told: dict[str, list[str]] = {}
+    for row, words in equations.items():
+        owner, equation = system.constraint_owner[row]
+        told.setdefault(str(owner), []).append(f"{equation} {words}".rstrip())
+    return [f"{joint}: {', '.join(names)}" for joint, names in told.items()]
+
+
+def worst_joint(system: System, values: Array, limit: float, wanted: str = "expected") -> tuple[object, str] | None:
     """The joint with the largest of the values and what it says, if that is above a limit."""
     sizes = np.abs(values * system.constraint_weight)
     if sizes.max(initial=0.0) <= limit:
         return None
     row = int(np.argmax(sizes))
     owner, equation = system.constraint_owner[row]
-    return owner, f"{equation}: {values[row]:.3g} where 0 is expected"
+    return owner, f"{equation}: {values[row]:.3g} where 0 is {wanted}"

@@ -97,7 +97,8 @@ class DenseSolver:
         """Factor; see :class:`LinearSolver`."""
         factor = lapack.zgetrf if np.iscomplexobj(values) else lapack.dgetrf
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
-        _refuse_singular(info)
+        if info > 0:
+            raise SingularSystemError("the matrix is singular")
         return self.restore((lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
@@ -127,7 +128,8 @@ class BandedSolver:
         """Factor; see :class:`LinearSolver`."""
         k, factor = self.width, lapack.zgbtrf if np.iscomplexobj(values) else lapack.dgbtrf
         lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
-        _refuse_singular(info)
+        if info > 0:
+            raise SingularSystemError("the matrix is singular")
         return self.restore((lu, pivots))
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
@@ -180,8 +182,3 @@ def sums(slots: IntArray, values: Array, size: int) -> Array:
     """Sums of the values that share a slot."""
     # the stubs say integers even where there are weights
     return cast(Array, np.bincount(slots, values, minlength=size))
-
-
-def _refuse_singular(info: int) -> None:
-    if info > 0:
-        raise SingularSystemError("the matrix is singular")

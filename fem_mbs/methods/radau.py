@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import lead
+from fem_mbs.alpha.local_error import highest_derivatives
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Report, State, Step, checked
 from fem_mbs.errors import ModelError
@@ -53,7 +53,7 @@ def embedded_error(problem: Radau, stages: Stages, trial: StageResiduals, factor
     """Difference (N,) of the configurations of both formulas, in body components."""
     system, h = problem.system, problem.h
     D = h / REAL * problem.begin + ERROR @ stages.D
-    v = h / REAL * lead(system, problem.state) + ERROR @ (trial.rates[0] - problem.begin)
+    v = h / REAL * highest_derivatives(system, problem.state) + ERROR @ (trial.rates[0] - problem.begin)
     last = trial.evaluations[2]
     D, v = to_body(system, last.motion.R, D), to_body(system, last.motion.R, v)
     dV, dA = REAL * h * D * problem.moving, (REAL**2 * D + REAL * h * v) * problem.second
@@ -158,7 +158,7 @@ class RadauIIA(Method):
         error = float(np.abs(embedded_error(problem, stages, found.trial, factors) * system.weight).max())
         if self.allowed is not None:
             error = max(error, self.allowed * min(found.contraction / SLOW, 1.0) ** self.error_order)
-        slope = np.where(problem.second, lead(system, new), problem.slopes(rates)[2])
+        slope = np.where(problem.second, highest_derivatives(system, new), problem.slopes(rates)[2])
         memory = RadauMemory(h, found.contraction, np.vstack([problem.begin, rates]), slope, stages.multipliers)
         return Step(new, memory, found.report, error)
 
@@ -204,7 +204,7 @@ def _guess(problem: Radau, memory: RadauMemory) -> Stages:
     """Stages of the rates that go on as in the last step, or of constant acceleration."""
     system, h = problem.system, problem.h
     if memory.rates is None or memory.slope is None or memory.multipliers is None:
-        slope = lead(system, problem.state) * problem.second
+        slope = highest_derivatives(system, problem.state) * problem.second
         rates = problem.begin + h * NODES[:, None] * slope
         multipliers = np.tile(problem.state.multipliers, (3, 1))
     else:

@@ -138,7 +138,7 @@ def settled(problem: Radau, state: State, factors: Factors) -> State:
     if system.m:
         accelerations = np.append(motion.A, state.uddot) + change * problem.second
         missed = constraints.acceleration_residual(system, evaluation)
-        missed += constraints.gradient_product(system, evaluation, accelerations)
+        missed += constraints.product(system, evaluation.gradients, accelerations)
         matrix = system.solver.factor(leading_matrix(system, evaluation))
         more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
         change, multipliers = change + more, multipliers + forces

@@ -206,8 +206,8 @@ def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, c
     # zeros come twice with one mode: as many as their modes span
     still = np.concatenate([x[:, none].real, x[:, none].imag], axis=1)
     spans, y = np.linalg.eigh(still.T @ (M @ still))
-    kept = spans > DEFECT**2 * max(spans.max(initial=0.0), 1.0)
-    still = still @ (y[:, kept] / np.sqrt(spans[kept]))
+    spanned = spans > DEFECT**2 * max(spans.max(initial=0.0), 1.0)
+    still = still @ (y[:, spanned] / np.sqrt(spans[spanned]))
     real = np.abs(values.imag) <= DEFECT * np.abs(values)
     others = ~none & ((values.imag > 0.0) | real)
     values = np.concatenate([np.zeros(still.shape[1]), np.where(real, values.real, values)[others]])

@@ -19,6 +19,7 @@ from fem_mbs.contracts import Index, NodeOrName, Path, Positive, PositiveInt, Pu
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.initial.singular import explain_singular
+from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.lie import so3
 from fem_mbs.modal.eigen import Pencil, eigenmodes
 from fem_mbs.modal.linearize import LinearModel, linearize
@@ -129,13 +130,8 @@ def _number_of_modes(linear: LinearModel, count: int | None) -> int:
 def _check(linear: LinearModel) -> None:
     """Refuse a state that is not one of the model."""
     system, state = linear.system, linear.state
-    gaps = np.abs(linear.gap * system.constraint_weight)
-    if gaps.max(initial=0.0) > OPEN:
-        owner, equation = system.constraint_owner[int(np.argmax(gaps))]
-        raise ModelError(
-            f"modes: {owner} is open at the state ({equation}: {linear.gap[np.argmax(gaps)]:.3g} where 0 is expected); "
-            "is it a state of another model?"
-        )
+    if worst := worst_joint(system, linear.gap, OPEN):
+        raise ModelError(f"modes: {worst[0]} is open at the state ({worst[1]}); is it a state of another model?")
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     explain_singular(system, evaluation, f"at t = {state.t:g} s")
 

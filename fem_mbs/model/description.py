@@ -198,12 +198,12 @@ class ModelDescription(Public):
 
     def _part(self, part: Named | str) -> Named:
         """What is to be removed, which is in the model."""
-        found = self[part] if isinstance(part, str) else part
-        if found not in self:
+        member = self[part] if isinstance(part, str) else part
+        if member not in self:
             raise ModelError(f"Model.remove: {shown(part)} is not in this model; give a node, an element or a joint")
-        if found is self.ground:
+        if member is self.ground:
             raise ModelError("Model.remove: the ground stays; a model has one")
-        return found
+        return member
 
     def _own(self, node: Node, what: str) -> None:
         if check_node(node, f"{what}: node") not in self._members:

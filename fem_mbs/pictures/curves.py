@@ -67,5 +67,6 @@ def _shared(columns: Sequence[str]) -> str:
     """What names of columns begin with."""
     words = [column.split(".") for column in columns]
     first = words[0]
-    count = next((k for k in range(len(first)) if any(own[: k + 1] != first[: k + 1] for own in words)), len(first))
+    alike = [len(set(level)) == 1 for level in zip(*words, strict=False)]
+    count = next((k for k, same in enumerate(alike) if not same), len(alike))
     return ".".join(first[:count])

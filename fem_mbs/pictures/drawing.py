@@ -38,7 +38,7 @@ def skeleton(system: System, built: Array) -> list[Fixed]:
     held = [node for node in system.nodes[1:] if node.fixed_translation and node.fixed_rotation]
     rows = np.array([system.number(node) for node in held], np.intp)
     size = symbol_size(built, system.x0[rows])
-    return [own for own in (_held(rows, size), _links(system, size)) if len(own.rows)]
+    return [fixed for fixed in (_held(rows, size), _links(system, size)) if len(fixed.rows)]
 
 
 def _held(rows: IntArray, size: float) -> Fixed:
@@ -132,10 +132,10 @@ class Drawing:
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
         self._skeleton = skeleton(system, built)
         first = len(built)
-        for own in self._skeleton:
-            rows, polygons = first + np.arange(len(own.rows)), [own.quads] if len(own.quads) else []
-            color = LINK if len(own.lines) else COLORS[own.kind]
-            self.layers.append(Layer(own.kind, color, rows, polygons, own.lines, own.lines[:0, :1]))
+        for fixed in self._skeleton:
+            rows, polygons = first + np.arange(len(fixed.rows)), [fixed.quads] if len(fixed.quads) else []
+            color = LINK if len(fixed.lines) else COLORS[fixed.kind]
+            self.layers.append(Layer(fixed.kind, color, rows, polygons, fixed.lines, fixed.lines[:0, :1]))
             first += len(rows)
         self._shadow = np.empty((0, 3))
         lines = self._layer(Kind.LINE)
@@ -149,7 +149,7 @@ class Drawing:
         points, _ = self._scene.frame(motion, multipliers)
         arrows = [*self._axes(motion), *self._acting(motion)]
         rows, offsets, names = self._named
-        skeleton = [self._world(motion, own.rows, own.offsets) for own in self._skeleton]
+        skeleton = [self._world(motion, fixed.rows, fixed.offsets) for fixed in self._skeleton]
         points = np.concatenate([points, *skeleton, self._shadow])
         return Frame(points, arrows, names, self._world(motion, rows, offsets))
 
@@ -161,11 +161,11 @@ class Drawing:
         """The cells of one kind."""
         blocks: dict[int, list[IntArray]] = {}
         for (_, cells), numbers in zip(self._scene.cells, self._scene.cell_data["part"], strict=True):
-            if len(own := cells[numbers == kind]):
-                blocks.setdefault(cells.shape[1], []).append(own)
+            if len(chosen := cells[numbers == kind]):
+                blocks.setdefault(cells.shape[1], []).append(chosen)
         if not blocks:
             return None
-        points = np.unique(np.concatenate([own.ravel() for parts in blocks.values() for own in parts]))
+        points = np.unique(np.concatenate([chosen.ravel() for parts in blocks.values() for chosen in parts]))
         place = {corners: np.searchsorted(points, np.concatenate(parts)) for corners, parts in blocks.items()}
         dots, lines = place.pop(1, np.empty((0, 1), np.intp)), place.pop(2, np.empty((0, 2), np.intp))
         return Layer(kind, COLORS[kind], points, list(place.values()), lines, dots)
@@ -256,7 +256,7 @@ def _at(batch: Any, t: float) -> Any:
 def bounds(frames: Sequence[Frame], reach: float) -> Array:
     """The box ``(2, 3)`` around some frames, with room for symbols."""
     points = np.concatenate([frame.points for frame in frames])
-    arrows = [own.starts + own.vectors for frame in frames for own in frame.arrows if len(own.starts)]
+    arrows = [arrow.starts + arrow.vectors for frame in frames for arrow in frame.arrows if len(arrow.starts)]
     points = np.concatenate([points, *arrows])
     return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
 

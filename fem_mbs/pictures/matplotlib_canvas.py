@@ -34,8 +34,8 @@ class MatplotlibCanvas:
         faces = [
             (corners, layer.color)
             for layer in self._drawing.layers
-            for own in layer.polygons
-            for corners in frame.points[layer.points][own]
+            for polygons in layer.polygons
+            for corners in frame.points[layer.points][polygons]
         ]
         if faces:
             corners, colors = zip(*faces, strict=True)
@@ -92,7 +92,7 @@ class MatplotlibCanvas:
             if np.linalg.norm(ends) < 0.1:  # towards the eye
                 continue
             style = {"arrowstyle": "->", "color": color, "shrinkA": 0, "shrinkB": 0}
-            places = [own / self._size for own in (start, end, start + 1.4 * (end - start))]
+            places = [place / self._size for place in (start, end, start + 1.4 * (end - start))]
             figure.text(*places[2], name, color=color, fontsize=4 + 0.6 * self._size[1], ha="center", va="center")
             axes = figure.axes[0]
             axes.annotate("", places[1], places[0], "figure fraction", "figure fraction", style, annotation_clip=False)

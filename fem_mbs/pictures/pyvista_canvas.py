@@ -58,7 +58,7 @@ class PyvistaCanvas:
         self.plotter.camera.parallel_scale = MARGIN * _half_height(box, right, above, size[0] / size[1])
 
     def _mesh(self, layer: Layer, frame: Frame) -> Any:
-        faces = [np.insert(own, 0, own.shape[1], axis=1).ravel() for own in layer.polygons]
+        faces = [np.insert(polygons, 0, polygons.shape[1], axis=1).ravel() for polygons in layer.polygons]
         parts = {
             "faces": np.concatenate(faces) if faces else None,
             "lines": _counted(layer.lines),

@@ -129,8 +129,8 @@ class Equations:
         residual = free.reshape(-1, 2, 3).max(axis=(0, 2)) * as_force
         largest = float(np.multiply(evaluation.scale, as_force).max())
         gap = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
-        own = np.where(system.order >= 0, np.abs(system.own_of(evaluation.force)), 0.0)
-        return max(float(residual.max()) / largest, gap, float((own / evaluation.own_scale).max(initial=0.0)))
+        internal = np.where(system.order >= 0, np.abs(system.own_of(evaluation.force)), 0.0)
+        return max(float(residual.max()) / largest, gap, float((internal / evaluation.own_scale).max(initial=0.0)))
 
     def load_derivative(self, point: Point) -> Array:
         """Derivative of the residual against the load factor, exact for loads that are linear or quadratic in it.

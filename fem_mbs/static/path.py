@@ -207,8 +207,8 @@ class EquilibriumPath:
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
         iterations = step.report.iterations
         missed = step.increment._replace(D=step.increment.D - ahead.D)
-        far, made = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
-        if (self.arc_length or self.step is None) and far > DEVIATION * made + NOTHING:
+        deviation, moved = (np.sqrt(self.distance.product(part, part)) for part in (missed, step.increment))
+        if (self.arc_length or self.step is None) and deviation > DEVIATION * moved + NOTHING:
             raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)

@@ -121,7 +121,9 @@ class SettleProblem(StepProblem):
         super().__init__(equations, base, None, mixed=True)
         self.move, self.shift = move, shift
 
-    def linearize(self, unknown: PathUnknown, trial: PathResidual) -> PathLinearization:
+    def linearize(
+        self, unknown: PathUnknown, trial: PathResidual, first: PathLinearization | None = None
+    ) -> PathLinearization:
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
         shift = self.shift * equations.imbalance(trial.evaluation)

@@ -117,8 +117,8 @@ def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q:
     prescribed = zip(system.batches, system.prescribe(here.t).elements, system.prescribe(there.t).elements, strict=True)
     for batch, now, then in prescribed:
         force, context = batch.force(here, now)
-        before, own = _in_world(system, batch, here, force)
-        after, other = _in_world(system, batch, there, batch.force(there, then)[0])
+        before, states = _in_world(system, batch, here, force)
+        after, states_after = _in_world(system, batch, there, batch.force(there, then)[0])
         turned = np.where(equations.turning[batch.nodes][:, None, :, None, None], before @ Q.T, before)
         change = np.abs(after - turned).max(axis=(1, 2, 3, 4), initial=0.0)
         size = np.maximum(np.abs(before).max(axis=(1, 2, 3, 4)), np.abs(after).max(axis=(1, 2, 3, 4)))
@@ -127,7 +127,7 @@ def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q:
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
-        differs = (np.abs(own - other) > SAME * (np.abs(own) + 1.0)).any(axis=(1, 2))
+        differs = (np.abs(states - states_after) > SAME * (np.abs(states) + 1.0)).any(axis=(1, 2))
         if differs.any():
             raise ModelError(
                 f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has unknowns of its own that do not stay as "

@@ -117,10 +117,10 @@ def steady_rotation(
     handle_repeated(system, evaluation, values, "at the start")
     free = equations.hold_free_motions(first)
     _refuse_torque(equations, first, free)
-    found, report = _shape(model, equations, first, newton, begun)
-    _refuse_torque(equations, found, free)
-    refuse_unsteady(equations, found)
-    return _solution(equations, found, Outcome.FINISHED, report, begun)
+    shape, report = _shape(model, equations, first, newton, begun)
+    _refuse_torque(equations, shape, free)
+    refuse_unsteady(equations, shape)
+    return _solution(equations, shape, Outcome.FINISHED, report, begun)
 
 
 def _turning(system: System, turning: Iterable[NodeOrName] | None) -> BoolArray:
@@ -169,27 +169,27 @@ def _shape(
         If none is found.
     """
     try:
-        found, report = _near(equations, first, newton)
+        shape, report = _near(equations, first, newton)
     except LawError:
         raise
     except FAILURES as failure:
         refuse_unsteady(equations, first)
         return _otherwise(equations, first, newton, failure, begun)
-    if report.iterations and (text := equations.mechanism(found, WHERE)):
+    if report.iterations and (text := equations.mechanism(shape, WHERE)):
         raise SingularSystemError(text)
-    return _stable(model, equations, found, report, newton)
+    return _stable(model, equations, shape, report, newton)
 
 
 def _stable(
-    model: Model, equations: TurningEquations, found: Point, report: Report, newton: Newton
+    model: Model, equations: TurningEquations, shape: Point, report: Report, newton: Newton
 ) -> tuple[Point, Report]:
     """The shape that was found, or where it is unstable the one that the model comes to from rest, if that is not."""
-    if not _runs_away(model, equations, found):
-        return found, report
+    if not _runs_away(model, equations, shape):
+        return shape, report
     try:
-        other, way = _end(_from_rest(equations, newton))
-        if not _runs_away(model, equations, other):
-            return other, way
+        from_rest, its_report = _end(_from_rest(equations, newton))
+        if not _runs_away(model, equations, from_rest):
+            return from_rest, its_report
     except FemMbsError as failure:
         LOG.info("steady_rotation: from rest no stable shape was found: %s", failure)
     LOG.warning(
@@ -197,7 +197,7 @@ def _stable(
         "position near it as initial, or a small load or imperfection towards it",
         np.linalg.norm(equations.omega),
     )
-    return found, report
+    return shape, report
 
 
 def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
@@ -252,9 +252,9 @@ def _otherwise(
     except FemMbsError as failure:
         from_rest = failure
     try:
-        found = settle(equations, first, newton)
-        if not equations.mechanism(found, WHERE):
-            return found, Report()
+        shape = settle(equations, first, newton)
+        if not equations.mechanism(shape, WHERE):
+            return shape, Report()
     except ConvergenceError as failure:
         LOG.info("%s", failure)
     if text := equations.mechanism(first, WHERE):

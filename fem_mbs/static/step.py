@@ -146,8 +146,6 @@ class StepProblem:
     the line search needs it.
     """
 
-    rough = False
-
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
 
@@ -162,9 +160,9 @@ class StepProblem:
         """The equilibrium near a step ahead, with the equations there and how it was found."""
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
-            found = newton_solve(self, self.guess(evaluation, ahead), newton)
-            reached = self.evaluate(found.unknown) if found.corrected else found.value
-        return found.unknown, PathResidual(*self.equations.settled(*reached)), found.report
+            result = newton_solve(self, self.guess(evaluation, ahead), newton)
+            reached = self.evaluate(result.unknown) if result.corrected else result.value
+        return result.unknown, PathResidual(*self.equations.settled(*reached)), result.report
 
     def evaluate(self, unknown: PathUnknown) -> PathResidual:
         """The equations of rest."""
@@ -175,7 +173,9 @@ class StepProblem:
         """Relative residuals."""
         return self.equations.system.relative_residual(trial.evaluation)
 
-    def linearize(self, unknown: PathUnknown, trial: PathResidual) -> PathLinearization:
+    def linearize(
+        self, unknown: PathUnknown, trial: PathResidual, first: PathLinearization | None = None
+    ) -> PathLinearization:
         """Stiffness in body increments, and the response to the load factor."""
         evaluation, per_load = trial.evaluation, None
         if self.mixed:
@@ -205,16 +205,16 @@ class StepProblem:
         trial: PathResidual,
         linearization: PathLinearization,
         correction: Direction,
-        share: float,
+        step_length: float,
     ) -> PathUnknown:
-        """The unknowns after a share of a correction."""
+        """The unknowns after a correction times a step length."""
         increment, (d, multipliers, load_change) = unknown.increment, correction
         moved = Direction(
-            increment.D + share * self._increment(linearization.T_inv, d),
-            increment.multipliers + share * multipliers,
-            increment.load + share * load_change,
+            increment.D + step_length * self._increment(linearization.T_inv, d),
+            increment.multipliers + step_length * multipliers,
+            increment.load + step_length * load_change,
         )
-        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, share * d))
+        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, step_length * d))
 
     def _load_change(self, arc: Arc, increment: Direction, linearization: PathLinearization, d: Array) -> float:
         """Change of the load factor with which the corrected step has its length: that equation is eliminated."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,8 +70,13 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
             _check(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
 
 
-def wrong_shapes(system: System, parts: Sequence[Array]) -> ModelError:
+def wrong_shapes(system: System, motion: Motion, prescribed: Prescribed) -> ModelError:
     """The error for forces and gradients of which one has a wrong shape."""
+    parts: list[Any] = [
+        batch.force(motion, data)[0] for batch, data in zip(system.batches, prescribed.elements, strict=True)
+    ]
+    pairs = zip(system.constraint_batches, prescribed.constraints, strict=True)
+    parts += [joints.evaluate(motion, data)[1] for joints, data in pairs]
     expected = [_force_shape(batch, rows) for batch, rows in zip(system.batches, system.components, strict=True)]
     expected += [rows.shape for rows in system.gradient_components]
     try:

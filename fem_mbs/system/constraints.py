@@ -37,10 +37,12 @@ def body_velocity(motion: Motion) -> Array:
     return np.append(motion.V, motion.udot) if len(motion.udot) else motion.V.ravel()
 
 
-def gradient_product(system: System, evaluation: Evaluation, d: Array) -> Array:
-    """``B d`` (m,) of components ``(N,)``."""
-    pairs = zip(evaluation.gradients, system.gradient_components, strict=True)
-    return flat([np.vecdot(gradient, d[rows]) for gradient, rows in pairs])
+def product(system: System, gradients: list[Array], d: Array) -> Array:
+    """``B d`` (m,) of gradients of all batches and components ``(N,)``."""
+    result = np.empty(system.m)
+    for gradient, components, rows in zip(gradients, system.gradient_components, system.constraint_slices, strict=True):
+        np.vecdot(gradient, d[components], out=result[rows])
+    return result
 
 
 def gradients(system: System, motion: Motion) -> list[Array]:
@@ -64,9 +66,10 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 def velocity_residual(system: System, evaluation: Evaluation) -> Array:
     """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
     V, result = body_velocity(evaluation.motion), np.empty(system.m)
-    parts = zip(_joints(system, evaluation), evaluation.gradients, system.constraint_components, strict=True)
-    for (joints, context, phi, rows), gradient, own in parts:
-        result[rows] = _rate(joints, phi, gradient, context, V[own])
+    for k, joints in enumerate(system.constraint_batches):
+        phi, gradient, context = evaluation.phi[k], evaluation.gradients[k], evaluation.constraint_contexts[k]
+        rate = _rate(joints, phi, gradient, context, V[system.gradient_components[k]])
+        result[system.constraint_slices[k]] = rate
     return result
 
 
@@ -75,12 +78,12 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
     V = motion.V[joints.nodes].reshape(len(joints.nodes), -1)
     if joints.own is not None:
         V = np.concatenate([V, motion.udot[joints.own]], axis=-1)
-    return _rate(joints, phi, gradient, context, V)
+    return _rate(joints, phi, gradient, context, V[joints.cell])
 
 
 def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V: Array) -> Array:
-    """For velocities ``V`` (n, b)."""
-    residual: Array = np.vecdot(gradient, V[joints.cell])
+    """For velocities ``V`` (m, b) of each equation."""
+    residual: Array = np.vecdot(gradient, V)
     if (rates := joints.rates(context)) is not None:
         residual += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
     if joints.velocity is not None:
@@ -93,6 +96,23 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     V = body_velocity(evaluation.motion)
     parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
     return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
+
+
+def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
+    """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
+    V, result = body_velocity(evaluation.motion), []
+    parts = zip(
+        system.constraint_batches,
+        evaluation.constraint_contexts,
+        evaluation.gradients,
+        system.constraint_components,
+        strict=True,
+    )
+    for joints, context, B, components in parts:
+        own = None if joints.own is None else joints.own[joints.cell]
+        moved = dV.after(B[:, None], joints.nodes[joints.cell], own)[:, 0]
+        result.append(factor * (rate_gradient_of(joints, context, V[components]) + moved))
+    return result
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
@@ -112,7 +132,7 @@ def acceleration_residual(system: System, evaluation: Evaluation) -> Array:
     motion = evaluation.motion
     V, rate = body_velocity(motion), np.zeros(system.N)
     system.nodes_of(rate)[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
-    residual = gradient_product(system, evaluation, rate)
+    residual = product(system, evaluation.gradients, rate)
     for (joints, context, _, rows), own in zip(_joints(system, evaluation), system.constraint_components, strict=True):
         here = V[own]
         residual[rows] += np.vecdot(joints.rate_gradient(context, here), here[joints.cell])
@@ -127,7 +147,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
     """Time derivative (m,) of :func:`velocity_residual` with the accelerations of the motion."""
     motion = evaluation.motion
     A = np.append(motion.A, motion.uddot)
-    return acceleration_residual(system, evaluation) + gradient_product(system, evaluation, A)
+    return acceleration_residual(system, evaluation) + product(system, evaluation.gradients, A)
 
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:

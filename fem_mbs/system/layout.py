@@ -37,6 +37,7 @@ from fem_mbs.model.parts import extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
+from fem_mbs.system.workspace import Workspace
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""
@@ -75,6 +76,7 @@ class Layout:
         self.gravity = model.gravity.copy()
         self.end = end
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
+        self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.unknowns = len(self.nodes), self.number.unknowns
         self.k = len(self.unknowns)
@@ -98,9 +100,11 @@ class Layout:
         self.size = self.n_free + self.m
         self.constraint_weight = np.where(numbers.length, 1.0 / self.length, 1.0)
         self.velocity_level, self.of_length = numbers.velocity, numbers.length
+        self.has_velocity_level = bool(self.velocity_level.any())
+        self.closes_positions = not self.velocity_level.all()
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
         cells = [*self.components, *self.bending_components]
-        reading = [(self.components[k], rows) for k in self.readers if (rows := self.batches[k].reads) is not None]
+        reading = [(self.components[k], rows) for k, rows in self.reads]
         self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
         self._blocks = self._number_blocks()
         self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
@@ -113,12 +117,14 @@ class Layout:
         own = [unknown for _, unknown in self.unknowns]
         self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
         self.order = np.array([u.order for u in own], np.intp)
+        self.algebraic: IntArray = 6 * self.n + np.flatnonzero(self.order == 0)
+        self.has_history = bool((self.order < 0).any())
 
     def _number_components(self, model: ModelDescription) -> None:
         self.free = free_components(self.nodes, idle_rotations([*model.elements, *model.constraints]))
         free = np.append(self.free.ravel(), self.order >= 0)
         self.free_rows = np.flatnonzero(free)
-        self._free = consecutive(self.free_rows)
+        self.free_index = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
         sizes = [unknown.size for _, unknown in self.unknowns]
@@ -126,7 +132,8 @@ class Layout:
 
     def _make_batches(self, model: ModelDescription) -> None:
         self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
-        self.readers = [k for k, batch in enumerate(self.batches) if batch.reads is not None]
+        self.reads = [(k, batch.reads) for k, batch in enumerate(self.batches) if batch.reads is not None]
+        self.readers = [k for k, _ in self.reads]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
         for batch in self.all_batches:
             check_batch(batch, self.n, self.k, self.m)
@@ -149,7 +156,17 @@ class Layout:
         return np.append(blocks, [numbers[owner] for owner in owners[1]]).astype(np.intp)
 
     @cached_property
-    def stabilized(self) -> GGLMatrix:
+    def workspace(self) -> Workspace:
+        """The arrays that a step fills."""
+        return self.make_workspace()
+
+    def make_workspace(self) -> Workspace:
+        """Such arrays, for whoever has to keep them."""
+        blocks = self.bending_components
+        return Workspace(self.batches, self.components, blocks, self.gradient_components, self.reads)
+
+    @cached_property
+    def ggl(self) -> GGLMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
         make = _regular if self.redundant is None else self._make_least_norm
         return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
@@ -172,26 +189,11 @@ class Layout:
         _, label = connected_components(graph, directed=False)
         return np.where(self.equation >= 0, label[self.equation], -1)
 
-    @cached_property
-    def has_velocity_level(self) -> bool:
-        """Whether any constraint equation is one of velocities."""
-        return bool(self.velocity_level.any())
-
-    @cached_property
-    def algebraic(self) -> IntArray:
-        """Components that are algebraic unknowns."""
-        return 6 * self.n + np.flatnonzero(self.order == 0)
-
-    @cached_property
-    def has_history(self) -> bool:
-        """Whether any own unknown is of kind "history"."""
-        return bool((self.order < 0).any())
-
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
         self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
         self.redundant = redundant
-        for made in ("stabilized", "levels"):
+        for made in ("ggl", "levels"):
             vars(self).pop(made, None)
 
     def _make_least_norm(self, rows: IntArray, columns: IntArray, blocks: IntArray, copies: int = 1) -> LeastNormSolver:
@@ -222,12 +224,12 @@ class Layout:
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
         result = np.zeros(self.N)
-        result[self._free] = values
+        result[self.free_index] = values
         return result
 
     def at_free(self, values: Array) -> Array:
         """Values at the free components ``(n_free,)`` of all ``(N,)``."""
-        return values[self._free]
+        return values[self.free_index]
 
     def nodes_of(self, values: Array) -> Array:
         """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""

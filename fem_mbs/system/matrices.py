@@ -19,6 +19,7 @@ from fem_mbs.contracts import ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors, sums
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
+from fem_mbs.system.workspace import Workspace
 
 
 def entries(
@@ -28,6 +29,7 @@ def entries(
     dA: RateSensitivities,
     force_factor: float = 1.0,
     rows: list[Array] | None = None,
+    workspace: Workspace | None = None,
 ) -> Array:
     """Entries of ``[[force_factor (K + C dV + M dA), B^T], [B, 0]]``, those of the forces first.
 
@@ -38,9 +40,22 @@ def entries(
         these.
     rows : list of (m, b), optional
         What stands in the rows of the constraints, if not ``B``.
+    workspace : Workspace, optional
+        Where to write them; in new arrays by default.
     """
-    blocks = [*_tangents(system, evaluation, dV, dA), *_joint_stiffness(system, evaluation)]
-    return _with_constraints(system, evaluation, blocks, force_factor, rows)
+    work = workspace or system.make_workspace()
+    first = len(system.batches)
+    for batch, context, block in zip(system.batches, evaluation.contexts, work.blocks[:first], strict=True):
+        np.multiply(batch.tangent(context, dV, dA), force_factor, out=block)
+    joints = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
+    for (joint, context, own), block in zip(joints, work.blocks[first:], strict=True):
+        np.multiply(joint.stiffness(context, evaluation.multipliers[own]), force_factor, out=block)
+    for k, gradient in enumerate(evaluation.gradients):
+        work.rows[k][...] = gradient if rows is None else rows[k]
+        work.columns[k][...] = gradient
+    for k, place in zip(system.readers, work.readings, strict=True):
+        place[...] = system.batches[k].by_multipliers(evaluation.contexts[k])
+    return work.values
 
 
 def applied_entries(
@@ -205,5 +220,7 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -
 
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
-    solution = factors.solve(np.concatenate([force[system.free_rows], constraint]))
-    return system.spread(solution[: system.n_free]), solution[system.n_free :]
+    solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
+    d = np.zeros(system.N)
+    d[system.free_index] = solution[: system.n_free]
+    return d, solution[system.n_free :]

@@ -38,7 +38,7 @@ class Sizes:
         self._free = (system.equation >= 0).astype(float)
         # no node is held in part, and nothing else needs a weight
         whole = system.free.all(axis=1) | ~system.free.any(axis=1)
-        self._rows = system.at_free if not self._k and bool(whole.all()) else None
+        self._rows = system.free_index if not self._k and bool(whole.all()) else None
         # the ground may be far away, where forces have large moments that it holds
         self._acting = self._free[self._slots] if system.origin.any() else None
 
@@ -46,7 +46,7 @@ class Sizes:
         """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
         if self._acting is not None:
             forces = forces * self._acting
-        free = residual * self._free if self._rows is None else self._rows(residual)
+        free = residual * self._free if self._rows is None else residual[self._rows]
         if not self._k:
             sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
             both = np.maximum.reduceat(sizes, [0, len(forces) // 6]) if len(forces) else np.zeros((2, 6))

@@ -25,9 +25,13 @@ ORTHONORMAL = 1e-6
 
 def to_user(system: Layout, state: State) -> State:
     """A state as users see it."""
-    values = {name: read_only(getattr(state, name)) for name in ARRAYS}
-    values["x"] = in_world(system, state.x)
-    return State(state.t, **values, source=system.source)
+    x = state.x + system.origin if system.far else state.x
+    arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
+    views: dict[str, Any] = {}
+    for name, array in zip(ARRAYS, arrays, strict=True):
+        views[name] = view = array.view()
+        view.flags.writeable = False
+    return State(state.t, **views, source=system.source)
 
 
 def frozen(state: State) -> State:
@@ -38,7 +42,7 @@ def frozen(state: State) -> State:
 
 def in_world(system: Layout, x: Array) -> Array:
     """Positions ``(..., 3)`` in the world, read-only."""
-    return read_only(x + system.origin if system.origin.any() else x)
+    return read_only(x + system.origin if system.far else x)
 
 
 def read_only(array: Kind) -> Kind:
@@ -81,7 +85,7 @@ def from_user(system: Layout, state: State, label: str, joints: bool = True) -> 
     wrong |= np.linalg.det(R) < 0.0
     if wrong.any():
         raise ModelError(f"{label}: R[{int(np.argmax(wrong))}] is not a rotation matrix")
-    if system.origin.any():
+    if system.far:
         values["x"] = values["x"] - system.origin
     return replace(state, t=float(state.t), **values, source=None)
 
@@ -102,7 +106,7 @@ def _check_source(here: Source, there: Source | None, label: str, joints: bool) 
 def interpolate(system: Layout, first: State, second: State, share: float) -> State:
     """State at the share ``share`` of the way in time from one state to another.
 
-    The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and the velocities of both ends
+    The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and velocities of both ends
     (third order); the velocity is its derivative, ``T(D) D'``. Coordinates and states of elements are cubic likewise.
     Accelerations, multipliers and algebraic unknowns are linear in between; history changes at the end.
     """

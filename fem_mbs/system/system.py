@@ -20,7 +20,6 @@ from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
 from fem_mbs.system.layout import Layout
-from fem_mbs.system.pattern import flat
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.states import from_user, interpolate, to_user
 
@@ -118,6 +117,8 @@ class System(Layout, FrozenModel):
         super().__init__(model, end)
         self._sizes = sizes.Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
+        self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
+        self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
 
     @cached_property
     def diagonal_mass(self) -> Array:
@@ -144,48 +145,64 @@ class System(Layout, FrozenModel):
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
         t = min(t, self.end)
-        elements = [batch.at(t) for batch in self.batches]
+        elements: list[Any] = [None] * len(self.batches)
+        for k in self._timed:
+            elements[k] = self.batches[k].at(t)
         if factor != 1.0:
             elements = [b.scaled(data, factor) for b, data in zip(self.batches, elements, strict=True)]
-        return Prescribed(elements, [batch.at(t) for batch in self.constraint_batches])
+        constraints: list[Any] = [None] * len(self.constraint_batches)
+        for k in self._driven:
+            constraints[k] = self.constraint_batches[k].at(t)
+        return Prescribed(elements, constraints)
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
-        """Residual and constraints of a motion."""
+        """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion."""
+        work, contexts = self.workspace, []
         if self.readers:
             motion = replace(motion, multipliers=multipliers)
-        parts, contexts = [], []
-        for batch, data in zip(self.batches, prescribed.elements, strict=True):
+        for batch, data, place in zip(self.batches, prescribed.elements, work.element_forces, strict=True):
             force, context = batch.force(motion, data)
-            parts.append(force)
+            if np.shape(force) != place.shape:
+                raise wrong_shapes(self, motion, prescribed)
+            place[...] = force
             contexts.append(context)
         joints = self.joints(motion, prescribed)
-        pairs = zip(self.constraint_slices, joints.gradients, strict=True)
-        parts.extend([multipliers[rows, None] * gradient for rows, gradient in pairs])
-        forces = flat(parts)
-        if len(forces) != len(self.force_slots):
-            raise wrong_shapes(self, parts)
-        residual = sums(self.force_slots, forces, self.N)
-        scale, own_scale, largest = self._sizes.of(forces, motion.udot, residual)
-        return joints._replace(
-            multipliers=multipliers,
-            force=residual,
-            scale=scale,
-            own_scale=own_scale,
-            relative=largest,
-            contexts=contexts,
+        for rows, gradient, place in zip(self.constraint_slices, joints.gradients, work.reactions, strict=True):
+            if np.shape(gradient) != place.shape:
+                raise wrong_shapes(self, motion, prescribed)
+            np.multiply(multipliers[rows, None], gradient, out=place)
+        residual = sums(self.force_slots, work.forces, self.N)
+        scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual)
+        return Evaluation(
+            motion,
+            multipliers,
+            residual,
+            joints.constraint,
+            scale,
+            own_scale,
+            relative,
+            contexts,
+            joints.gradients,
+            joints.constraint_contexts,
+            joints.phi,
         )
 
     def joints(self, motion: Motion, prescribed: Prescribed) -> Evaluation:
         """The equations of the joints alone, without forces."""
-        parts = [
-            joints.evaluate(motion, data)
-            for joints, data in zip(self.constraint_batches, prescribed.constraints, strict=True)
-        ]
-        phi, gradients, contexts = (list(part) for part in zip(*parts, strict=True)) if parts else ([], [], [])
-        values = phi[0] if len(phi) == 1 else np.concatenate(phi) if phi else _NONE
+        values = np.empty(self.m)
+        phis: list[Array] = []
+        gradients: list[Array] = []
+        contexts: list[Any] = []
+        parts = zip(self.constraint_batches, prescribed.constraints, self.constraint_slices, strict=True)
+        for joints, data, rows in parts:
+            phi, gradient, context = joints.evaluate(motion, data)
+            values[rows] = phi
+            phis.append(phi)
+            gradients.append(gradient)
+            contexts.append(context)
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)
-        return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, [], gradients, contexts, phi)
+        return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, [], gradients, contexts, phis)
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
@@ -200,7 +217,7 @@ class System(Layout, FrozenModel):
 
     def residual(self, evaluation: Evaluation, force_factor: float) -> Array:
         """Right-hand side ``(force_factor r, Phi)`` of the free equations."""
-        return np.concatenate([force_factor * evaluation.force[self._free], evaluation.constraint])
+        return np.concatenate([force_factor * evaluation.force[self.free_index], evaluation.constraint])
 
     def accept(self, state: State) -> State:
         """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""

@@ -1,41 +1,6 @@
-"""Published benchmarks, as models of fem_mbs beside their references."""
+"""Published benchmarks: runs of the models of :mod:`fem_mbs.benchmarks`, and their quantities beside references."""
 
-from fem_mbs.validation import (
-    beams,
-    bodies,
-    buckling,
-    dynamics,
-    equilibria,
-    forces,
-    governor,
-    high_speed_rotor,
-    iftomm,
-    modal,
-    puma,
-    rotors,
-    slider_crank,
-    squeezer,
-    tops,
-)
+from fem_mbs.validation import beams, buckling, dynamics, joints, machines, modes
 from fem_mbs.validation.case import CASES, Case, Quantity
 
-__all__ = [
-    "CASES",
-    "Case",
-    "Quantity",
-    "beams",
-    "bodies",
-    "buckling",
-    "dynamics",
-    "equilibria",
-    "forces",
-    "governor",
-    "high_speed_rotor",
-    "iftomm",
-    "modal",
-    "puma",
-    "rotors",
-    "slider_crank",
-    "squeezer",
-    "tops",
-]
+__all__ = ["CASES", "Case", "Quantity", "beams", "buckling", "dynamics", "joints", "machines", "modes"]

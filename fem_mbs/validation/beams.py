@@ -1,160 +1,248 @@
-"""Static beams of the wind turbine community: sections that couple everything, and blades that are twisted as built.
-
-Slender beams on coarse meshes: the error does not grow with the slenderness.
-
-A load that moves along a beam.
-"""
+"""Benchmarks of static equilibria; meshes with an error that does not grow with the slenderness of a beam."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import block_diag
+from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, JointDrive, RigidBody, SlidingJoint
+from fem_mbs.benchmarks import beams
+from fem_mbs.contracts import Node
+from fem_mbs.elements import BeamSection, Force
 from fem_mbs.model.model import Model
-from fem_mbs.run.simulate import simulate
 from fem_mbs.static.statics import statics
-from fem_mbs.validation.case import Quantity, case, compared, rate, refine
-from fem_mbs.validation.equilibria import UNIT, cantilever
+from fem_mbs.validation.case import Quantity, case, compared, converged, order, refine
+
+EXACT = "exact Simo-Reissner solution, shooting"
+AXES = ("u_x", "u_y", "u_z")
+
+
+def deflection(built: tuple[Model, Node]) -> Array:
+    """Displacement ``(3,)`` of a node under the whole load."""
+    model, node = built
+    found: Array = statics(model).displacement(node)[-1]
+    return found
+
+
+@case("roll-up", "statics")
+def roll_up() -> list[Quantity]:
+    """A cantilever bent to a full circle, and to two turns, by a moment at its end."""
+    quantities = []
+    for interpolation in ("SE3", "R3xSO3"):
+        model, beam = beams.roll_up(10, interpolation)
+        solution = statics(model, load_end=2.0, loads=[1.0, 2.0])
+        for turns, u in zip((1, 2), solution.displacement(beam.nodes[-1]), strict=True):
+            names = [f"{interpolation}: {axis} after {turns} turns" for axis in ("u_x", "u_y")]
+            quantities += compared(names, u[:2], (-10.0, 0.0), 1e-9, "exact", 10.0)
+    return quantities
+
+
+@case("elastica", "statics")
+def elastica() -> list[Quantity]:
+    """A slender cantilever under a dead load across its end."""
+
+    def run(elements: int) -> Array:
+        model, beam = beams.cantilever(BeamSection(1e8, 1e8, 1.0, 1.0, 1.0, beams.UNIT), 1.0, elements)
+        model.add(Force(beam.nodes[-1], (0, 1.0, 0)))
+        x, y, _ = statics(model, load_end=5.0, loads=[1.0, 5.0]).position(beam.nodes[-1]).T
+        return np.array([1 - x[0], y[0], 1 - x[1], y[1]])
+
+    names = [f"{name} at PL^2/EI = {load}" for load in (1, 5) for name in ("1 - x/L", "y/L")]
+    references = (0.056433, 0.301721, 0.387628, 0.713792)
+    return converged(names, run, (20, 40, 80), references, 1e-5, "elliptic integrals")
+
+
+@case("45-degree bend", "statics")
+def bend() -> list[Quantity]:
+    """Bathe and Bolourchi 1979: an eighth of a circle under a load out of its plane."""
+
+    def run(elements: int) -> Array:
+        model, beam = beams.bend(elements)
+        place: Array = statics(model).position(beam.nodes[-1])[-1]
+        return place
+
+    values, found = refine(run, (16, 32, 64))
+    names = ("x of the end", "y of the end", "z of the end")
+    exact = compared(names, values, beams.BEND, 1e-5, EXACT)
+    published = compared(names, values, (47.23, 15.79, 53.37), 1e-2, "Simo and Vu-Quoc 1986")
+    return [*exact, *published, order(found)]
+
+
+@case("follower force", "statics")
+def follower_force() -> list[Quantity]:
+    """Simo and Vu-Quoc 1986: a cantilever under a load that stays across its end, up to 130 kN."""
+    loads = (2500, 10000, 30000, 130000)
+
+    def run(elements: int) -> Array:
+        model, beam = beams.following(elements, force=1.0)
+        tip = beam.nodes[-1]
+        solution = statics(model, load_end=float(loads[-1]), loads=loads)
+        u, turn = solution.displacement(tip), solution.rotation_vector(tip)[:, 2]
+        return np.stack([-u[:, 0], u[:, 1], turn], axis=-1).ravel()
+
+    names = [f"{name} at {load} N" for load in loads for name in ("axial", "transverse", "rotation")]
+    references = np.array([beams.FOLLOWING[load] for load in loads]) * (-1, 1, 1)
+    return converged(names, run, (20, 40, 80), references.ravel(), 2e-5, EXACT)
+
+
+@case("Lee's frame", "statics")
+def lee_frame() -> list[Quantity]:
+    """Two legs with hinges at their ends; the load on one snaps through and back: both limits of the load."""
+    shear = 1e12
+
+    def run(elements: int) -> Array:
+        model, (_, short, _) = beams.lee((elements, elements // 4, elements), shear)
+        solution = statics(model, load_end=25.0, arc_length=True, step=0.02)
+        u, v, _ = solution.displacement(short.nodes[-1]).T
+        return _limits(u, -v, solution.t)
+
+    names = [f"{limit} limit: {name}" for limit in ("upper", "lower") for name in ("load/1000", "v", "u")]
+    return converged(names, run, (16, 32, 64), np.ravel(beams.LIMITS[shear]), 2e-5, EXACT)
+
+
+def _limits(u: Array, v: Array, load: Array) -> Array:
+    """The first maximum of the load along a path and the minimum after it, each with both displacements."""
+    s = np.arange(len(load), dtype=float)
+    path = CubicSpline(s, np.stack([load, v, u], axis=-1))
+    turns = path.derivative().roots(extrapolate=False)[0]
+    return np.concatenate([path(turns[0]), path(turns[1])])
+
+
+@case("helix", "statics", slow=True)
+def helix() -> list[Quantity]:
+    """Ibrahimbegovic 1997: a cantilever is wound to ten turns by a moment while a force pulls it out of its plane."""
+
+    def run(elements: int) -> Array:
+        model, beam = beams.helix(elements)
+        return statics(model, loads=[*beams.HELIX]).displacement(beam.nodes[-1]).ravel()
+
+    names = [f"{axis} at load {load}" for load in beams.HELIX for axis in AXES]
+    return converged(names, run, (100, 200, 400), np.ravel([*beams.HELIX.values()]), 1e-5, EXACT, 10.0)
+
+
+@case("Princeton beam", "statics")
+def princeton() -> list[Quantity]:
+    """Dowell and Traybar 1975: a beam with a flat section under its end load at all angles, bent and twisted."""
+    quantities = []
+    for (load, angle), references in beams.PRINCETON.items():
+
+        def run(elements: int, load: float = load, angle: float = angle) -> Array:
+            model, tip = beams.princeton(load, angle, elements)
+            solution = statics(model)
+            R = solution.rotation(tip)[-1]
+            return np.append(solution.displacement(tip)[-1], np.arctan2(-R[1, 2], R[2, 2]))
+
+        names = [f"{name} at {load} N, {angle} deg" for name in ("u1", "u2", "u3", "twist")]
+        quantities += converged(names, run, (10, 20, 40), references, 1e-5, EXACT, 0.2)
+    return quantities
+
+
+@case("twisted beam", "statics")
+def twisted_beam() -> list[Quantity]:
+    """A flat strip, twisted by a right angle as built, under a small load at its end: both deflections."""
+    load = 1e-6
+
+    def run(elements: int) -> Array:
+        return deflection(beams.twisted(beams.STRIP, 1.0, elements, (0, load, 0)))[1:] / load
+
+    names = ("along the load (m/N)", "across it (m/N)")
+    return converged(names, run, (10, 20, 40), beams.twisted_strip(), 1e-5, "Castigliano")
+
+
+@case("short thick cantilever", "statics")
+def short_cantilever() -> list[Quantity]:
+    """Nachbagauer and others 2013: a cantilever four times as long as it is thick, bent far and a little."""
+
+    def run(elements: int) -> Array:
+        model, tip = beams.short(elements)
+        return statics(model, loads=[1e-3, 1.0]).displacement(tip)[:, :2].ravel()
+
+    values, found = refine(run, (10, 20, 40))
+    names = [f"{axis} at {load} N" for load in ("62.5 k", "62.5 M") for axis in ("-u_x", "u_y")]
+    references = (1.8885e-7, 8.0990e-4, 0.15097103, 0.71056837)
+    tolerances = (3e-5, 1e-5, 1e-5, 1e-5)  # the first is printed with five digits
+    quantities = [
+        Quantity(name, abs(float(value)), reference, tolerance, "Nachbagauer and others, through Exudyn")
+        for name, value, reference, tolerance in zip(names, values, references, tolerances, strict=True)
+    ]
+    return [*quantities, order(found)]
+
+
+@case("thick cantilever under its end load", "statics")
+def geradin() -> list[Quantity]:
+    """Geradin and Cardona: a cantilever of 5 m under 600 kN."""
+
+    def run(elements: int) -> Array:
+        section = BeamSection(4.8e8, 3.231e8, 1e6, 9.346e6, 1.0, beams.UNIT)
+        model, beam = beams.cantilever(section, 5.0, elements)
+        model.add(Force(beam.nodes[-1], (0, 0, -6e5)))
+        solution = statics(model)
+        u, turn = solution.displacement(beam.nodes[-1])[-1], solution.rotation_vector(beam.nodes[-1])[-1]
+        return np.array([-u[2], -u[0], turn[1]])
+
+    names = ("drop (m)", "shortening (m)", "rotation (rad)")
+    source = "Geradin and Cardona 2001, through SHARPy"
+    return converged(names, run, (10, 20, 40), (2.159, 0.596, 0.672), 1e-3, source)
+
+
+@case("composite cantilever", "statics")
+def composite_cantilever() -> list[Quantity]:
+    """A beam whose section couples bending with twist, under 150 N at its end (Wang and others 2015, BeamDyn)."""
+
+    def run(elements: int) -> Array:
+        model, beam = beams.cantilever(beams.composite(), 10.0, elements)
+        model.add(Force(beam.nodes[-1], (0, 0, 150.0)))
+        return deflection((model, beam.nodes[-1]))
+
+    references = (-0.0902726627, -0.0647488486, 1.2297364829)
+    return converged(AXES, run, (20, 40, 80), references, 1e-6, "BeamDyn, through Kynema", 1.0)
+
+
+@case("twisted cantilever", "statics")
+def twisted_cantilever() -> list[Quantity]:
+    """A steel bar of 10 m that is twisted by 90 degrees as built, under 4 MN at its end (Wang and others 2015)."""
+
+    def run(elements: int) -> Array:
+        return deflection(beams.twisted(beams.BAR, 10.0, elements, (0, 0, -4e6)))
+
+    values, found = refine(run, (20, 40, 80))
+    spectral = compared(AXES, values, (-1.141526, -1.7180533, -3.5932132), 1e-5, "spectral elements, through Kynema")
+    solid = compared(AXES, values, (-1.134192, -1.714467, -3.58423), 1e-2, "ANSYS, through Kynema")
+    return [*spectral, *solid, order(found)]
+
 
 SLENDERNESS = (1e1, 1e2, 1e3, 1e4)
 """Length over the side of the square section."""
-COARSE, FINE = 8, (64, 128)
-
-
-def tip(angle: float, slenderness: float, elements: int, interpolation: str) -> Array:
-    """Displacement of the end of an arc of length 1 under a load across its plane, ``P L^2/EI = 2``."""
-    side = 1 / slenderness
-    section = BeamSection(side**2, side**2 / 2.4, 0.1406 * side**4 / 2.4, side**4 / 12, 1.0, (1.0, 1.0, 1.0))
-    along = np.linspace(0, angle, elements + 1)
-    if angle:
-        places = np.stack([np.sin(along), 1 - np.cos(along), 0 * along], axis=-1) / angle
-    else:
-        places = np.linspace(0, 1, elements + 1)[:, None] * [1.0, 0.0, 0.0]
-    model = Model()
-    nodes = [model.add_node(place) for place in places]
-    model.add(Beam(nodes, section, y_axis=(0, 0, 1), interpolation=interpolation))
-    model.fix(nodes[0])
-    model.add(Force(nodes[-1], (0, 0, side**4 / 6)))
-    displacement: Array = statics(model).displacement(nodes[-1])[-1]
-    return displacement
 
 
 def errors(angle: float, interpolation: str) -> Array:
-    """Relative error of the coarse mesh for each slenderness."""
+    """Relative error of eight elements for each slenderness."""
     result = []
     for slenderness in SLENDERNESS:
-        coarse, middle, fine = (tip(angle, slenderness, n, interpolation) for n in (COARSE, *FINE))
+        ends = (deflection(beams.slender(angle, slenderness, n, interpolation)) for n in (8, 64, 128))
+        coarse, middle, fine = ends
         exact = fine + (fine - middle) / 3.0
         result.append(np.linalg.norm(coarse - exact) / np.linalg.norm(exact))
     return np.array(result)
 
 
-def _quantities(angle: float) -> list[Quantity]:
+def _locking(angle: float) -> list[Quantity]:
     quantities = []
     for interpolation in ("SE3", "R3xSO3"):
-        found = errors(angle, interpolation)
+        first, *others = errors(angle, interpolation)
+        names = [f"{interpolation}: error at slenderness {slenderness:g}" for slenderness in SLENDERNESS[1:]]
         source = f"error at slenderness {SLENDERNESS[0]:g}"
-        for slenderness, error in zip(SLENDERNESS[1:], found[1:], strict=True):
-            name = f"{interpolation}: error at slenderness {slenderness:g}"
-            quantities.append(Quantity(name, float(error), float(found[0]), 0.05, source))
+        quantities += compared(names, np.array(others), [first] * len(others), 0.05, source)
     return quantities
 
 
 @case("locking, straight", "statics")
 def straight() -> list[Quantity]:
     """A cantilever of 8 elements, 10 to 10 000 times as long as it is thick, bent by half its length."""
-    return _quantities(0.0)
+    return _locking(0.0)
 
 
 @case("locking, 45-degree bend", "statics")
 def bent() -> list[Quantity]:
     """The same for an eighth of a circle that is bent and twisted."""
-    return _quantities(np.pi / 4)
-
-
-LENGTH, EI, MASS, PUSH = 10.0, 1e5, 20.0, 1.0
-SHARES = (0.25, 0.5, 0.75, 0.9)
-"""Of the beam that the load has passed."""
-SPEED = 0.3 * np.pi / LENGTH * np.sqrt(EI / MASS)
-
-
-def _series(terms: int = 200) -> Array:
-    """Deflection of the middle of a slender beam under a force that moves (Fryba 1972), a mode at a time."""
-    n, t = np.arange(1, terms + 1)[:, None], np.array(SHARES) * LENGTH / SPEED
-    passing = n * np.pi * SPEED / LENGTH
-    frequency = (n * np.pi / LENGTH) ** 2 * np.sqrt(EI / MASS)
-    share = np.sin(n * np.pi / 2) / n**4 / (1 - (passing / frequency) ** 2)
-    parts = share * (np.sin(passing * t) - passing / frequency * np.sin(frequency * t))
-    total: Array = 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
-    return total
-
-
-@case("moving load", "joints", slow=True)
-def moving_load() -> list[Quantity]:
-    """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
-    model = Model()
-    section = BeamSection(EA=1e9, GA=1e9, GJ=1e5, EI=EI, mass=MASS, inertia=(2e-4, 1e-4, 1e-4))
-    beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, 6, order=3)
-    along, about = (False, True, True), (True, False, False)
-    model.add(GeneralJoint(model.ground, beam.nodes[0], rotation=about))
-    model.add(GeneralJoint(model.ground, beam.nodes[-1], translation=along, rotation=(False, False, False)))
-    load = model.add_node((0, 0, 0), velocity=(SPEED, 0, 0))
-    model.add(RigidBody(load, 1e-6, (1e-6, 1e-6, 1e-6)))
-    slide = model.add(SlidingJoint(beam, load))
-    model.add(JointDrive(slide, lambda t: SPEED * t))
-    model.add(Force(load, (0, 0, -PUSH)))
-    steps = 360
-    t_end = SHARES[-1] * LENGTH / SPEED
-    solution = simulate(model, t_end, t_end / steps)
-    rows = [round(share / SHARES[-1] * steps) for share in SHARES]
-    values = -1e3 * solution.displacement(beam.nodes[len(beam.nodes) // 2])[rows, 2]
-    exact = 1e3 * _series()
-    names = [f"load at {share:g} of the length (mm)" for share in SHARES]
-    return compared(names, values, exact, 5e-4, "series of modes", float(exact.max()))
-
-
-AXES = ("u_x", "u_y", "u_z")
-
-
-@case("composite cantilever", "statics")
-def composite_cantilever() -> list[Quantity]:
-    """A beam whose section couples bending with twist, under 150 N at its end (Wang and others 2015, BeamDyn)."""
-    rotation = 1e3 * np.array([[16.96, 17.61, -0.351], [17.61, 59.12, -0.37], [-0.351, -0.37, 141.47]])
-    stiffness = block_diag(np.diag([1368.17e3, 88.56e3, 38.78e3]), rotation)
-
-    def run(elements: int) -> Array:
-        model, beam = cantilever(BeamSection.general(stiffness, np.eye(6)), 10.0, elements)
-        model.add(Force(beam.nodes[-1], (0, 0, 150.0)))
-        end: Array = statics(model).displacement(beam.nodes[-1])[-1]
-        return end
-
-    values, order = refine(run, (20, 40, 80))
-    references = (-0.0902726627, -0.0647488486, 1.2297364829)
-    return [*compared(AXES, values, references, 1e-6, "BeamDyn, through Kynema", 1.0), rate(order)]
-
-
-@case("twisted cantilever", "statics")
-def twisted_cantilever() -> list[Quantity]:
-    """A steel bar of 10 m that is twisted by 90 degrees as built, under 4 MN at its end (Wang and others 2015)."""
-    section = BeamSection(2.5e10, 8.2604167e9, 1.41872656e8, (5.20833e8, 1.30208333e8), 1.0, UNIT)
-
-    def run(elements: int) -> Array:
-        model = Model()
-        nodes = [model.add_node((place, 0, 0)) for place in np.linspace(0, 10, elements + 1)]
-
-        def across(x: Array) -> Array:
-            angle = np.pi / 2 * x[0] / 10
-            return np.array([0, np.cos(angle), np.sin(angle)])
-
-        model.add(Beam(nodes, section, y_axis=across))
-        model.fix(nodes[0])
-        model.add(Force(nodes[-1], (0, 0, -4e6)))
-        end: Array = statics(model).displacement(nodes[-1])[-1]
-        return end
-
-    values, order = refine(run, (20, 40, 80))
-    spectral = compared(AXES, values, (-1.141526, -1.7180533, -3.5932132), 1e-5, "spectral elements, through Kynema")
-    solid = compared(AXES, values, (-1.134192, -1.714467, -3.58423), 1e-2, "ANSYS, through Kynema")
-    return [*spectral, *solid, rate(order)]
+    return _locking(np.pi / 4)

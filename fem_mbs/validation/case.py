@@ -76,6 +76,11 @@ def refine(run: Callable[[int], Sequence[float] | Array], counts: Sequence[int])
     return fine + (fine - middle) / 3.0, order
 
 
+def rows(t: Array, times: Sequence[float]) -> list[int]:
+    """Numbers of the steps that end next to some times."""
+    return [int(np.abs(t - time).argmin()) for time in times]
+
+
 def twice_extrapolated(coarse: Array, middle: Array, fine: Array) -> Array:
     """Values without errors of second and third order in a step that was halved twice."""
     first, second = (4 * middle - coarse) / 3, (4 * fine - middle) / 3
@@ -97,11 +102,21 @@ def compared(
     ]
 
 
-def rate(order: float, expected: float = 2.0) -> Quantity:
+def order(value: float, of: str = "the mesh") -> Quantity:
     """The order in mesh or step as a quantity."""
-    return Quantity("order in the mesh", order, expected, 0.1, "theory")
+    return Quantity(f"order in {of}", value, 2.0, 0.1, "theory")
 
 
-def order_in_the_step(order: float) -> Quantity:
-    """The order in the step as a quantity."""
-    return Quantity("order in the step", order, 2.0, 0.1, "theory")
+def converged(
+    names: Sequence[str],
+    run: Callable[[int], Sequence[float] | Array],
+    counts: Sequence[int],
+    references: Sequence[float] | Array,
+    tolerance: float,
+    source: str,
+    scale: float | None = None,
+    of: str = "the mesh",
+) -> list[Quantity]:
+    """Extrapolated quantities, and the order; see :func:`refine` and :func:`compared`."""
+    values, found = refine(run, counts)
+    return [*compared(names, values, references, tolerance, source, scale), order(found, of)]

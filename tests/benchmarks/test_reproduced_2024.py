@@ -11,7 +11,7 @@ import fem_mbs as mbs
 from examples import reproduce_2024 as script
 from examples._reproduce_2024 import flexible, minimal, study
 from examples._reproduce_2024.runs import EP, IMPLICIT, RV, RXYZ, SE3, explicit, implicit
-from fem_mbs.validation import high_speed_rotor, puma, slider_crank, tops
+from fem_mbs.benchmarks import high_speed_rotor, puma, slider_crank, tops
 
 FIRST = {  # h = 1 ms, 4 ms: errors in m of an independent implementation, to three or four digits
     ("free top", EP, 1e-3): 7.630e-3,
@@ -36,8 +36,7 @@ def test_tilted_top_is_the_upright_one() -> None:
     for build in (tops.free_top, tops.top_on_joint):
         ends = []
         for tilted in (False, True):
-            model, read = build(tilted=tilted)
-            ends.append(read(mbs.simulate(model, 0.05, 1e-3))[-1])
+            ends.append(tops.mass_center(mbs.simulate(build(tilted=tilted), 0.05, 1e-3), tilted)[-1])
         np.testing.assert_allclose(*ends, atol=1e-11)
 
 
@@ -45,19 +44,17 @@ def test_start_of_the_systems() -> None:
     """Velocities obey the joints, and the robot holds its weight, as far as its springs have given way."""
     assert puma.holding(puma.START) == pytest.approx([0, 25.8149, -8.1936, 0, -0.01998, 0], abs=1e-4)
     for build in (tops.top_on_joint, slider_crank.slider_crank, puma.puma):
-        model, read = build()
-        assert mbs.simulate(model, 1e-6, 1e-6).constraint_residual.velocity[0] < 1e-12
-    model, read = high_speed_rotor.high_speed_rotor()
-    center = read(mbs.simulate(model, 1e-4, 1e-4, mbs.RungeKuttaMuntheKaas()))
+        assert mbs.simulate(build(), 1e-6, 1e-6).constraint_residual.velocity[0] < 1e-12
+    solution = mbs.simulate(high_speed_rotor.high_speed_rotor(), 1e-4, 1e-4, mbs.RungeKuttaMuntheKaas())
+    center = high_speed_rotor.read(solution)
     assert center[0] == pytest.approx([-0.4, 0, 0, 1000, 0, 0])
 
 
 def test_robot_in_angles_moves_as_the_one_in_absolute_coordinates() -> None:
     """Torques of the recursion leave nothing over where the absolute coordinates have solved for accelerations."""
-    model, read = puma.puma()
     h = 1e-3
-    solution = mbs.simulate(model, 0.2, h, mbs.GeneralizedAlpha())
-    q = read(solution)
+    solution = mbs.simulate(puma.puma(), 0.2, h, mbs.GeneralizedAlpha())
+    q = puma.read(solution)
     n = 100
     rate = (8 * (q[n + 1] - q[n - 1]) - (q[n + 2] - q[n - 2])) / (12 * h)
     acceleration = (16 * (q[n + 1] + q[n - 1]) - (q[n + 2] + q[n - 2]) - 30 * q[n]) / (12 * h * h)

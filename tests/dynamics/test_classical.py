@@ -14,7 +14,8 @@ import pytest
 from motions import fitted_order, random_state
 
 import fem_mbs as mbs
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial
+from fem_mbs.alpha.simplified_matrices import ENTRIES
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 from fem_mbs.lie import so3
@@ -208,33 +209,33 @@ def mechanism(group: str) -> mbs.System:
     return mbs.System(model)
 
 
-def random_trial(system: mbs.System, method: mbs.Method) -> tuple[Index3Problem, tuple[Array, ...], Trial]:
+def random_trial(system: mbs.System, method: mbs.Method) -> tuple[StepEquations, Unknowns, StepResidual]:
     """The equations of a step of 0.5 s from a random state, and a trial that turns every node."""
     rng = np.random.default_rng(3)
     state = random_state(system, 0)
-    problem = method.problem(system, state, 0.5, method.init(system, state, 0.5))
+    problem = method.equations(system, state, 0.5, method.init(system, state, 0.5))
     width = problem.chart.width
     of_nodes = np.where(system.free[:, [0, 1, 2, *[3] * (width - 3)]], rng.normal(size=(system.n, width)), 0.0)
-    unknown = problem.guess(0.3 * np.append(of_nodes, rng.normal(size=system.k)), rng.normal(size=system.m))
+    unknown = problem.predict(0.3 * np.append(of_nodes, rng.normal(size=system.k)), rng.normal(size=system.m))
     return problem, unknown, problem.evaluate(unknown)
 
 
-def differences(problem: Index3Problem, unknown: tuple[Array, ...], trial: Trial, function) -> Array:
+def differences(problem: StepEquations, unknown: Unknowns, trial: StepResidual, function) -> Array:
     """Columns of the derivative of a function of a trial and its unknowns, against corrections."""
-    system, T_inv, step = problem.system, problem.entries(unknown, trial)[1], 1e-5
+    system, T_inv, step = problem.system, problem.matrix(problem, unknown, trial)[1], 1e-5
     at = Linearization(None, T_inv)  # type: ignore[arg-type]
     ways = [(step * unit, np.zeros(system.m)) for unit in np.eye(system.N)[system.free_rows]]
     ways += [(np.zeros(system.N), problem.h**-2 * step * unit) for unit in np.eye(system.m)]
 
     def there(*way: Array) -> Array:
-        moved = problem.corrected(unknown, trial, at, tuple(-part for part in way), 1.0)
+        moved = problem.corrected(unknown, trial, at, Correction(*(-part for part in way)), 1.0)
         return function(problem.evaluate(moved), moved)
 
     return np.stack([(there(*way) - there(*(-part for part in way))) / (2 * step) for way in ways], axis=-1)
 
 
-def matrix(problem: Index3Problem, unknown: tuple[Array, ...], trial: Trial) -> Array:
-    entries = problem.entries(unknown, trial)[0]
+def matrix(problem: StepEquations, unknown: Unknowns, trial: StepResidual) -> Array:
+    entries = problem.matrix(problem, unknown, trial)[0]
     return problem.system.solver.matrix(tangent.assemble(problem.system, entries)).toarray()
 
 
@@ -248,7 +249,7 @@ def test_matrix_is_the_derivative(method: mbs.ClassicalAlpha, group: str) -> Non
     system = mechanism(group)
     problem, unknown, trial = random_trial(system, method)
 
-    def equations(trial: Trial, _: tuple[Array, ...]) -> Array:
+    def equations(trial: StepResidual, _: Unknowns) -> Array:
         return np.append(problem.h**2 * trial.evaluation.force[system.free_rows], trial.closing)
 
     expected = differences(problem, unknown, trial, equations)
@@ -262,25 +263,25 @@ def test_matrix_of_applied_forces(method: mbs.Method, group: str) -> None:
     system = mechanism(group)
     problem, unknown, trial = random_trial(system, method)
     chart, n = problem.chart, system.n
-    second, uddot = problem.of_nodes(trial.rates[1]), trial.evaluation.motion.uddot
+    second, uddot = trial.place.node_rates[1], trial.evaluation.motion.uddot
 
-    def velocities_of(trial: Trial, unknown: tuple[Array, ...]) -> Array:
-        D, R = problem.coordinates(unknown), trial.evaluation.motion.R
+    def velocities_of(trial: StepResidual, unknown: Unknowns) -> Array:
+        D, R = problem.of_nodes(unknown.D), trial.evaluation.motion.R
         units = (np.broadcast_to(unit, (n, chart.width)) for unit in np.eye(chart.width))
         return np.stack([chart.kinematics.to_body(R, chart.frozen(D, unit)[0]) for unit in units], axis=-1)
 
     back = np.linalg.pinv(velocities_of(trial, unknown))
 
-    def left_out(there: Trial, at: tuple[Array, ...]) -> Array:
+    def left_out(there: StepResidual, at: Unknowns) -> Array:
         here = velocities_of(there, at)
         acceleration = np.append(np.matvec(here, second), uddot)
         wrench = mass_product(system, trial.evaluation, acceleration)
-        wrench += gradient_transpose_product(system, there.evaluation.gradients, unknown[1])
+        wrench += gradient_transpose_product(system, there.evaluation.gradients, unknown.multipliers)
         nodes = np.vecmat(np.vecmat(system.nodes_of(wrench), here), back)
         return np.append(problem.h**2 * system.with_own(nodes, wrench)[system.free_rows], np.zeros(system.m))
 
     exact = matrix(problem, unknown, trial)
-    problem.matrix = "applied_forces"
+    problem.matrix = ENTRIES["applied_forces"]
     applied = matrix(problem, unknown, trial)
     expected = differences(problem, unknown, trial, left_out)
     assert np.abs(expected).max() > 1e-2

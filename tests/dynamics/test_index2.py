@@ -13,7 +13,7 @@ from motions import assert_columns_close, differences, random_step
 import fem_mbs as mbs
 from examples.four_bar import build as four_bar
 from examples.reproduce_2015 import run_top
-from fem_mbs.alpha.index3 import Index3Problem
+from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.elements import RigidBody
 
@@ -24,10 +24,10 @@ H = 0.5
 METHOD = replace(CHARTS["Lie group"], formulation="index2")
 
 
-def matrix(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+def matrix(problem: StepEquations, unknown: Unknowns) -> Array:
     """The factorised matrix, from what it does to unit vectors."""
     solve = problem.linearize(unknown, problem.evaluate(unknown)).factors.solve
-    unit = np.eye(problem.system.size + len(unknown[2]))
+    unit = np.eye(problem.system.size + len(unknown.eta))
     return np.linalg.inv(np.stack([solve(column) for column in unit], axis=-1))
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from catalogue import GROUPS, JOINTS, build
 from models import machine
-from motions import assert_columns_close, increment_derivative, random_state
+from motions import assert_columns_close, increment_derivative, increments, random_state, with_increments
 
 import fem_mbs as mbs
 from examples.reproduce_2018 import BUILD, double, single
-from fem_mbs.alpha.index3 import Index3Problem
+from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Beam,
@@ -36,44 +36,45 @@ H = 0.5
 LEVELS = ("index1", "overdetermined")
 SOME = ("hinge driven by a function", "rolling disc", "ball moved by a function")
 ALL = [pytest.param(name, marks=[] if name in SOME else pytest.mark.slow) for name in JOINTS]
-Unknown = tuple[Array, ...]
 
 
-def trial(system: mbs.System, form: str, coordinates: str, seed: int = 1) -> tuple[Index3Problem, Unknown]:
+def trial(system: mbs.System, form: str, coordinates: str, seed: int = 1) -> tuple[StepEquations, Unknowns]:
     """The equations of a step from a random state, and a trial that turns every node by about half a radian."""
     rng = np.random.default_rng(seed + 200)
-    problem = mbs.LieEuler(form, coordinates).problem(system, random_state(system, seed), H)
+    problem = mbs.LieEuler(form, coordinates).equations(system, random_state(system, seed), H)
     free = np.zeros(system.N)
     free[system.free_rows] = 0.3
-    guess = problem.guess(free * rng.normal(size=system.N), 3.0 * rng.normal(size=system.m))
-    return problem, (*guess[:2], *(free * rng.normal(size=system.N) for _ in guess[2:]))
+    guess = problem.predict(free * rng.normal(size=system.N), 3.0 * rng.normal(size=system.m))
+    first, further = increments(guess)[:2], increments(guess)[2:]
+    return problem, with_increments(guess, [*first, *(free * rng.normal(size=system.N) for _ in further)])
 
 
-def derivative(problem: Index3Problem, unknown: Unknown, step: float = 1e-5) -> Array:
+def derivative(problem: StepEquations, unknown: Unknowns, step: float = 1e-5) -> Array:
     """Of all levels and of the forces, against increments, ``h^2 lambda`` and corrections, by central differences."""
-    system, nothing = problem.system, [np.zeros_like(part) for part in unknown]
-    T = increment_derivative(problem, unknown[0])
+    system, here = problem.system, increments(unknown)
+    nothing = [np.zeros_like(part) for part in here]
+    T = increment_derivative(problem, unknown.D)
     ways = []
     for row in system.free_rows:
         d = np.zeros(system.N)
         d[row] = step
         ways.append([np.append(np.matvec(T, system.nodes_of(d)), system.own_of(d)), *nothing[1:]])
-    for k in range(2, len(unknown)):
+    for k in range(2, len(here)):
         for row in system.free_rows:
             ways.append([part.copy() for part in nothing])
             ways[-1][k][row] = step
     ways += [[nothing[0], step / H**2 * unit, *nothing[2:]] for unit in np.eye(system.m)]
 
     def at(way: list[Array], sign: float) -> Array:
-        found = problem.evaluate(tuple(u + sign * w for u, w in zip(unknown, way, strict=True)))
+        found = problem.evaluate(with_increments(unknown, [u + sign * w for u, w in zip(here, way, strict=True)]))
         return np.concatenate([H**2 * system.at_free(found.evaluation.force), found.closing, found.hidden])
 
     return np.stack([(at(way, 1.0) - at(way, -1.0)) / (2 * step) for way in ways], axis=-1)
 
 
-def matrix(problem: Index3Problem, unknown: Unknown) -> Array:
+def matrix(problem: StepEquations, unknown: Unknowns) -> Array:
     """The same entries of the factorised matrix, from what it does to unit vectors."""
-    n, m, copies = problem.system.n_free, problem.system.m, 1 + len(unknown[2:])
+    n, m, copies = problem.system.n_free, problem.system.m, len(increments(unknown)) - 1
     solve = problem.linearize(unknown, problem.evaluate(unknown)).factors.solve
     whole = np.linalg.inv(np.stack([solve(unit) for unit in np.eye(copies * (n + m))], axis=-1))
     return whole[np.ix_([*range(n), *range(copies * n, copies * (n + m))], range(copies * n + m))]
@@ -115,7 +116,7 @@ def test_matrix_of_the_symplectic_form(group: str, step: float = 1e-5) -> None:
         d.flat[row] = 1.0
         ways.insert(0, (np.matvec(found.T_inv, system.kinematics.from_body(R, d)).ravel(), np.zeros(system.m)))
 
-    def at(way: Unknown, sign: float) -> Array:
+    def at(way: tuple[Array, ...], sign: float) -> Array:
         values = problem.evaluate((unknown[0] + sign * way[0], unknown[1] + sign * way[1]))
         return np.concatenate([system.at_free(values.force), values.evaluation.constraint])
 

@@ -34,7 +34,7 @@ def test_residuals_fall_quadratically_in_every_step(group: str, interpolation: s
     memory = method.init(system, state, 0.2)
     for _ in range(40):
         # without the predictor, whose guess is too good to show much
-        state, memory, report, _ = method.step(system, state, 0.2, memory._replace(missed=None))
+        state, memory, report, _ = method.step(system, state, 0.2, memory._replace(predictor=None))
         for e, following in pairwise(report.history):
             if 1e-3 < e < 0.035:
                 checked += 1

@@ -16,7 +16,7 @@ from examples.reproduce_2015 import top, top_exact
 from examples.right_angle_cantilever import build as cantilever
 from fem_mbs.alpha.change_step import AlphaMemory
 from fem_mbs.alpha.chart import make_chart
-from fem_mbs.alpha.local_error import defect, lead, response
+from fem_mbs.alpha.local_error import defect, highest_derivatives, response
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
 
@@ -65,9 +65,9 @@ def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float,
     own = METHODS[method]
     *_, (system, state, memory) = steps_of(build(), own, 40 * [h])
     end, after, *_ = own.step(system, state, h, memory)
-    chart, slope = make_chart(system.kinematics, own.chart), lead(system, end) - memory.lead_old
-    left = defect(system, chart, own.coefficients, h, end, slope / (end.t - memory.t_old), np.empty(0))
-    factors = system.solver.restore(after.factors)
+    chart, slope = make_chart(system.kinematics, own.chart), highest_derivatives(system, end) - memory.accelerations.old
+    left = defect(system, chart, own.coefficients, h, end, slope / (end.t - memory.accelerations.t_old), np.empty(0))
+    factors = system.solver.restore(after.matrix[1:])
     evaluation = system.evaluate(system.motion(end), end.multipliers, system.prescribe(end.t))
     computed = response(system, own.coefficients, evaluation, left, factors, with_eta=False)
     fine = state

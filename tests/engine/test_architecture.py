@@ -38,6 +38,7 @@ ROOMS = (
     ("files",),
     ("studies",),
     ("testing",),
+    ("benchmarks",),
     ("validation",),
     ("command", "checks.doctor"),
 )

@@ -11,7 +11,7 @@ from models import CHARTS
 from motions import assert_columns_close, derivative, differences, equations, random_step
 
 import fem_mbs as mbs
-from fem_mbs.alpha.index3 import Index3Problem
+from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.elements import (
     Beam,
@@ -32,9 +32,9 @@ H = 0.5
 """A long step makes stiffness, damping and mass weigh alike in the matrix."""
 
 
-def matrix(problem: Index3Problem, unknown: tuple[Array, ...]) -> Array:
+def matrix(problem: StepEquations, unknown: Unknowns) -> Array:
     system = problem.system
-    entries, *_ = problem.entries(unknown, problem.evaluate(unknown))
+    entries, *_ = problem.matrix(problem, unknown, problem.evaluate(unknown))
     return np.asarray(system.solver.matrix(tangent.assemble(system, entries)).toarray())
 
 
@@ -83,16 +83,17 @@ def test_matrix_is_the_derivative_for_a_whole_model(group: str, seed: int, metho
 @pytest.mark.parametrize("group", GROUPS)
 def test_correction_solves_the_linearised_equations(group: str, method: str) -> None:
     """Newton's correction in the method's own increments removes the residual to first order."""
-    problem, (D, multipliers) = random_step(mbs.System(everything(group)), 2, H, INDEX3[method])
-    before = equations(problem, (D, multipliers))
-    trial = problem.evaluate((D, multipliers))
-    linearization = problem.linearize((D, multipliers), trial)
-    correction = problem.correction((D, multipliers), trial, linearization)
-    D1, multipliers1 = problem.corrected((D, multipliers), trial, linearization, correction, 1.0)
-    assert not np.delete(D1 - D, problem.system.free_rows).any()
+    problem, unknown = random_step(mbs.System(everything(group)), 2, H, INDEX3[method])
+    before, trial = equations(problem, unknown), problem.evaluate(unknown)
+    linearization = problem.linearize(unknown, trial)
+    correction = problem.correction(unknown, trial, linearization)
+    corrected = problem.corrected(unknown, trial, linearization, correction, 1.0)
+    D, of_multipliers = corrected.D - unknown.D, corrected.multipliers - unknown.multipliers
+    assert not np.delete(D, problem.system.free_rows).any()
 
     def along(s: float) -> Array:
-        return equations(problem, (D + s * (D1 - D), multipliers + s * (multipliers1 - multipliers)))
+        there = unknown._replace(D=unknown.D + s * D, multipliers=unknown.multipliers + s * of_multipliers)
+        return equations(problem, there)
 
-    slope = derivative(along, 1e-3 / np.abs(D1 - D).max())
+    slope = derivative(along, 1e-3 / np.abs(D).max())
     np.testing.assert_allclose(slope, -before, rtol=0, atol=1e-6 * np.abs(before).max())

@@ -27,7 +27,6 @@ class Root:
     noise: float = 0.0
     evaluated: list[float] = field(default_factory=list)
     linearized: list[float] = field(default_factory=list)
-    rough: bool = False
 
     def evaluate(self, x: float) -> float:
         self.evaluated.append(x)
@@ -36,7 +35,7 @@ class Root:
     def size(self, value: float) -> tuple[float, float]:
         return max(abs(value), self.noise), 0.0
 
-    def linearize(self, x: float, value: float) -> float:
+    def linearize(self, x: float, value: float, first: float | None = None) -> float:
         self.linearized.append(x)
         return 2.0 * x
 
@@ -46,8 +45,8 @@ class Root:
     def length(self, correction: float) -> float:
         return abs(correction)
 
-    def corrected(self, x: float, value: float, slope: float, correction: float, share: float) -> float:
-        return x - share * correction
+    def corrected(self, x: float, value: float, slope: float, correction: float, step_length: float) -> float:
+        return x - step_length * correction
 
 
 def solve(problem: object, start: float, options: Newton, kept: float | None = None) -> tuple[float, Report]:
@@ -132,7 +131,6 @@ class Scalar:
 
     equation: Callable[[float], float]
     slope: Callable[[float], float]
-    rough: bool = False
 
     def evaluate(self, x: float) -> float:
         return self.equation(x)
@@ -140,7 +138,7 @@ class Scalar:
     def size(self, value: float) -> tuple[float, float]:
         return abs(value), 0.0
 
-    def linearize(self, x: float, value: float) -> float:
+    def linearize(self, x: float, value: float, first: float | None = None) -> float:
         return self.slope(x)
 
     def correction(self, x: float, value: float, slope: float) -> float:
@@ -149,8 +147,8 @@ class Scalar:
     def length(self, correction: float) -> float:
         return abs(correction)
 
-    def corrected(self, x: float, value: float, slope: float, correction: float, share: float) -> float:
-        return x - share * correction
+    def corrected(self, x: float, value: float, slope: float, correction: float, step_length: float) -> float:
+        return x - step_length * correction
 
 
 def arctan() -> Scalar:
@@ -295,9 +293,9 @@ def test_matrices_differ_by_terms_that_vanish_with_the_step(variant: str, group:
 
     def matrix(h: float, kind: str) -> Array:
         own = method(Newton(matrix=kind), "index3", name)
-        problem = own.problem(system, state, h, own.init(system, state, h))
-        unknown = problem.guess(problem.formulas.guess, state.multipliers)
-        entries, *_ = problem.entries(unknown, problem.evaluate(unknown))
+        problem = own.equations(system, state, h, own.init(system, state, h))
+        unknown = problem.predict(problem.formulas.guess, state.multipliers)
+        entries, *_ = problem.matrix(problem, unknown, problem.evaluate(unknown))
         return np.asarray(system.solver.matrix(tangent.assemble(system, entries)).toarray())
 
     steps = np.array([1e-3, 5e-4])

@@ -120,13 +120,13 @@ def worst_unseen(model: mbs.Model, method: mbs.GeneralizedAlpha, h: float) -> tu
         after, following, report, _ = method.step(system, state, h, memory)
         if report.evaluations == report.iterations:
             unseen += 1
-            problem = method.problem(system, state, h, memory)
+            problem = method.equations(system, state, h, memory)
             D = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
-            unknown = problem.guess(D, after.multipliers)
-            if len(unknown) == 3:
+            unknown = problem.predict(D, after.multipliers)
+            if len(unknown.Z):
                 formulas = problem.formulas
                 newmark_increment = (after.v.ravel() - formulas.constants[0]) / formulas.factors[0]
-                unknown = *unknown[:2], D - newmark_increment
+                unknown = unknown._replace(Z=D - newmark_increment)
             trial = problem.evaluate(unknown)
             force, constraint = problem.size(trial)
             left = problem.length(problem.correction(unknown, trial, problem.linearize(unknown, trial)))

@@ -9,10 +9,9 @@ from test_beam_strain import STRAINS, strained
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
-from fem_mbs.elements.beams.curve_strain import LOBATTO
+from fem_mbs.benchmarks import beams, vibrations
+from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment
 from fem_mbs.lie import so3
-from fem_mbs.validation.modal import HODGES, _timoshenko
 
 orders = pytest.mark.parametrize("order", [2, 3])
 
@@ -98,15 +97,9 @@ def test_an_arc_is_an_arc(order: int) -> None:
 
 def bend(order: int, elements: int) -> tuple[Array, Array, Beam]:
     """End and section forces of an eighth of a circle that is bent out of its plane (Bathe and Bolourchi 1979)."""
-    section = BeamSection(1e7, 5e6, 0.1406 * 5e6, 1e7 / 12, 1.0, (1.0, 1.0, 1.0))
-    angle = np.append((np.arange(elements)[:, None] + LOBATTO[order][:-1]).ravel() / elements, 1.0) * np.pi / 4
-    model = mbs.Model()
-    nodes = [model.add_node((100 * np.sin(a), 100 - 100 * np.cos(a), 0)) for a in angle]
-    beam = model.add(Beam(nodes, section, y_axis=(0, 0, 1), order=order))
-    model.fix(nodes[0])
-    model.add(Force(nodes[-1], (0, 0, 600.0)))
+    model, beam = beams.bend(elements, order, torsion=0.1406)
     solution = mbs.statics(model)
-    return solution.position(nodes[-1])[-1], solution.section_forces(beam)[-1], beam
+    return solution.position(beam.nodes[-1])[-1], solution.section_forces(beam)[-1], beam
 
 
 def test_bathe_and_bolourchi_with_one_element_of_order_3() -> None:
@@ -142,13 +135,10 @@ def test_section_forces_converge_with_the_order(order: int) -> None:
 ])  # fmt: skip
 def test_frequencies_converge_with_twice_the_order(order: int, counts: tuple[int, ...]) -> None:
     """A thick cantilever that shears and has rotary inertia."""
-    EI, GA, mu, j, L = 4e3, 7e4, 3.0, 0.02, 2.0
-    section = BeamSection(EA=1e9, GA=(1e9, GA), GJ=1e9, EI=(EI, 1e9), mass=mu, inertia=(1e-3, j, 1e-3))
-    (exact,) = _timoshenko(EI, GA, mu, j, L, 1)
+    (exact,) = vibrations.thick_cantilever(1)
     errors = []
     for n in counts:
-        model = mbs.Model()
-        beam = Beam.line(model, (0, 0, 0), (L, 0, 0), section, n, order=order)
+        model, beam = vibrations.thick_beam(n, order)
         model.fix(beam.nodes[0])
         errors.append(abs(mbs.modes(model, 1).angular[0] / exact - 1))
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
@@ -159,14 +149,11 @@ def test_frequencies_converge_with_twice_the_order(order: int, counts: tuple[int
 @pytest.mark.parametrize("speed", [0, 12])
 def test_turning_blade(order: int, elements: int, speed: int) -> None:
     """First frequencies out of the plane of rotation (Hodges and Rutkowski 1981)."""
-    model = mbs.Model("SE3")
-    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
-    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0), order=order)
-    model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 0, 1), drive=lambda t: speed * t))
+    model, tip = vibrations.blade(speed, elements=elements, order=order, EA=1e6)
     found = mbs.modes(model, 4, mbs.steady_rotation(model, (0, 0, speed)).state(-1))
-    up = np.abs(found.displacement(beam.nodes[-1]))
+    up = np.abs(found.displacement(tip))
     across = found.angular[up[:, 2] > 10 * up[:, 1]][:2]
-    np.testing.assert_allclose(across, HODGES[speed], rtol=5e-4)
+    np.testing.assert_allclose(across, vibrations.HODGES[speed], rtol=5e-4)
 
 
 @orders

@@ -282,7 +282,7 @@ def worst_tangent(name: str, group: str) -> float:
     """Of a joint of the catalogue: Newton's matrix of a step against differences, relative in each column."""
     method = mbs.GeneralizedAlpha(formulation="index3")
     problem, unknown = random_step(mbs.System(build(JOINTS[name], group=group)[0]), 0, 0.5, method)
-    entries, *_ = problem.entries(unknown, problem.evaluate(unknown))
+    entries, *_ = problem.matrix(problem, unknown, problem.evaluate(unknown))
     matrix = problem.system.solver.matrix(tangent.assemble(problem.system, entries)).toarray()
     expected = differences(problem, unknown)
     size = np.maximum(np.abs(expected).max(axis=0), 1e-3 * np.abs(expected).max())

@@ -15,9 +15,9 @@ import numpy as np
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, Force
-from fem_mbs.elements.beams.curve_strain import LOBATTO
-from fem_mbs.validation.modal import _steady
+from fem_mbs.benchmarks import beams
+from fem_mbs.benchmarks.flexible import right_angle_cantilever
+from fem_mbs.benchmarks.vibrations import blade
 
 COUNTS = {1: (2, 4, 8, 16, 32, 64), 2: (1, 2, 4, 8, 16), 3: (1, 2, 4, 8)}
 """Elements of a beam, or of a leg."""
@@ -39,44 +39,30 @@ def _timed(action: Callable[[], Array], model: mbs.Model) -> Run:
 
 
 def bend(order: int, elements: int) -> Run:
-    """Where the end of the 45-degree bend goes under 600 (Bathe and Bolourchi 1979), over the radius."""
-    section = BeamSection(1e7, 5e6, 0.1406 * 5e6, 1e7 / 12, 1.0, (1.0, 1.0, 1.0))
-    angle = np.append((np.arange(elements)[:, None] + LOBATTO[order][:-1]).ravel() / elements, 1.0) * np.pi / 4
-    model = mbs.Model()
-    nodes = [model.add_node((100 * np.sin(a), 100 - 100 * np.cos(a), 0)) for a in angle]
-    model.add(Beam(nodes, section, y_axis=(0, 0, 1), order=order))
-    model.fix(nodes[0])
-    model.add(Force(nodes[-1], (0, 0, 600.0)))
-    return _timed(lambda: mbs.statics(model).position(nodes[-1])[-1] / 100, model)
+    """Where the end of the 45-degree bend goes, over the radius, with Saint-Venant's torsion."""
+    model, beam = beams.bend(elements, order, torsion=0.1406)
+    return _timed(lambda: mbs.statics(model).position(beam.nodes[-1])[-1] / 100, model)
 
 
 def cantilever(order: int, elements: int) -> Run:
-    """Elbow and tip of the right-angle cantilever (Simo and Vu-Quoc 1988) in ten seconds, over a leg's length."""
-    model = mbs.Model()
-    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1.0, inertia=(20, 10, 10))
-    leg = Beam.line(model, (0, 0, 0), (10, 0, 0), section, elements, order=order)
-    arm = Beam.line(model, (10, 0, 0), (10, 10, 0), section, elements, start_node=leg.nodes[-1], order=order)
-    model.fix(leg.nodes[0])
-    model.add(Force(leg.nodes[-1], lambda t: (0, 0, max(0.0, min(50 * t, 50 * (2 - t))))))
+    """Elbow and tip of the right-angle cantilever in ten seconds, over a leg's length."""
+    model, *watched = right_angle_cantilever(elements=elements, order=order)
 
     def motion() -> Array:
         solution = mbs.simulate(model, 10.0, 0.05, mbs.GeneralizedAlpha(0.8))
-        return np.array([solution.displacement(node)[:, 2] for node in (leg.nodes[-1], arm.nodes[-1])]) / 10
+        return np.array([solution.displacement(node)[:, 2] for node in watched]) / 10
 
     return _timed(motion, model)
 
 
-def blade(order: int, elements: int) -> Run:
-    """First four frequencies of a clamped blade that turns at 12 times ``sqrt(EI/mu L^4)``, each over its exact one."""
-    model = mbs.Model("SE3")
-    section = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=(1.0, 1e3), mass=1.0, inertia=(2e-6, 1e-6, 1e-6))
-    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements, y_axis=(0, 1, 0), order=order)
-    model.fix(beam.nodes[0])
-    state = _steady(model, np.array([0.0, 0.0, 12.0]))
+def turning_blade(order: int, elements: int) -> Run:
+    """Logarithms of the first four frequencies of a blade that turns at 12 times ``sqrt(EI/mu L^4)``."""
+    model, _ = blade(12.0, elements=elements, order=order, EA=1e6)
+    state = mbs.steady_rotation(model, (0, 0, 12.0)).state(-1)
     return _timed(lambda: np.log(mbs.modes(model, 4, state).angular), model)
 
 
-PROBLEMS = {"45-degree bend": bend, "right-angle cantilever": cantilever, "rotating blade": blade}
+PROBLEMS = {"45-degree bend": bend, "right-angle cantilever": cantilever, "rotating blade": turning_blade}
 
 
 def study(problem: Callable[[int, int], Run], repeats: int = 5) -> dict[int, list[tuple[int, float, int, float]]]:

@@ -35,13 +35,13 @@ def build(system: mbs.System, state: mbs.State, matrix: str) -> Result:
     """Seconds a matrix."""
     method = mbs.GeneralizedAlpha(0.9)
     method = replace(method, newton=mbs.Newton(matrix=matrix))
-    problem = method.problem(system, state, 1e-3, method.init(system, state, 1e-3))
-    unknown = problem.guess(problem.formulas.guess, state.multipliers)
+    problem = method.equations(system, state, 1e-3, method.init(system, state, 1e-3))
+    unknown = problem.predict(problem.formulas.guess, state.multipliers)
     trial = problem.evaluate(unknown)
     count = max(5, BUILDS // max(1, system.n // 10))
     begun = time.perf_counter()
     for _ in range(count):
-        problem.entries(unknown, trial)
+        problem.matrix(problem, unknown, trial)
     return {"seconds": (time.perf_counter() - begun) / count}
 
 

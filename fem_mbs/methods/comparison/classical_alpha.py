@@ -14,25 +14,25 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.change_step import same
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.index3_limit import instability
-from fem_mbs.alpha.local_error import lead, tolerances
-from fem_mbs.alpha.newmark import Newmark, Parameters, chung_hulbert, newmark
+from fem_mbs.alpha.local_error import highest_derivatives, tolerances
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark
 from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns, step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.lie.rotation_coordinates import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_chart import ClassicalChart, check_norm, from_world, rotations_of, to_world
 from fem_mbs.methods.comparison.classical_runge_kutta import blamed, check_start, check_step
-from fem_mbs.newton import ConvergenceHistory, Found, Newton
-from fem_mbs.newton import solve as newton_solve
+from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
 from fem_mbs.system.system import System
 
 
@@ -44,51 +44,49 @@ class End(NamedTuple):
     """Coordinates of the rotations ``(n, l)``."""
     rates: Array
     """First rates ``(N,)``."""
-    lead: Array
+    highest: Array
     """Highest derivatives ``(N,)``."""
     a: Array
     """Algorithmic accelerations ``(N,)``."""
 
 
-class ClassicalProblem(Index3Problem):
+class ClassicalEquations(StepEquations):
     """The equations of one step in the increment of classical coordinates and the multipliers."""
 
     chart: ClassicalChart
 
-    def __init__(
-        self, system: System, state: State, h: float, formulas: Newmark, chart: ClassicalChart, matrix: str
-    ) -> None:
-        super().__init__(system, state, h, formulas, chart, matrix)
-
-    def guess(self, D: Array, multipliers: Array) -> Unknown:
+    def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """All unknowns from a guess, with the constraint of the coordinates."""
-        return self._closed(D), multipliers
+        return Unknowns(self._closed(D), multipliers)
 
     def corrected(
-        self, unknown: Unknown, trial: Trial, linearization: Linearization, correction: Unknown, share: float
-    ) -> Unknown:
-        """The unknowns after a share of a correction, with the constraint of the coordinates."""
-        D, *rest = super().corrected(unknown, trial, linearization, correction, share)
-        return self._closed(D), *rest
+        self,
+        unknown: Unknowns,
+        residual: StepResidual,
+        linearization: Linearization,
+        correction: Correction,
+        step_length: float,
+    ) -> Unknowns:
+        """The unknowns after a correction, with the constraint of the coordinates."""
+        corrected = super().corrected(unknown, residual, linearization, correction, step_length)
+        return corrected._replace(D=self._closed(corrected.D))
 
     def _closed(self, D: Array) -> Array:
         closed = self.chart.closed(self.of_nodes(D))
         return np.append(closed, D[self.first :])
 
-    def _derivatives(self, unknown: Unknown, trial: Trial) -> tuple[Array, Array]:
-        if self.matrix != "without_tangent_operator":
-            return super()._derivatives(unknown, trial)
-        # H as if it were constant
+    def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
+        """For ``H`` as if it were constant."""
         one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
-        return self.chart.inverse(self.coordinates(unknown)), self.factors * one
+        return self.chart.inverse(self.of_nodes(unknown.D)), self.factors * one
 
-    def end(self, found: Found[Unknown, Trial, Linearization]) -> End:
+    def end(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> End:
         """The state at the end of the step, and its coordinates."""
-        system, unknown = self.system, found.unknown
-        x, R, rates, lifted = self.place(unknown)
-        state = State(self.t, x, R, *from_world(system, R, lifted), unknown[1], *self.own(unknown, rates))
-        highest = np.append(rates[1, : self.first], system.own_of(lead(system, state)))
-        return End(state, self.chart.rotations(self.coordinates(unknown)), rates[0], highest, rates[2])
+        system, unknown = self.system, solution.unknown
+        D, _, rates, x, R, lifted = self.place(unknown)
+        state = State(self.t, x, R, *from_world(system, R, lifted), unknown.multipliers, *self.own(unknown, rates))
+        highest = np.append(rates[1, : self.first], system.own_of(highest_derivatives(system, state)))
+        return End(state, self.chart.rotations(D), rates[0], highest, rates[2])
 
 
 class ClassicalMemory(NamedTuple):
@@ -101,18 +99,17 @@ class ClassicalMemory(NamedTuple):
     """Coordinates of the rotations ``(n, l)``."""
     rates: Array
     """First rates ``(N,)``."""
-    lead: Array
+    highest: Array
     """Highest derivatives ``(N,)``."""
     a: Array
     """Algorithmic accelerations ``(N,)``."""
     error: float
     """Local error of the step that led here, estimated; 0 where it is not known."""
-    missed: tuple[Any, ...] | None
-    experience: tuple[Any, ...] | None
+    predictor: PredictorHistory | None = None
+    convergence: ConvergenceHistory | None = None
     """See ``predictor.py`` and ``newton.py``."""
-    factors: tuple[Array, ...] | None
-    T_inv: Array | None
-    """The last factorised iteration matrix."""
+    matrix: tuple[Array, ...] | None = None
+    """Inverse tangent operators and factors of the last iteration matrix."""
     before: Array | None = None
     """At a start, highest derivatives on the groups just before it."""
 
@@ -167,64 +164,65 @@ class ClassicalAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float) -> ClassicalMemory:
         """The same where accelerations have jumped."""
-        return self._begin(system, state, h, lead(system, before))
+        return self._begin(system, state, h, highest_derivatives(system, before))
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> ClassicalMemory:
-        here = before + resolved(system, state, h, self.coefficients, lead(system, state) - before)
+        here = before + resolved(system, state, h, self.coefficients, highest_derivatives(system, state) - before)
         c = rotations_of(system, self.kind, state.R)
         if self.kind is TaitBryan:
             check_start(system, c)
         lifted = to_world(system, state.R, state.v, system.nodes_of(here))
         first, second = ClassicalChart(system, self.kind, c).lower(lifted)
         rates, highest = np.append(first, state.udot), np.append(second, system.own_of(here))
-        return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, None, None, None, None, before)
+        return ClassicalMemory(h, 0, c, rates, highest, highest, 0.0, before=before)
 
     def step(self, system: System, state: State, h: float, memory: ClassicalMemory) -> Step:
         """One step, by Newton's method."""
         if not memory.steps and not same(h, memory.h):
             assert memory.before is not None  # of a start
             memory = self._begin(system, state, h, memory.before)
-        problem = self.problem(system, state, h, memory)
-        missed = None if memory.missed is None else PredictorHistory(*memory.missed)
-        experience = None if memory.experience is None else ConvergenceHistory(*memory.experience)
-        plain = problem.formulas.guess
-        guess = first_guess(plain, state.multipliers, h, missed)
+        equations = self.equations(system, state, h, memory)
+        predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
+        check = FirstCorrection(None if memory.convergence is None else ConvergenceHistory(*memory.convergence))
+        plain = equations.formulas.guess
+        guess = first_guess(plain, state.multipliers, h, predictor)
         # a diverging iteration overflows before it is stopped
-        watch = blamed(system, problem.t, h, memory.c) if self.kind is TaitBryan else nullcontext()
+        watch = blamed(system, equations.t, h, memory.c) if self.kind is TaitBryan else nullcontext()
         with np.errstate(over="ignore", invalid="ignore"), watch:
-            begin = problem.guess(guess.D, guess.multipliers)
             needed = tolerances(self.newton, memory.error * (h / memory.h) ** 3)
-            found = newton_solve(problem, begin, self.newton, self._kept(system, memory), experience, needed)
-        end = problem.end(found)
-        change = problem.of_nodes(end.lead - memory.lead)
-        self._check(system, problem, memory, end, change)
+            kept = self._kept(system, memory)
+            solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
+        end = equations.end(solution)
+        change = equations.of_nodes(end.highest - memory.highest)
+        self._check(system, equations, memory, end, change)
         new = system.accept(end.state)
-        missed = what_was_missed(found.unknown[0] - plain, new.multipliers - state.multipliers, h, guess, missed)
+        missed = solution.unknown.D - plain, new.multipliers - state.multipliers
         # the defect of Newmark's formulas, from the last two accelerations
-        defect = np.matvec(problem.chart.matrix(problem.coordinates(found.unknown)), change)
+        defect = np.matvec(equations.chart.matrix(equations.of_nodes(solution.unknown.D)), change)
         error = abs(self.coefficients.C_q) * h**2 * float(np.abs(system.nodes_of(system.weight) * defect).max())
-        factors, T_inv = memory.factors, memory.T_inv
-        if found.linearization is not None:
-            factors, T_inv = found.linearization.factors.arrays, found.linearization.T_inv
-        kept = error, missed, found.experience, factors, T_inv
-        return Step(new, ClassicalMemory(h, memory.steps + 1, end.c, end.rates, end.lead, end.a, *kept), found.report)
+        matrix = memory.matrix
+        if solution.linearization is not None:
+            matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        history = what_was_missed(*missed, h, guess, predictor), check.history, matrix
+        here = end.c, end.rates, end.highest, end.a, error
+        return Step(new, ClassicalMemory(h, memory.steps + 1, *here, *history), solution.report)
 
     def _check(
-        self, system: System, problem: ClassicalProblem, memory: ClassicalMemory, end: End, change: Array
+        self, system: System, equations: ClassicalEquations, memory: ClassicalMemory, end: End, change: Array
     ) -> None:
         """Refuse a step that angles do not resolve, or one whose Euler parameters have become unstable."""
         if self.kind is TaitBryan:
-            check_step(system, problem.t, problem.h, memory.c, end.c, change[:, 3:])
+            check_step(system, equations.t, equations.h, memory.c, end.c, change[:, 3:])
         else:
-            of_rotations = (problem.of_nodes(part)[:, 3:] for part in (end.rates, end.lead))
-            check_norm(system, problem.t, self.rho_inf, memory.c, end.c, *of_rotations)
+            of_rotations = (equations.of_nodes(part)[:, 3:] for part in (end.rates, end.highest))
+            check_norm(system, equations.t, self.rho_inf, memory.c, end.c, *of_rotations)
 
-    def problem(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalProblem:
+    def equations(self, system: System, state: State, h: float, memory: ClassicalMemory) -> ClassicalEquations:
         """The equations of a step."""
         v, a = self._adapted(system, state, h, memory)
-        formulas = newmark(self.coefficients, h, v, memory.lead, a, system.order)
+        formulas = newmark(self.coefficients, h, v, memory.highest, a, system.order)
         chart = ClassicalChart(system, self.kind, memory.c)
-        return ClassicalProblem(system, state, h, formulas, chart, self.newton.matrix)
+        return ClassicalEquations(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
     def _adapted(self, system: System, state: State, h: float, memory: ClassicalMemory) -> tuple[Array, Array]:
         """Rates and algorithmic accelerations ``(N,)`` from which a step of ``h`` starts, see ``change_step.py``."""
@@ -239,13 +237,14 @@ class ClassicalAlpha(Method):
         nodes[:, 3:] += self.kind.missed(memory.c, dc)
         own = np.where(system.order < 2, 0.0, system.own_of(w))
         rates = memory.rates + (ratio**2 - 1.0) * np.append(nodes, own)
-        return rates, memory.lead + ratio * (memory.a - memory.lead)
+        return rates, memory.highest + ratio * (memory.a - memory.highest)
 
     def _kept(self, system: System, memory: ClassicalMemory) -> Linearization | None:
         """The matrix of the last step, for the modified Newton method."""
-        if not self.newton.modified or memory.factors is None or memory.T_inv is None:
+        if not self.newton.modified or memory.matrix is None:
             return None
-        return Linearization(system.solver.restore(memory.factors), memory.T_inv)
+        T_inv, *factors = memory.matrix
+        return Linearization(system.solver.restore(factors), T_inv)
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""

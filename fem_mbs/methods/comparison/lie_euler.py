@@ -3,8 +3,8 @@
 *Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with
 constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
 the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
-``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``index3.py``,
-``index2.py``, ``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
+``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``,
+``alpha/index2.py``, ``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
 
 One step with constraints on accelerations: the index-1 equations.
 
@@ -25,40 +25,35 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from fem_mbs.alpha.chart import GroupChart
-from fem_mbs.alpha.index2 import Index2Problem
-from fem_mbs.alpha.index3 import Index3Problem, Trial, Unknown
-from fem_mbs.alpha.local_error import lead, rate
+from fem_mbs.alpha.index2 import Index2Equations
+from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.simplified_matrices import ENTRIES
+from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns, step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Nothing, RateSensitivities, State, Step, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.methods.comparison.overdetermined import OverdeterminedProblem
+from fem_mbs.methods.comparison.overdetermined import OverdeterminedEquations
 from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamiltonian, solve_symplectic
 from fem_mbs.newton import Newton
-from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system.constraints import AccelerationLevel
 from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.system import System
 
 
-class Index1Problem(Index3Problem):
+class Index1Equations(StepEquations):
     """The equations of one step in the increment and the multipliers."""
 
-    def evaluate(self, unknown: Unknown) -> Trial:
+    def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Equations of motion, and ``h^2`` times the constraints on accelerations."""
-        trial = super().evaluate(unknown)
-        return trial._replace(closing=self.h**2 * constraints.acceleration(self.system, trial.evaluation))
+        residual = super().evaluate(unknown)
+        return residual._replace(closing=self.h**2 * constraints.acceleration(self.system, residual.evaluation))
 
-    def size(self, trial: Trial) -> tuple[float, float]:
-        """Relative residuals; positions may be where they are."""
-        force = max(trial.evaluation.relative, self.reaction(trial))
-        return force, float(np.abs(trial.closing * self.system.constraint_weight).max())
-
-    def rows(self, trial: Trial, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
+    def constraint_rows(self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The derivatives of ``h^2`` times the constraints on accelerations."""
-        level = AccelerationLevel(self.system, trial.evaluation, self.h)
+        level = AccelerationLevel(self.system, residual.evaluation, self.h)
         return [self.h**2 * row for row in level.gradients(dV, dA)]
 
 
@@ -102,11 +97,11 @@ def _turn(D: Array) -> Array:
     return turn
 
 
-IMPLICIT: dict[str, type[Index3Problem]] = {
-    "index3": Index3Problem,
-    "index2": Index2Problem,
-    "index1": Index1Problem,
-    "overdetermined": OverdeterminedProblem,
+IMPLICIT: dict[str, type[StepEquations]] = {
+    "index3": StepEquations,
+    "index2": Index2Equations,
+    "index1": Index1Equations,
+    "overdetermined": OverdeterminedEquations,
 }
 FORMS = (*IMPLICIT, "symplectic")
 COORDINATES = {"first": GroupChart, "second": SecondKindChart}
@@ -180,26 +175,26 @@ class LieEuler(Method):
             if self.form == "symplectic":
                 new, report = solve_symplectic(SymplecticProblem(system, state, h), self.newton)
                 return Step(system.accept(new), memory, report)
-            problem = self.problem(system, state, h)
-            found = newton_solve(problem, problem.guess(problem.formulas.guess, state.multipliers), self.newton)
-        return Step(system.accept(problem.result(found)[0]), memory, found.report)
+            equations = self.equations(system, state, h)
+            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton)
+        return Step(system.accept(equations.update(solution)[0]), memory, solution.report)
 
-    def problem(self, system: System, state: State, h: float) -> Index3Problem:
+    def equations(self, system: System, state: State, h: float) -> StepEquations:
         """The equations of a step of an implicit form."""
         order = np.append(np.full(6 * system.n, 2), system.order)
         # the rate of a state is no velocity that it keeps
         v = np.where(order == 2, rate(state), 0.0)
         factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
         constants = np.stack([0.0 * v, -v / h, 0.0 * v])
-        guess = h * v + np.where(order == 2, h * h, h) * lead(system, state)
+        guess = h * v + np.where(order == 2, h * h, h) * highest_derivatives(system, state)
         chart = COORDINATES[self.coordinates](system.kinematics)
         formulas = Newmark(factors, constants, guess)
-        return self._kind(system)(system, state, h, formulas, chart, self.newton.matrix)
+        return self._kind(system)(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
-    def _kind(self, system: System) -> type[Index3Problem]:
+    def _kind(self, system: System) -> type[StepEquations]:
         """Without constraints the forms are one; those of velocities have no multipliers ``eta``."""
         plain = not system.m or (self.form == "index2" and bool(system.velocity_level.all()))
-        return Index3Problem if plain else IMPLICIT[self.form]
+        return StepEquations if plain else IMPLICIT[self.form]
 
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 1, that joints have drifted open."""

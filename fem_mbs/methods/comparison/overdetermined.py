@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.chart import Chart
-from fem_mbs.alpha.index3 import Index3Problem, Linearization, Trial, Unknown
 from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.projection import from_body
@@ -29,7 +29,7 @@ from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
 
-class OverdeterminedProblem(Index3Problem):
+class OverdeterminedEquations(StepEquations):
     """The equations of one step in the increment, the multipliers, and the corrections ``Z`` and ``Y`` (N,).
 
     ``Z = h M^-1 B^T eta`` and ``Y = h M^-1 B^T mu`` are increments in body components at the start of the step:
@@ -38,7 +38,9 @@ class OverdeterminedProblem(Index3Problem):
 
     closes_velocities: ClassVar[bool] = True
 
-    def __init__(self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: str) -> None:
+    def __init__(
+        self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
+    ) -> None:
         super().__init__(system, state, h, formulas, chart, matrix)
         self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         """The equations at the start of the step."""
@@ -50,55 +52,52 @@ class OverdeterminedProblem(Index3Problem):
         """The solver of the iteration matrix."""
         return system.levels.solver
 
-    def guess(self, D: Array, multipliers: Array) -> Unknown:
+    def predict(self, D: Array, multipliers: Array) -> Unknowns:
         """That of index 3 without corrections."""
-        return D, multipliers, np.zeros(self.system.N), np.zeros(self.system.N)
+        return Unknowns(D, multipliers, Z=np.zeros(self.system.N), Y=np.zeros(self.system.N))
 
-    def newmark_increment(self, unknown: Unknown) -> Array:
+    def newmark_increment(self, unknown: Unknowns) -> Array:
         """``D + Z`` for velocities and ``D + Z + Y`` for accelerations."""
-        D, _, Z, Y = unknown
-        Z, Y = (from_body(self.system, self.state.R, self.follows * part) for part in (Z, Y))
-        return np.stack([D + Z, D + Z + Y, D])
+        Z, Y = (from_body(self.system, self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
+        return np.stack([unknown.D + Z, unknown.D + Z + Y, unknown.D])
 
-    def evaluate(self, unknown: Unknown) -> Trial:
+    def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Those of index 3, and the constraints on velocities and accelerations."""
-        trial = super().evaluate(unknown)
-        system, evaluation = self.system, trial.evaluation
-        Z = constraints.gradient_product(system, self.start, unknown[2])
-        velocity = self.h * constraints.velocity_residual(system, evaluation)
-        acceleration = self.h**2 * constraints.acceleration(system, evaluation)
-        position = np.where(system.velocity_level, Z, evaluation.constraint)
-        return trial._replace(closing=position, hidden=np.concatenate([velocity, acceleration]))
+        residual, system = super().evaluate(unknown), self.system
+        Z = constraints.product(system, self.start.gradients, unknown.Z)
+        acceleration = self.h**2 * constraints.acceleration(system, residual.evaluation)
+        position = np.where(system.velocity_level, Z, residual.evaluation.constraint)
+        return residual._replace(closing=position, hidden=np.concatenate([residual.hidden, acceleration]))
 
-    def size(self, trial: Trial) -> tuple[float, float]:
+    def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals of forces and of all levels, which weigh alike as increments."""
-        levels = np.concatenate([trial.closing, trial.hidden]).reshape(3, -1)
-        reaction = self._reaction(trial, levels[2], float(self.formulas.factors[1, 0]))
-        return max(trial.evaluation.relative, reaction), float(np.abs(levels * self.system.constraint_weight).max())
+        levels = np.concatenate([residual.closing, residual.hidden]).reshape(3, -1)
+        reaction = self.reaction(residual, levels[2], float(self.formulas.factors[1, 0]))
+        largest = float(np.abs(levels * self.system.constraint_weight).max())
+        return max(residual.evaluation.relative, reaction), largest
 
-    def correction(self, unknown: Unknown, trial: Trial, linearization: Linearization) -> Unknown:
+    def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z, delta Y)``; the equations of ``Z`` and ``Y`` are linear and always met."""
         system, squared = self.system, self.h * self.h
         n, m = system.n_free, system.m
-        force = squared * system.at_free(trial.evaluation.force)
-        right = np.concatenate([force, np.zeros(2 * n), trial.closing, trial.hidden])
-        solution = linearization.factors.solve(right)
+        force = squared * system.at_free(residual.evaluation.force)
+        rhs = np.concatenate([force, np.zeros(2 * n), residual.closing, residual.hidden])
+        solution = linearization.factors.solve(rhs)
         d, Z, Y = (system.spread(part) for part in solution[: 3 * n].reshape(3, n))
-        return d, solution[3 * n : 3 * n + m] / squared, Z, Y
+        return Correction(d, solution[3 * n : 3 * n + m] / squared, Z, Y)
 
-    def linearize(self, unknown: Unknown, trial: Trial) -> Linearization:
+    def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of all three levels."""
-        system, evaluation, kinematics, squared = self.system, trial.evaluation, self.system.kinematics, self.h**2
-        values, T_inv, _ = self.entries(unknown, trial)
-        dV, dA = self.follow(trial, self._derivatives(unknown, trial)[1])
+        system, evaluation, kinematics, squared = self.system, residual.evaluation, self.system.kinematics, self.h**2
+        values, T_inv, _ = self.matrix(self, unknown, residual)
+        dV, dA = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         nothing, own = np.zeros((system.n, 6, 6)), self.formulas.factors[:2, 6 * system.n :] * (system.order == 2)
         # against corrections, which come in body components of the start
-        rates = self.of_nodes(trial.rates[:2])
-        moved = self.chart.rate_derivatives(system.nodes_of(unknown[0]), rates, self.factors)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        held = kinematics.derivatives(trial.body, np.zeros_like(moved))
+        held = kinematics.derivatives(residual.body, np.zeros_like(moved))
         accelerated = np.stack([nothing, moved[1]])
-        by_Z, by_Y = ((kinematics.derivatives(trial.body, own) - held) @ turn for own in (moved, accelerated))
+        by_Z, by_Y = ((kinematics.derivatives(residual.body, own) - held) @ turn for own in (moved, accelerated))
         Z = RateSensitivities(by_Z[0], own[0]), RateSensitivities(by_Z[1], own[1])
         Y = RateSensitivities(nothing, 0.0 * own[0]), RateSensitivities(by_Y[1], own[1])
         level = AccelerationLevel(system, evaluation, self.h)
@@ -110,13 +109,13 @@ class OverdeterminedProblem(Index3Problem):
             (1, 1): self._with_rows(metric, constraints.gradients_after(system, evaluation.gradients, Z[0]), self.h),
             (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
         }
-        rows = [flat(self.velocity_gradients(trial, dV))]
+        rows = [flat(self.velocity_gradients(residual, dV))]
         rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 
-    def rows(self, trial: Trial, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
+    def constraint_rows(self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities) -> list[Array]:
         """The rows of positions; equations of velocities have none."""
-        return [~level[:, None] * B for B, level in self._with_level(trial.evaluation.gradients)]
+        return [~level[:, None] * B for B, level in self._with_level(residual.evaluation.gradients)]
 
     def _held_rows(self) -> list[Array]:
         """Rows of ``B Z = 0`` for equations of velocities."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import lead, rate
+from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
@@ -122,8 +122,6 @@ class SymplecticLinearization(NamedTuple):
 class SymplecticProblem:
     """The equations of one step in ``D = h w`` (N,) and the multipliers (m,)."""
 
-    rough = False
-
     def __init__(self, system: System, state: State, h: float) -> None:
         self.system, self.state, self.h = system, state, h
         self.coupled = np.ones((system.n, 6))
@@ -141,7 +139,9 @@ class SymplecticProblem:
 
     def guess(self) -> Unknown:
         """A step of the accelerations at its start."""
-        return self.h * rate(self.state) + self.h**2 * lead(self.system, self.state), self.state.multipliers
+        return self.h * rate(self.state) + self.h**2 * highest_derivatives(
+            self.system, self.state
+        ), self.state.multipliers
 
     def evaluate(self, unknown: Unknown) -> SymplecticResidual:
         """Momentum balance and constraints."""
@@ -176,7 +176,9 @@ class SymplecticProblem:
         gaps = np.abs(trial.evaluation.constraint * self.system.constraint_weight)
         return trial.relative, float(gaps.max(initial=0.0))
 
-    def linearize(self, unknown: Unknown, trial: SymplecticResidual) -> SymplecticLinearization:
+    def linearize(
+        self, unknown: Unknown, trial: SymplecticResidual, first: SymplecticLinearization | None = None
+    ) -> SymplecticLinearization:
         """``[[(T^-T(-D) M D)' , B^T(q_0)], [B(q_1), 0]]`` from increments at the end to forces at the start."""
         system, D, R = self.system, self.system.nodes_of(unknown[0]), trial.evaluation.motion.R
         kinematics, own = system.kinematics, np.ones(system.k)
@@ -219,13 +221,13 @@ class SymplecticProblem:
         trial: SymplecticResidual,
         linearization: SymplecticLinearization,
         correction: Unknown,
-        share: float,
+        step_length: float,
     ) -> Unknown:
-        """The unknowns after a share of a correction."""
+        """The unknowns after a correction times a step length."""
         system, (d, multipliers) = self.system, correction
         turned = from_body(system, trial.evaluation.motion.R, d)
         D = system.with_own(np.matvec(linearization.T_inv, system.nodes_of(turned)), turned)
-        return unknown[0] - share * D, unknown[1] - share * multipliers
+        return unknown[0] - step_length * D, unknown[1] - step_length * multipliers
 
     def result(self, D: Array, multipliers: Array) -> State:
         """The state at the end: momenta there, and velocities that obey the constraints."""

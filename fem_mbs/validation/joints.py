@@ -1,27 +1,32 @@
-"""Bodies, springs and joints whose motion is known in closed form or from one coordinate."""
+"""Bodies, springs, motors and friction in joints whose motion is known in closed form or from one coordinate."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import moving_load, stick_slip
 from fem_mbs.elements import (
+    JointSpring,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     ScrewJoint,
+    SpeedMotor,
     SpinUp,
     SpringDamper,
     UniversalJoint,
 )
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
-from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
+from fem_mbs.validation.case import Quantity, case, compared, converged, rows
 
 GRAVITY = 9.81
-CLOSED = "closed form"
+CLOSED, ONE = "closed form", "exact solution, one coordinate"
+STEP = "the step"
 
 
 @case("intermediate axis", "joints")
@@ -35,8 +40,7 @@ def intermediate_axis() -> list[Quantity]:
         node = model.add_node((0, 0, 0), angular_velocity=start)
         model.add(RigidBody(node, 1.0, J))
         solution = simulate(model, times[-1], times[-1] / steps)
-        rows = [round(t * steps / times[-1]) for t in times]
-        return solution.angular_velocity(node)[rows].ravel()
+        return solution.angular_velocity(node)[rows(solution.t, times)].ravel()
 
     twice, square = J @ start**2, J**2 @ start**2
     fast = np.sqrt((J[2] - J[1]) * (square - twice * J[0]) / J.prod())
@@ -44,9 +48,8 @@ def intermediate_axis() -> list[Quantity]:
     sn, cn, dn, _ = ellipj(fast * np.array(times), m)
     across = np.sqrt((twice * J[2] - square) / (J[1] * (J[2] - J[1])))
     exact = np.stack([start[0] * cn, across * sn, start[2] * dn], axis=-1).ravel()
-    values, order = refine(run, (200, 400, 800))
     names = [f"rate {k} at t = {t:g} s (rad/s)" for t in times for k in (1, 2, 3)]
-    return [*compared(names, values, exact, 1e-5, "Jacobi's elliptic functions", 1.0), order_in_the_step(order)]
+    return converged(names, run, (200, 400, 800), exact, 1e-5, "Jacobi's elliptic functions", 1.0, STEP)
 
 
 @case("Cardan joint", "joints")
@@ -124,15 +127,14 @@ def mass_and_spring() -> list[Quantity]:
         model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
         model.add(SpringDamper(model.ground, node, stiffness, damping, free_length=0.5))
         solution = simulate(model, 1.0, 1.0 / steps)
-        return solution.position(node)[[round(t * steps) for t in times], 0] - 0.5
+        return solution.position(node)[rows(solution.t, times), 0] - 0.5
 
     decay = damping / (2 * mass)
     fast = np.sqrt(stiffness / mass - decay**2)
     t = np.array(times)
     exact = pulled * np.exp(-decay * t) * (np.cos(fast * t) + decay / fast * np.sin(fast * t))
-    values, order = refine(run, (200, 400, 800))
     names = [f"place at t = {t:g} s (m)" for t in times]
-    return [*compared(names, values, exact, 1e-5, CLOSED, pulled), order_in_the_step(order)]
+    return converged(names, run, (200, 400, 800), exact, 1e-5, CLOSED, pulled, STEP)
 
 
 @case("driven hinge", "joints")
@@ -150,3 +152,83 @@ def driven_hinge() -> list[Quantity]:
     moment = -solution.reaction(hinge)[1][:, 1]
     error = np.abs(moment - exact)[4:-4].max()
     return [Quantity("error of the moment (N m)", error, 0.0, 1e-3, CLOSED, mass * GRAVITY * arm)]
+
+
+@case("pendulum with a torsion spring", "joints")
+def torsion_pendulum() -> list[Quantity]:
+    """A bar hangs from a hinge with a spring and a damper, wound up by three quarters of a turn and let go."""
+    mass, J, arm, stiffness, damping, wound = 2.0, 0.1, 0.4, 3.0, 0.05, 1.5 * np.pi
+    times = (0.5, 1.0, 2.0)
+
+    def run(steps: int) -> Array:
+        model = Model(gravity=(0, 0, -GRAVITY))
+        bar = model.add_node((0, 0, -arm))
+        model.add(RigidBody(bar, mass, (J, J, J)))
+        hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), point=(0, 0, 0)))
+        model.add(JointSpring(hinge, stiffness, damping, free=wound))
+        solution = simulate(model, times[-1], times[-1] / steps)
+        angle: Array = solution.angle(hinge)[rows(solution.t, times)]
+        return angle
+
+    def rates(_: float, y: Array) -> tuple[float, float]:
+        moment = -stiffness * (y[0] - wound) - damping * y[1] - mass * GRAVITY * arm * np.sin(y[0])
+        return y[1], moment / (J + mass * arm**2)
+
+    exact = solve_ivp(rates, (0, times[-1]), (0.0, 0.0), "DOP853", t_eval=times, rtol=1e-12, atol=1e-12).y[0]
+    names = [f"angle at t = {t:g} s (rad)" for t in times]
+    return converged(names, run, (200, 400, 800), exact, 1e-5, ONE, 1.0, STEP)
+
+
+@case("speed motor", "joints")
+def speed_motor() -> list[Quantity]:
+    """A motor with a proportional and an integral gain brings a rotor to a speed: an oscillator of second order."""
+    J, gain, integral, speed = 0.5, 4.0, 40.0, 12.0
+    times = (0.1, 0.3, 1.0)
+
+    def run(steps: int) -> Array:
+        model = Model()
+        rotor = model.add_node((0, 0, 0))
+        model.add(RigidBody(rotor, 1.0, (J, J, J)))
+        hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+        model.add(SpeedMotor(hinge, speed, gain, integral))
+        solution = simulate(model, 1.0, 1.0 / steps)
+        rate: Array = solution.angular_velocity(rotor)[rows(solution.t, times), 2]
+        return rate
+
+    decay = gain / (2 * J)
+    fast = np.sqrt(integral / J - decay**2)
+    t = np.array(times)
+    error = speed * np.exp(-decay * t) * (np.cos(fast * t) - decay / fast * np.sin(fast * t))
+    names = [f"speed at t = {t:g} s (rad/s)" for t in times]
+    return converged(names, run, (100, 200, 400), speed - error, 1e-4, CLOSED, of=STEP)
+
+
+@case("block on a belt", "joints", slow=True)
+def block_on_a_belt() -> list[Quantity]:
+    """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
+
+    It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
+    """
+    quantities: list[Quantity] = []
+    for name, friction in stick_slip.LAWS.items():
+        model, block = stick_slip.belt(**friction)
+        solution = simulate(model, 2.2, 1e-3)
+        back = stick_slip.turns(solution.t, solution.velocity(block)[:, 0])
+        found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
+        names, exact = (f"{name}: period (s)", f"{name}: furthest place (m)"), (stick_slip.PERIOD, stick_slip.FURTHEST)
+        quantities += compared(names, found, exact, 1e-2, "Coulomb's law, closed form")
+    return quantities
+
+
+@case("moving load", "joints", slow=True)
+def passing_load() -> list[Quantity]:
+    """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
+    shares, steps, speed = (0.25, 0.5, 0.75, 0.9), 360, 0.3 * moving_load.CRITICAL
+    model, middle = moving_load.bridge(speed)
+    t_end = shares[-1] * moving_load.LENGTH / speed
+    solution = simulate(model, t_end, t_end / steps)
+    times = np.array(shares) * moving_load.LENGTH / speed
+    values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
+    exact = 1e3 * moving_load.deflection(times, speed)
+    names = [f"load at {share:g} of the length (mm)" for share in shares]
+    return compared(names, values, exact, 5e-4, "series of modes", float(exact.max()))

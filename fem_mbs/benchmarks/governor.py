@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.elements import FixedJoint, PointMass, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
-from fem_mbs.validation.case import Quantity, case
-from fem_mbs.validation.iftomm import GRAVITY, IftommProblem
 
+GRAVITY = 9.81
 STIFFNESS, DAMPING, FREE = 8e5, 4e4, 0.5
 SPIN = 2 * np.pi
 ANGLE = np.pi / 6
@@ -25,7 +23,8 @@ UPRIGHT = SLIDER * CUBE**2 / 6
 TIMES = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
+def governor(group: str = "R3xSO3") -> Model:
+    """Bodies "shaft", "slider", "left", "right" and balls, and the joint "guide" of the slider."""
     model = Model(group, gravity=(0, -GRAVITY, 0))
     spin = np.array([0, SPIN, 0])
     shaft = model.add_node((0, 0.5, 0), angular_velocity=spin, name="shaft")
@@ -33,7 +32,7 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     model.add(RigidBody(shaft, ROD, (ACROSS, AXIAL, ACROSS)))
     model.add(RigidBody(slider, SLIDER, (UPRIGHT, UPRIGHT, UPRIGHT)))
     model.add(RevoluteJoint(model.ground, shaft, (0, 1, 0)))
-    guide = model.add(PrismaticJoint(shaft, slider, (0, 1, 0)))
+    model.add(PrismaticJoint(shaft, slider, (0, 1, 0)), name="guide")
     for side, name in ((1, "right"), (-1, "left")):
         hinge = np.array([side * OFFSET, 1, 0])
         along = np.array([side * np.cos(ANGLE), -np.sin(ANGLE), 0])
@@ -48,11 +47,12 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
         model.add(
             SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=slider.at((side * OFFSET, 0, 0)))
         )
+    return model
 
-    def read(solution: Solution) -> Array:
-        return np.stack([solution.coordinate(guide) + 0.5, solution.angular_velocity(shaft)[:, 1]], axis=-1)
 
-    return model, read
+def read(solution: Solution) -> Array:
+    """Height of the slider and speed of the shaft ``(nt, 2)``."""
+    return np.stack([solution.coordinate("guide") + 0.5, solution.angular_velocity("shaft")[:, 1]], axis=-1)
 
 
 def _about_shaft(angle: float) -> tuple[float, float]:
@@ -94,18 +94,13 @@ def fastest() -> float:
     return float(-np.linalg.eigvals(jacobian).real.min())
 
 
-GOVERNOR = IftommProblem(
+GOVERNOR = BenchmarkProblem(
     "A05 governor",
     TIMES[-1],
-    _build,
+    governor,
+    read,
     ("slider (m)", "speed of the shaft (rad/s)"),
     TIMES,
     lambda: exact(np.array(TIMES)),
     (0.75, 6.3),
 )
-
-
-@case("IFToMM A05, flyball governor", "machines", slow=True)
-def governor() -> list[Quantity]:
-    """A governor swings up and down; the longest steps are 160 times as long as its couplers take to come to rest."""
-    return GOVERNOR.check((500, 1000, 2000), 1e-4, "exact solution, three coordinates")

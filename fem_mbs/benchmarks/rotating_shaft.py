@@ -1,14 +1,8 @@
-"""The Jeffcott rotor: an unbalanced disk in elastic bearings, driven through its critical speed by a given moment.
+"""The rotating shaft with an unbalanced disk of Bauchau and others (2016), driven through its critical speed.
 
-The rotating shaft with an unbalanced disk: its data, and its motion from a model of few coordinates.
-
-Left of the disk and right of it the shaft moves alike across. Polynomials on the left half, complex for the two
-directions, carry the deflection and the slope: bending, shear, rotary and gyroscopic inertia, linear in the motion
-across. Others carry the twist of both halves.
-
-The rotating shaft with an unbalanced disk of Bauchau and others (2016): driven through its critical speed.
-
-No series of it is public; the reference is in ``shaft_reference.py``.
+No series of it is public; the reference has few coordinates. Left of the disk and right of it the shaft moves alike
+across. Polynomials on the left half, complex for the two directions, carry the deflection and the slope: bending,
+shear, rotary and gyroscopic inertia, linear in the motion across. Others carry the twist of both halves.
 """
 
 from __future__ import annotations
@@ -18,25 +12,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.polynomial.legendre import leggauss
-from scipy.integrate import simpson, solve_ivp
+from scipy.integrate import solve_ivp
 from scipy.linalg import block_diag, eigh
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
-from fem_mbs.elements import (
-    Beam,
-    BeamSection,
-    Bushing,
-    CylindricalJoint,
-    GeneralJoint,
-    Moment,
-    RevoluteJoint,
-    RigidBody,
-)
+from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
-from fem_mbs.run.simulate import simulate
-from fem_mbs.static.statics import statics
-from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, refine
 
 LENGTH, GRAVITY, SPEED = 6.0, 9.81, 60.0
 EA, GA, GJ, EI = 313.4e6, 60.5e6, 272.7e3, 354.5e3
@@ -157,114 +139,18 @@ def _derivative(t: float) -> float:
     return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(t - T2, T3 - T2))
 
 
-def _shaft(
-    offset: float, drive: Callable[[float], float], gravity: float = GRAVITY
-) -> tuple[Model, Node, RevoluteJoint]:
-    """The model, the node of the disk and the driven hinge; four elements have the first frequency to 2e-6."""
+def rotating_shaft(
+    offset: float = OFFSET, drive: Callable[[float], float] = turn, gravity: float = GRAVITY
+) -> tuple[Model, Node]:
+    """The shaft, driven at the hinge "drive", and the node of the disk.
+
+    Four elements have the first frequency to 2e-6.
+    """
     model = Model(gravity=(0, 0, -gravity))
     section = BeamSection(EA, GA, GJ, EI, MASS, (POLAR, ACROSS, ACROSS))
     shaft = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, 4, order=3, name="shaft")
     disk = shaft.nodes[len(shaft.nodes) // 2]
     model.add(RigidBody(disk, DISK, (DISK_POLAR, DISK_ACROSS, DISK_ACROSS), center_of_mass=(0, offset, 0)))
-    hinge = model.add(RevoluteJoint(model.ground, shaft.nodes[0], (1, 0, 0), drive=drive))
+    model.add(RevoluteJoint(model.ground, shaft.nodes[0], (1, 0, 0), drive=drive), name="drive")
     model.add(CylindricalJoint(model.ground, shaft.nodes[-1], (1, 0, 0)))
-    return model, disk, hinge
-
-
-def _held(t: float) -> float:
-    return 0.0
-
-
-@case("rotating shaft", "machines", slow=True)
-def rotating_shaft() -> list[Quantity]:
-    """A shaft of 6 m under its weight, driven through its critical speed: whirl of a disk a little out of balance.
-
-    The sag and the motion without weight are compared each for itself. With the published offset of 50 mm the shaft
-    bends too far for a linear model; what the drive gives is then compared with what the shaft has, from the sag on.
-    """
-    times, small = (0.5, 1.0, 1.25, 2.0, 2.5), 5e-4
-
-    def run(steps: int) -> Array:
-        model, disk, _ = _shaft(small, turn, gravity=0.0)
-        solution = simulate(model, 2.5, 2.5 / steps)
-        rows = [round(t * steps / 2.5) for t in times]
-        across = solution.position(disk)[:, 1:]
-        moved: Array = ((across[rows] - across[0]) / small).ravel()
-        return moved
-
-    still, disk, _ = _shaft(small, _held)
-    sag = statics(still, ramp=False).displacement(disk)[-1, 2]
-    values, order = refine(run, (1000, 2000, 4000))
-    exact = motion(np.array(times))
-    references = np.stack([exact.real, exact.imag], axis=-1).ravel()
-    names = [f"{axis} over the offset at t = {t} s" for t in times for axis in "yz"]
-    return [
-        Quantity("static sag (m)", -sag, sag(), 1e-5, "Ritz, linear"),
-        *compared(names, values, references, 2e-4, "Ritz, linear", 5.0),
-        order_in_the_step(order),
-        _work(),
-    ]
-
-
-def _work() -> Quantity:
-    """Work of the drive with the published offset, from its moment, beside the energy of the shaft."""
-    still, _, _ = _shaft(OFFSET, _held)
-    sag = statics(still, ramp=False).state(-1).at(0.0)
-    model, _, hinge = _shaft(OFFSET, turn)
-    solution = simulate(model, 2.5, 1e-3, initial=sag)
-    moment = solution.reaction(hinge)[1][:, 0]
-    work = simpson(moment * [speed(t) for t in solution.t], x=solution.t)
-    energy = solution.energy.total
-    return Quantity("work of the drive, offset 50 mm (J)", work, energy[-1] - energy[0], 2e-3, "energy of the shaft")
-
-
-JEFFCOTT_MASS, INERTIA, JEFFCOTT_OFFSET = 5.0, 0.05, 1e-3
-STIFFNESS, DAMPING, DRIVE = 2e4, 20.0, 6.0
-TIMES = (0.5, 0.75, 1.0)
-
-
-def _exact() -> Array:
-    """Deflection of the middle in two directions over the offset, and speed, from three coordinates."""
-
-    def rates(_: float, y: Array) -> Array:
-        place, angle, velocity, speed = y[:2], y[2], y[3:5], y[5]
-        arm = JEFFCOTT_OFFSET * np.array([np.cos(angle), np.sin(angle)])
-        across = np.array([-arm[1], arm[0]])
-        # of the mass centre, and of the moments about it
-        A = np.eye(3)
-        A[:2, 2], A[2, :2], A[2, 2] = across, JEFFCOTT_MASS * across, INERTIA + JEFFCOTT_MASS * JEFFCOTT_OFFSET**2
-        push = (-STIFFNESS * place - DAMPING * velocity) / JEFFCOTT_MASS + arm * speed**2
-        return np.concatenate([velocity, [speed], np.linalg.solve(A, [*push, DRIVE])])
-
-    run = solve_ivp(rates, (0, TIMES[-1]), np.zeros(6), "DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-13)
-    return np.concatenate([run.y[:2] / JEFFCOTT_OFFSET, run.y[5:]]).T
-
-
-@case("Jeffcott rotor", "machines", slow=True)
-def jeffcott() -> list[Quantity]:
-    """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
-
-    def run(steps: int) -> Array:
-        model = Model()
-        disk = model.add_node((0, 0, 0))
-        model.add(RigidBody(disk, JEFFCOTT_MASS, (INERTIA, INERTIA, INERTIA), center_of_mass=(JEFFCOTT_OFFSET, 0, 0)))
-        # what does not turn of the bearings
-        housing = model.add_node((0, 0, 0))
-        model.add(GeneralJoint(model.ground, housing, translation=(False, False, True)))
-        model.add(RevoluteJoint(housing, disk, (0, 0, 1)))
-        bearing = (STIFFNESS, STIFFNESS, 0, 0, 0, 0), (DAMPING, DAMPING, 0, 0, 0, 0)
-        model.add(Bushing(model.ground, housing, *bearing))
-        model.add(Moment(disk, (0, 0, DRIVE)))
-        solution = simulate(model, TIMES[-1], TIMES[-1] / steps)
-        rows = [round(t * steps / TIMES[-1]) for t in TIMES]
-        place, speed = solution.position(disk)[rows, :2] / JEFFCOTT_OFFSET, solution.angular_velocity(disk)[rows, 2:]
-        return np.concatenate([place, speed], axis=-1)
-
-    values, order = refine(run, (500, 1000, 2000))
-    exact, quantities = _exact(), []
-    for k, (name, scale) in enumerate(
-        (("x over the offset", 10.0), ("y over the offset", 10.0), ("speed (rad/s)", 120.0))
-    ):
-        names = [f"{name} at t = {t:g} s" for t in TIMES]
-        quantities += compared(names, values[:, k], exact[:, k], 1e-4, "exact solution, three coordinates", scale)
-    return [*quantities, order_in_the_step(order)]
+    return model, disk

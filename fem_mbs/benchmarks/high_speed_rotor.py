@@ -7,19 +7,15 @@ hardly move.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Moment, RigidBody, SpringDamper
-from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.model.model import Model
-from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
-from fem_mbs.validation.case import Quantity, case
-from fem_mbs.validation.tops import Reader
 
 MASS, LENGTH, LEFT, GRAVITY = 10.0, 1.0, 0.4, 9.81
 RADIUS, WIDTH = 0.3, 0.1
@@ -48,8 +44,8 @@ FROM_REST = {1.0: (-4.44309, 0.18963), 4.0: (-4.29364, 0.01804)}
 """y and z of the left end of the shaft in mm, and the spin in rad/s: momenta, Runge-Kutta of eighth order."""
 
 
-def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 0.0) -> tuple[Model, Reader]:
-    """Model of the rotor, and what reads the left end of its shaft and the body's rates ``(nt, 6)`` off a solution.
+def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 0.0) -> Model:
+    """The body "rotor" on its springs.
 
     It spins from the start on, or a moment about the shaft runs it up; ``kick`` in rad/s turns it across, which excites
     its nutation.
@@ -64,12 +60,13 @@ def high_speed_rotor(group: str = "R3xSO3", run_up: bool = False, kick: float = 
     for place, way in SUPPORTS:
         anchor = np.add(place, ANCHOR * np.array(way))
         model.add(SpringDamper(model.ground, node, STIFFNESS, DAMPING, point_a=anchor, point_b=place))
+    return model
 
-    def read(solution: Solution) -> Array:
-        end = solution.position(node) + solution.rotation(node) @ (-LEFT, 0, 0)
-        return np.concatenate([end, solution.angular_velocity(node)], axis=-1)
 
-    return model, read
+def read(solution: Solution) -> Array:
+    """Left end of the shaft and rates of the body ``(nt, 6)``."""
+    end = solution.position("rotor") + solution.rotation("rotor") @ (-LEFT, 0, 0)
+    return np.concatenate([end, solution.angular_velocity("rotor")], axis=-1)
 
 
 def driving_moment(t: float) -> tuple[float, float, float]:
@@ -101,33 +98,3 @@ def exact(times: Sequence[float]) -> Array:
     run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
     ends: Array = run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
     return ends
-
-
-def _compared(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
-    """A run beside a table whose numbers have five digits after the point."""
-    model, read = high_speed_rotor(run_up=run_up)
-    solution = simulate(model, 4.0, 4e-4, RungeKuttaMuntheKaas("RK6"))
-    values, quantities = read(solution), []
-    for t, references in table.items():
-        _, y, z, spin, *_ = values[int(np.abs(solution.t - t).argmin())]
-        shown = (
-            ("y of the left end", "mm", 1e3 * y, 10.0),
-            ("z of it", "mm", 1e3 * z, 10.0),
-            ("spin", "rad/s", spin, 1e3),
-        )
-        for (name, unit, value, scale), expected in zip(shown, references, strict=False):
-            name = f"{name} at t = {t:g} s ({unit})"
-            quantities.append(Quantity(name, value, expected, 1e-6, "momenta, eighth-order Runge-Kutta", scale))
-    return quantities
-
-
-@case("high-speed rotor", "machines", slow=True)
-def steady() -> list[Quantity]:
-    """A rotor at 9549 rpm on soft supports precesses under a moment: one end of its shaft, and its spin."""
-    return _compared(False, STEADY)
-
-
-@case("high-speed rotor, run-up", "machines", slow=True)
-def run_up() -> list[Quantity]:
-    """The same rotor, run up from rest in 1 s through its critical speeds."""
-    return _compared(True, FROM_REST)

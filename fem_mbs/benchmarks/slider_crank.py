@@ -5,19 +5,18 @@ The crank's mass centre is at its middle, as in the published series.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
-from fem_mbs.validation.case import Quantity, case, compared, order_in_the_step, twice_extrapolated
-from fem_mbs.validation.iftomm import EXACT, GRAVITY, IftommProblem
 
+GRAVITY = 9.81
 CENTER = np.array([0.0, 0.1, 0.12])
 CRANK, ROD = 0.08, 0.3
 MASSES = 0.12, 0.5, 2.0
@@ -27,8 +26,8 @@ GONZALEZ = (0.211754668, 0.289063554, 0.228450093, 0.188208161, 0.240761815)
 """Place of the slider at these times, in m, with steps of 10 ms."""
 
 
-def slider_crank(group: str = "R3xSO3") -> tuple[Model, Callable[[Solution], Array]]:
-    """Model, and what reads the place of the slider in m and the angle of the crank in rad ``(nt, 2)`` off a solution.
+def slider_crank(group: str = "R3xSO3") -> Model:
+    """Bodies "crank", "rod" and "slider" and the hinge "shaft".
 
     All nodes start with the axes of the world, so that no Tait-Bryan angle comes near its singular position.
     """
@@ -43,11 +42,16 @@ def slider_crank(group: str = "R3xSO3") -> tuple[Model, Callable[[Solution], Arr
     model.add(RigidBody(crank, MASSES[0], (CRANK_INERTIA, CRANK_INERTIA, 1e-5)))
     model.add(RigidBody(rod, MASSES[1], inertia))
     model.add(RigidBody(slider, MASSES[2], (1e-4, 1e-4, 1e-4)))
-    shaft = model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), point=CENTER))
+    model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), point=CENTER), name="shaft")
     model.add(SphericalJoint(crank, rod, point=pin))
     model.add(UniversalJoint(rod, slider, np.cross(along, (1, 0, 0)), (1, 0, 0), point=end))
     model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
-    return model, lambda solution: np.stack([solution.position(slider)[:, 0], solution.angle(shaft)], axis=-1)
+    return model
+
+
+def read(solution: Solution) -> Array:
+    """Place of the slider in m and angle of the crank in rad ``(nt, 2)``."""
+    return np.stack([solution.position("slider")[:, 0], solution.angle("shaft")], axis=-1)
 
 
 def _mechanism(angle: complex) -> tuple[Any, Any, Any]:
@@ -73,7 +77,7 @@ def _mechanism(angle: complex) -> tuple[Any, Any, Any]:
     return x, crank + rod + MASSES[2] * rate**2, GRAVITY * height
 
 
-def _exact() -> Array:
+def exact() -> Array:
     """Slider and crank ``(nt, 2)`` from ``M a'' = -V' - M' a'^2/2``, derivatives by complex steps."""
 
     def rates(_: float, y: Array) -> tuple[float, float]:
@@ -85,22 +89,6 @@ def _exact() -> Array:
     return np.array([(_mechanism(angle)[0].real, angle) for angle in run.y[0]])
 
 
-SLIDER_CRANK = IftommProblem(
-    "spatial slider-crank", TIMES[-1], slider_crank, ("slider (m)", "crank (rad)"), TIMES, _exact, (0.3, 54.3)
+SLIDER_CRANK = BenchmarkProblem(
+    "spatial slider-crank", TIMES[-1], slider_crank, read, ("slider (m)", "crank (rad)"), TIMES, exact, (0.3, 54.3)
 )
-
-
-@case("IFToMM spatial slider-crank", "machines", slow=True)
-def spatial_slider_crank() -> list[Quantity]:
-    """Haug 1989: a crank that is let go with 6 rad/s moves a slider across over a rod in space."""
-    runs = [SLIDER_CRANK.solve(steps)[1] for steps in (2500, 5000, 10000)]
-    slider, crank = twice_extrapolated(*runs).T
-    exact, order = _exact(), float(np.log2(np.linalg.norm(runs[1] - runs[0]) / np.linalg.norm(runs[2] - runs[1])))
-    names = [f"slider (m) at t = {t:g} s" for t in TIMES]
-    angles = [f"crank (rad) at t = {t:g} s" for t in TIMES]
-    return [
-        *compared(names, slider, exact[:, 0], 1e-6, EXACT, 0.3),
-        *compared(angles, crank, exact[:, 1], 1e-6, EXACT, 54.3),
-        order_in_the_step(order),
-        *compared(names, slider, GONZALEZ, 5e-4, "Gonzalez, through Exudyn"),
-    ]

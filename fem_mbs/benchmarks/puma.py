@@ -6,20 +6,17 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.elements import JointForce, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
-from fem_mbs.run.simulate import simulate
-from fem_mbs.validation.case import Quantity, case, compared, twice_extrapolated
-from fem_mbs.validation.tops import Reader
+from fem_mbs.solution.solution import Solution
 
 
 class Link(NamedTuple):
@@ -47,7 +44,6 @@ P, D = np.array([(link.P, link.D) for link in LINKS]).T
 GRAVITY = 9.81
 START, GOAL = np.radians([(0, 22.5, 90, 0, 22.5, 0), (-120, 60, -200, 90, 90, 45)])
 DURATION = 1.0
-SOURCE = "minimal coordinates, and absolute ones with multipliers"
 COMPENSATED = {
     0.5: (-1.04622142, 0.71992653, -0.95998708, 0.78486823, 0.98032820, 0.39288947),
     1.0: (-2.09496870, 1.04731151, -3.49084906, 1.57128775, 1.57092462, 0.78534028),
@@ -56,7 +52,7 @@ PLAIN = {
     0.5: (-1.04621981, 0.71919602, -0.96004043, 0.78489216, 0.98053712, 0.39288947),
     1.0: (-2.09496890, 1.04673185, -3.49098466, 1.57146951, 1.57070841, 0.78534033),
 }
-"""Angles of the joints in rad at some times in s."""
+"""Angles of the joints in rad at some times in s: minimal coordinates, and absolute ones with multipliers."""
 
 
 def frames(angles: Array) -> tuple[list[Array], list[Array]]:
@@ -105,39 +101,20 @@ def _motor(k: int, compensated: bool) -> Callable[[float, float, float], float]:
     return law
 
 
-def puma(group: str = "R3xSO3", compensated: bool = True) -> tuple[Model, Reader]:
-    """Model of the robot, and what reads the six angles ``(nt, 6)`` in rad off a solution."""
+def puma(group: str = "R3xSO3", compensated: bool = True) -> Model:
+    """The robot, with motors on "joint 1" to "joint 6"."""
     model = Model(group, gravity=(0, 0, -GRAVITY))
     x, R = frames(START)
-    node, joints = model.ground, []
+    node = model.ground
     for k, link in enumerate(LINKS):
         before, node = node, model.add_node(x[k + 1], R[k + 1], name=f"link {k + 1}")
         model.add(RigidBody(node, link.mass, link.inertia, link.center))
-        joints.append(model.add(RevoluteJoint(before, node, axis=R[k][:, 2], point=x[k]), name=f"joint {k + 1}"))
-        model.add(JointForce(joints[k], _motor(k, compensated)), name=f"motor {k + 1}")
-    return model, lambda solution: START + np.stack([solution.coordinate(joint) for joint in joints], axis=-1)
+        joint = model.add(RevoluteJoint(before, node, axis=R[k][:, 2], point=x[k]), name=f"joint {k + 1}")
+        model.add(JointForce(joint, _motor(k, compensated)), name=f"motor {k + 1}")
+    return model
 
 
-def _check(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
-    runs = []
-    for steps in (320, 640, 1280):
-        model, read = puma(compensated=compensated)
-        angles = read(simulate(model, DURATION, DURATION / steps, GeneralizedAlpha()))
-        runs.append(np.array([angles[round(t * steps / DURATION)] for t in table]))
-    quantities = []
-    for t, found in zip(table, twice_extrapolated(*runs), strict=True):
-        names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
-        quantities += compared(names, found, table[t], 1e-6, SOURCE, 1.0)
-    return quantities
-
-
-@case("Puma 560", "machines", slow=True)
-def compensated() -> list[Quantity]:
-    """A robot with six hinges follows angles in time by stiff springs and dampers; motors bear the weight at rest."""
-    return _check(True, COMPENSATED)
-
-
-@case("Puma 560 without compensation", "machines", slow=True)
-def plain() -> list[Quantity]:
-    """The same robot, which sags under its weight until the springs hold it."""
-    return _check(False, PLAIN)
+def read(solution: Solution) -> Array:
+    """Angles of the joints ``(nt, 6)`` in rad."""
+    angles: Array = START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
+    return angles

@@ -5,19 +5,15 @@ Seven bodies in a plane; three rods and a triangle meet at E. Angles ``q`` and l
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
-from fem_mbs.validation.case import Quantity, case
-from fem_mbs.validation.iftomm import IftommProblem
 
-SOURCE = "test set of initial value problems"
 START = (
     -0.0617138900142764496,
     0.0,
@@ -55,6 +51,7 @@ FORCES = (
 )
 """Multipliers at the end: what the triangle, the rod from G and the rod from H are pushed with at E."""
 NAMES = ("beta", "Theta", "gamma", "Phi", "delta", "Omega", "epsilon")
+AT_E = ("E 1", "E 2", "E 3")
 
 
 def _along(angle: float, x: float, y: float) -> Array:
@@ -63,7 +60,8 @@ def _along(angle: float, x: float, y: float) -> Array:
     return np.array([c * x - s * y, s * x + c * y, 0.0])
 
 
-def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
+def squeezer(group: str = "R3xSO3") -> Model:
+    """Bodies by the points of the test set, the hinges of its angles by name, and hinges "E 1" to "E 3" at E."""
     beta, Theta, gamma, Phi, delta, Omega, epsilon = START
     A, B = np.array([-0.06934, -0.00227, 0]), np.array([-0.03635, 0.03273, 0])
     F = _along(beta, 0.007, 0)
@@ -84,47 +82,40 @@ def _build(group: str) -> tuple[Model, Callable[[Solution], Array]]:
     he = body("HE", 0.00706, 5.667e-7, H + _along(Omega + epsilon, 0.02 - 0.01421, 0))
     ah = body("AH", 0.05498, 1.912e-5, A + _along(epsilon, -0.00449, -0.01228))
 
-    def hinge(a: Node, b: Node, point: Array) -> RevoluteJoint:
-        return model.add(RevoluteJoint(a, b, axis=(0, 0, 1), point=point))
+    def hinge(name: str, a: Node, b: Node, point: Array) -> None:
+        model.add(RevoluteJoint(a, b, axis=(0, 0, 1), point=point), name=name)
 
     ground = model.ground
-    hinges = [
-        hinge(ground, crank, np.zeros(3)),
-        hinge(crank, fe, F),
-        hinge(ground, triangle, B),
-        hinge(ag, ge, G),
-        hinge(ground, ag, A),
-        hinge(ah, he, H),
-        hinge(ground, ah, A),
-    ]
-    at_e = [hinge(fe, other, E) for other in (triangle, ge, he)]
+    hinge("beta", ground, crank, np.zeros(3))
+    hinge("Theta", crank, fe, F)
+    hinge("gamma", ground, triangle, B)
+    hinge("Phi", ag, ge, G)
+    hinge("delta", ground, ag, A)
+    hinge("Omega", ah, he, H)
+    hinge("epsilon", ground, ah, A)
+    for name, other in zip(AT_E, (triangle, ge, he), strict=True):
+        hinge(name, fe, other, E)
     model.add(Moment(crank, (0, 0, 0.033)))
     D, C = B + _along(gamma, 0.02, -0.018), np.array([0.014, 0.072, 0])
     model.add(SpringDamper(ground, triangle, 4530.0, free_length=0.07785, point_a=C, point_b=D))
-
-    def read(solution: Solution) -> Array:
-        angles = np.array(START) + np.stack([solution.angle(joint) for joint in hinges], axis=-1)
-        turning = {node: solution.angular_velocity(node)[:, 2] for node in (crank, fe, triangle, ge, ag, he, ah)}
-        pairs = ((crank, None), (fe, crank), (triangle, None), (ge, ag), (ag, None), (he, ah), (ah, None))
-        rates = np.stack([turning[b] - (turning[a] if a else 0.0) for b, a in pairs], axis=-1)
-        forces = np.concatenate([solution.reaction(joint)[0][:, :2] for joint in at_e], axis=-1)
-        return np.concatenate([angles, rates, forces], axis=-1)
-
-    return model, read
+    return model
 
 
-SQUEEZER = IftommProblem(
+def read(solution: Solution) -> Array:
+    """Angles, rates and forces at E ``(nt, 20)``."""
+    angles = np.array(START) + np.stack([solution.angle(name) for name in NAMES], axis=-1)
+    rates = np.stack([solution.coordinate_rate(name) for name in NAMES], axis=-1)
+    forces = np.concatenate([solution.reaction(name)[0][:, :2] for name in AT_E], axis=-1)
+    return np.concatenate([angles, rates, forces], axis=-1)
+
+
+SQUEEZER = BenchmarkProblem(
     "A03 squeezer",
     0.03,
-    _build,
+    squeezer,
+    read,
     (*NAMES, *(f"rate of {name}" for name in NAMES), *(f"force {k} at E" for k in range(1, 7))),
     (0.03,),
     lambda: np.array([[*ANGLES, *RATES, *FORCES]]),
     (15.8, 15.8, *5 * [1.0], 1140.0, 1424.0, *5 * [19.3], *6 * [199.0]),
 )
-
-
-@case("IFToMM A03, Andrews' squeezer", "machines")
-def squeezer() -> list[Quantity]:
-    """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
-    return SQUEEZER.check((250, 500, 1000), 2e-4, SOURCE)

@@ -1,0 +1,308 @@
+"""One step of the generalised-alpha method on the group, in the order of the papers.
+
+Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: :func:`step` is the whole of it,
+and the methods of :class:`StepEquations` are its parts for the index-3 equations (Bruels, Cardona, Arnold 2012, eqs.
+27-32 and Table 1 on the group, eqs. 71-79 in local coordinates), solved in the scaled unknowns of Arnold, Cardona,
+Bruels (2015), eqs. 57-60. Other formulations of the constraints are subclasses that say what differs: the default in
+``stabilized.py``, that of Gear, Gupta and Leimkuhler in ``index2.py``. Equations of velocities that cannot be
+integrated stand beside those of positions.
+
+What serves the step and is not it is beside this file: a better first guess (``predictor.py``), errors and what they
+ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of the step
+(``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from fem_mbs.alpha.chart import Chart
+from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, RateSensitivities, State
+from fem_mbs.linear.solvers import Factors, LinearSolver
+from fem_mbs.newton import Iterate
+from fem_mbs.newton import solve as newton_solve
+from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.system import Evaluation, System
+
+ROUNDING = 1e-8
+"""Smaller changes of algebraic unknowns, over their size, are rounding: of velocities, or times a gain."""
+_NONE = np.empty(0)
+
+
+class Unknowns(NamedTuple):
+    """What a step is solved for; a formulation has the last ones or not."""
+
+    D: Array
+    """Increment ``h Delta q`` of the configuration (N,), in the coordinates of the chart."""
+    multipliers: Array
+    """``(m,)``."""
+    Z: Array = _NONE
+    """What ``D`` has beyond Newmark's increment, so that velocities obey their constraints (N,)."""
+    Y: Array = _NONE
+    """The same of accelerations (N,)."""
+    eta: Array = _NONE
+    """``h`` times the multipliers of the constraints on velocities."""
+    inertia_share: float = 0.0
+    """By how much, for its reaction, the inertia of ``Z`` acts along the constraints: as last seen."""
+
+
+class Correction(NamedTuple):
+    """What Newton's method takes away from the unknowns; ``d`` in body components, of the end of the step."""
+
+    d: Array
+    multipliers: Array
+    Z: Array | None = None
+    Y: Array | None = None
+    eta: Array | None = None
+    inertia_share: float = 0.0
+    simplified: bool = False
+    """Whether something was left out, so that it takes away less than Newton's."""
+
+
+class StepKinematics(NamedTuple):
+    """Where a trial leads the nodes, and how they move there."""
+
+    D: Array
+    """Coordinates of the increment ``(n, 6)``, or as wide as the chart."""
+    node_rates: Array
+    """Their first and second time derivative ``(2, n, 6)``."""
+    rates: Array
+    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
+    x: Array
+    R: Array
+    lifted: Array
+    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
+
+
+class StepResidual(NamedTuple):
+    """A trial of the new state and the equations there."""
+
+    place: StepKinematics
+    body: Array
+    """Velocities and accelerations in the body frames, ``(2, n, 6)``."""
+    evaluation: Evaluation
+    closing: Array
+    """Right-hand side of the constraint rows: ``Phi``, or ``h (B v - b)`` of equations of velocities, ``(m,)``."""
+    hidden: Array
+    """``h (B v + Phi_t)``, where the formulation imposes it."""
+
+
+class Linearization(NamedTuple):
+    """The factorised iteration matrix and the inverse tangent operators it was built with."""
+
+    factors: Factors
+    T_inv: Array
+    velocity_gradients: list[Array] | None = None
+    """Derivatives of the constraints on velocities, where the formulation has asked for them."""
+    directions: tuple[Factors, Array, Array] | None = None
+    """Factors, inverse tangent operators and rotations that give the directions of ``Z``, the same within a step."""
+
+
+Entries: TypeAlias = tuple[Array, Array, RateSensitivities | None]
+"""Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
+MatrixEntries: TypeAlias = "Callable[[StepEquations, Unknowns, StepResidual], Entries]"
+
+
+def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
+    """Of the whole derivative ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` (eqs. 57-60)."""
+    T_inv, lifted = equations.derivatives(unknown, residual)
+    dV, dA = equations.body_derivatives(residual, lifted)
+    rows = equations.constraint_rows(residual, dV, dA)
+    system = equations.system
+    values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows, system.workspace)
+    return values, T_inv, dV
+
+
+def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
+    """One step from a first guess of its increment and multipliers; ``newton`` are options of Newton's method.
+
+    The solution's ``unknown`` has the increments; :meth:`StepEquations.update` makes the new state of it.
+    """
+    predicted = equations.predict(D, multipliers)
+    # evaluate the residual, linearize, correct, until it is small
+    return newton_solve(equations, predicted, *newton)
+
+
+class StepEquations:
+    """The equations of one step, with constraints on positions: index 3.
+
+    The increment ``D`` is one of the coordinates of the chart, corrections ``d`` are body increments. Nothing is
+    remembered from call to call.
+    """
+
+    closes_velocities: ClassVar[bool] = False
+    """Whether velocities obey ``B v + Phi_t = 0`` at the end of a step."""
+
+    def __init__(
+        self, system: System, state: State, h: float, formulas: Newmark, chart: Chart, matrix: MatrixEntries
+    ) -> None:
+        self.system, self.state, self.h = system, state, h
+        self.formulas, self.chart, self.matrix = formulas, chart, matrix
+        self.t = state.t + h
+        self.prescribed = system.prescribe(self.t)
+        self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
+        """``gamma'`` and ``beta'``."""
+        self.first = chart.width * system.n
+        """Number of the first own unknown in increments."""
+
+    @staticmethod
+    def solver(system: System) -> LinearSolver:
+        """The solver of the iteration matrix."""
+        return system.solver
+
+    # predict
+
+    def predict(self, D: Array, multipliers: Array) -> Unknowns:
+        """All unknowns from a guess of the increment and the multipliers."""
+        return Unknowns(D, multipliers)
+
+    # residual
+
+    def newmark_increment(self, unknown: Unknowns) -> Array:
+        """The increment that Newmark's formulas take: that of the configuration."""
+        return unknown.D
+
+    def place(self, unknown: Unknowns) -> StepKinematics:
+        """The configuration at the end of the step, and its rates by Newmark's formulas."""
+        rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
+        D = unknown.D[: self.first].reshape(self.system.n, -1)
+        node_rates = rates[:2, : self.first].reshape(2, *D.shape)
+        x, R = self.chart.retract(self.state.x, self.state.R, D)
+        return StepKinematics(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
+
+    def evaluate(self, unknown: Unknowns) -> StepResidual:
+        """Equations at the end of the step: ``M vdot + g + B^T lambda`` and ``Phi``."""
+        system, state = self.system, self.state
+        place = self.place(unknown)
+        V, A = body = self.chart.kinematics.motion(place.R, place.lifted)
+        own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
+        motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
+        evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
+        closing, hidden = evaluation.constraint, _NONE
+        if self.closes_velocities or system.has_velocity_level:
+            hidden = self.h * constraints.velocity_residual(system, evaluation)
+        if system.has_velocity_level:
+            closing = np.where(system.velocity_level, hidden, closing)
+        return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
+
+    def size(self, residual: StepResidual) -> tuple[float, float]:
+        """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
+        if not self.system.m:
+            return residual.evaluation.relative, 0.0
+        gaps = residual.closing * self.system.constraint_weight
+        reaction = self.reaction(residual, residual.closing, float(self.formulas.factors[1, 0]))
+        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(np.abs(gaps)))
+
+    def reaction(self, residual: StepResidual, gaps: Array, rate: float) -> float:
+        """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
+        forces, moments = np.maximum.reduce(np.abs(self.system.constraint_mass * gaps), axis=1).tolist()
+        force, moment = residual.evaluation.scale
+        return float(rate * max(forces / force, moments / moment))
+
+    # iteration matrix
+
+    def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
+        """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
+        values, T_inv, _ = self.matrix(self, unknown, residual)
+        return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
+
+    def derivatives(self, unknown: Unknowns, residual: StepResidual) -> tuple[Array, Array]:
+        """``dD/d(increment)`` (n, 6, 6) and the derivatives (2, n, 6, 6) of the group rates."""
+        return self.chart.derivatives(residual.place.D, residual.place.node_rates, self.factors)
+
+    def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
+        """The same for ``T = I``."""
+        one = np.broadcast_to(np.eye(6), (self.system.n, 6, 6))
+        return one, self.factors * one
+
+    def body_derivatives(self, residual: StepResidual, lifted: Array) -> tuple[RateSensitivities, RateSensitivities]:
+        """How body velocities and accelerations follow increments, from the derivatives of the group rates."""
+        dV, dA = self.chart.kinematics.derivatives(residual.body, lifted)
+        if not self.system.k:
+            return RateSensitivities(dV), RateSensitivities(dA)
+        own = self.formulas.factors[:2, self.first :]
+        return RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
+
+    def constraint_rows(
+        self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities
+    ) -> list[Array] | None:
+        """The rows of the constraints in the matrix if not ``B``: of velocities, the derivative of ``h (B v - b)``."""
+        if not self.system.has_velocity_level:
+            return None
+        moving = zip(
+            self.velocity_gradients(residual, dV),
+            residual.evaluation.gradients,
+            self.system.constraint_slices,
+            strict=True,
+        )
+        level = self.system.velocity_level
+        return [np.where(level[rows, None], gradient, B) for gradient, B, rows in moving]
+
+    def velocity_gradients(self, residual: StepResidual, dV: RateSensitivities) -> list[Array]:
+        """Derivatives ``h d(B v + Phi_t)/d(increment)`` (m, b) of all batches."""
+        return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
+
+    # correct
+
+    def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
+        """``(delta q, delta lambda)``, scaled as ``(delta q, h^2 delta lambda)`` with ``(h^2 r, Phi)``, eqs. 57-60."""
+        force = self.h**2 * residual.evaluation.force
+        d, multipliers = tangent.solve_with_constraints(self.system, linearization.factors, force, residual.closing)
+        return Correction(d, multipliers / self.h**2)
+
+    def length(self, correction: Correction) -> float:
+        """Largest increment of the configuration, weighted; algebraic unknowns count like forces, where they matter."""
+        sizes = np.abs(correction.d * self.system.weight)
+        if len(algebraic := self.system.algebraic):
+            sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
+        return float(np.maximum.reduce(sizes))
+
+    def corrected(
+        self,
+        unknown: Unknowns,
+        residual: StepResidual,
+        linearization: Linearization,
+        correction: Correction,
+        step_length: float,
+    ) -> Unknowns:
+        """The unknowns after a correction; of the increment, ``T^-1 P^-1 d``."""
+        system, d = self.system, correction.d
+        nodes = np.matvec(linearization.T_inv, d[: 6 * system.n].reshape(-1, 6))
+        D = self.chart.kinematics.from_body(residual.evaluation.motion.R, nodes).reshape(-1)
+        if system.k:
+            D = np.concatenate([D, d[6 * system.n :]])
+        return Unknowns(
+            unknown.D - step_length * D,
+            unknown.multipliers - step_length * correction.multipliers,
+            unknown.Z if correction.Z is None else unknown.Z - step_length * correction.Z,
+            unknown.Y if correction.Y is None else unknown.Y - step_length * correction.Y,
+            unknown.eta if correction.eta is None else unknown.eta - step_length * correction.eta,
+            correction.inertia_share,
+        )
+
+    # update
+
+    def update(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> tuple[State, Array]:
+        """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
+        system, unknown = self.system, solution.unknown
+        D, _, rates, x, R, lifted = self.place(unknown) if solution.corrected else solution.value.place
+        a = self.chart.lift_algorithmic(D, self.of_nodes(rates[::2]))
+        state = State(self.t, x, R, lifted[0], lifted[1], unknown.multipliers, *self.own(unknown, rates))
+        return state, system.with_own(a, rates[2])
+
+    def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
+        """Own unknowns and their rates."""
+        state = self.state
+        if not self.system.k:
+            return state.u, state.udot, state.uddot
+        return state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
+
+    def of_nodes(self, values: Array) -> Array:
+        """The part ``(..., n, 6)`` of increments or rates ``(..., N)`` that belongs to nodes, as wide as the chart."""
+        return values[..., : self.first].reshape(*values.shape[:-1], self.system.n, self.chart.width)

@@ -1,0 +1,173 @@
+"""Flexible mechanisms and free beams whose motion is published."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.contracts import Node
+from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint, SphericalJoint, SpinUp
+from fem_mbs.model.model import Model
+
+SQUARE = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
+"""Corners of a section to be drawn, where the data fix no shape."""
+
+
+# Right-angle cantilever
+
+
+LEG = BeamSection(EA=1e6, GA=1e6, GJ=1e3, EI=1e3, mass=1.0, inertia=(20, 10, 10), outline=0.15 * SQUARE)
+CANTILEVER_PEAKS = {  # first peaks of elbow and tip, and the minimum of the tip, in m
+    "mb_sef_py, V. Sonneville": (5.511, 8.248, -9.760),
+    "Simo and Vu-Quoc 1988, digitised": (5.50, 8.295, -9.67),
+    "Exudyn 1.13.6, extrapolated": (5.5128, 8.2521, -9.7271),
+}
+
+
+def push(t: float) -> float:
+    """Force at the elbow: it rises for a second to 50 N and falls for another."""
+    return max(0.0, min(50 * t, 50 * (2 - t)))
+
+
+def right_angle_cantilever(
+    group: str = "R3xSO3", interpolation: str = "SE3", elements: int = 5, order: int = 1
+) -> tuple[Model, Node, Node]:
+    """Two legs of 10 m, clamped, pushed out of their plane at the elbow (Simo and Vu-Quoc 1988); elbow and tip."""
+    model = Model(group)
+    leg = Beam.line(model, (0, 0, 0), (10, 0, 0), LEG, elements, interpolation=interpolation, order=order, name="leg")
+    elbow = leg.nodes[-1]
+    arm = Beam.line(
+        model,
+        (10, 0, 0),
+        (10, 10, 0),
+        LEG,
+        elements,
+        start_node=elbow,
+        interpolation=interpolation,
+        order=order,
+        name="arm",
+    )
+    model.fix(leg.nodes[0])
+    model.add(Force(elbow, lambda t: (0, 0, push(t))), name="push")
+    return model, elbow, arm.nodes[-1]
+
+
+# Four-bar mechanism
+
+
+CORNERS = {"A": (0, 0, 0), "B": (0, 0.12, 0), "C": (0.24, 0.12, 0), "D": (0.24, 0, 0)}
+TILT = np.radians(5)
+"""Of the hinge at C: with rigid bars the mechanism could not move."""
+SECTIONS_2012 = (  # drawn as those of 2016
+    BeamSection(EA=4e7, GA=2e6, GJ=2.8e5, EI=2.4e6, mass=3.2, inertia=(2.4e-2, 1.2e-2, 1.2e-2), outline=8e-3 * SQUARE),
+    BeamSection(EA=4e6, GA=2e5, GJ=2.8e4, EI=2.8e5, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=8e-3 * SQUARE),
+    BeamSection(EA=4e5, GA=2e5, GJ=2.8e4, EI=2.4e4, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=4e-3 * SQUARE),
+)
+AXIS_2012, DRIVE_2012 = (np.sin(TILT), 0, np.cos(TILT)), SpinUp(rate=-5.0, duration=0.5)
+THICK = BeamSection(5.2992e7, 1.68803e7, 733.488, 1130.50, 1.9968, (8.51968e-5, 4.25984e-5, 4.25984e-5))
+THIN = BeamSection(1.3248e7, 4.22008e6, 45.843, 70.656, 0.4992, (5.3248e-6, 2.6624e-6, 2.6624e-6))
+RUN_IN = 0.2
+"""Time in s in which the crank of 2016 starts; that of the series moves at full speed from the first instant."""
+SERIES_2016 = {  # time (s): displacement of C (m), mb_sef_py
+    2: (0.1118236, -0.0765951, -0.0026697),
+    4: (-0.0325274, -0.0044973, -0.0008107),
+    6: (-0.1101172, -0.0723144, -0.0005168),
+    8: (-0.1195642, -0.1104513, -0.0032556),
+    10: (-0.0335268, -0.0047789, -0.0002589),
+    12: (0.0952254, -0.0470039, -0.0015142),
+}
+PEAKS_2016 = {(0, 1): 0.119938, (0, -1): -0.120026, (1, -1): -0.121288, (2, -1): -4.12772e-3, (2, 1): 2.55e-5}
+"""Component, sign: extremum of the displacement of C in m."""
+
+
+def four_bar(group: str = "R3xSO3", interpolation: str = "SE3", elements: int = 10) -> tuple[Model, Node]:
+    """Bars AB, BC, CD on hinges "A" to "D" (Bruels, Cardona, Arnold 2012, Table 2); the model and node C of bar CD."""
+    return _linkage(SECTIONS_2012, AXIS_2012, DRIVE_2012, group, interpolation, elements)
+
+
+def four_bar_2016(group: str = "R3xSO3", interpolation: str = "SE3", elements: int = 8) -> tuple[Model, Node]:
+    """The same with the data of Bauchau and others (2016): steel bars of 16 mm and, from C to D, 8 mm in square.
+
+    The code of the series means the axis of hinge C in the frame of bar CD, whose x axis points from C to D.
+    """
+    axis, drive = (0, -np.sin(TILT), np.cos(TILT)), SpinUp(rate=-0.6, duration=RUN_IN)
+    return _linkage((THICK, THICK, THIN), axis, drive, group, interpolation, elements)
+
+
+def _linkage(
+    sections: tuple[BeamSection, ...],
+    axis: tuple[float, float, float],
+    drive: SpinUp,
+    group: str,
+    interpolation: str,
+    elements: int,
+) -> tuple[Model, Node]:
+    model = Model(group)
+    ab, bc, cd = (
+        Beam.line(model, CORNERS[p], CORNERS[q], section, elements, interpolation=interpolation, name=p + q).nodes
+        for p, q, section in zip("ABC", "BCD", sections, strict=True)
+    )
+    normal = (0, 0, 1)
+    model.add(RevoluteJoint(model.ground, ab[0], normal, drive=drive), name="A")
+    model.add(RevoluteJoint(ab[-1], bc[0], normal), name="B")
+    model.add(RevoluteJoint(bc[-1], cd[0], axis), name="C")
+    model.add(RevoluteJoint(model.ground, cd[-1], normal), name="D")
+    return model, cd[0]
+
+
+# Others
+
+
+ARM_MASS, ARM_STIFFNESS, ARM_LENGTH, ARM_DRIVE = 0.201, 5.03e6, 8.0, SpinUp(rate=4.0, duration=15.0)
+
+
+def spin_up_arm(elements: int = 20) -> tuple[Model, Node]:
+    """An arm, driven at its root until it turns at 4 rad/s (Wu and Haug 1988); the model and the tip."""
+    model = Model()
+    section = BeamSection(ARM_STIFFNESS, 1.94e6, GJ=566, EI=566, mass=ARM_MASS, inertia=(45.4e-6, 22.7e-6, 22.7e-6))
+    arm = Beam.line(model, (0, 0, 0), (ARM_LENGTH, 0, 0), section, elements)
+    model.add(RevoluteJoint(model.ground, arm.nodes[0], (0, 0, 1), drive=ARM_DRIVE))
+    return model, arm.nodes[-1]
+
+
+def flying_spaghetti(plane: bool, elements: int = 20) -> tuple[Model, Beam]:
+    """A free beam is pushed and turned at one end for 2.5 s in its plane, or for 5 s in space, and then flies.
+
+    Simo and Vu-Quoc 1986 and 1988.
+    """
+    model = Model()
+    section = BeamSection(EA=1e4, GA=1e4, GJ=500, EI=500, mass=1.0, inertia=(20, 10, 10))
+    beam = Beam.line(model, (6, 0, 0), (0, 8, 0), section, elements)
+    end = beam.nodes[0]
+
+    def load(t: float) -> float:
+        # in the plane the mean of the jump, where a step ends on it
+        if plane:
+            return 80.0 if t < 2.5 - 1e-9 else 40.0 if t < 2.5 + 1e-9 else 0.0
+        return max(0.0, min(80 * t, 80 * (5 - t)))
+
+    model.add(Force(end, lambda t: (load(t) / 10, 0, 0)))
+    model.add(Moment(end, lambda t: (0, 0 if plane else -load(t) / 2, -load(t))))
+    return model, beam
+
+
+def lateral_buckling(offset: float = 1e-6) -> tuple[Model, Node]:
+    """A crank bends a thin beam upright until it snaps sideways (Bauchau and others 2016); the middle of the beam.
+
+    ``offset`` in m is how far crank and link are beside it.
+    """
+    model = Model()
+    thin = BeamSection(73e6, (5.025e6, 23.40e6), 877.2, (60830, 608.3), 2.68, (2255e-6, 2233e-6, 22.33e-6))
+    link_section = BeamSection(33.02e6, 10.81e6, 914.5, 1189, 1.212, (43.65e-6, 21.825e-6, 21.825e-6))
+    crank_section = BeamSection(132.1e6, 43.22e6, 14630, 19020, 4.85, (698.3e-6, 349.15e-6, 349.15e-6))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), thin, 20, y_axis=(0, 1, 0)).nodes
+    model.fix(beam[0])
+    link = Beam.line(model, (1, offset, -0.25), (1, offset, 0), link_section, 8).nodes
+    crank = Beam.line(model, (0.95, offset, -0.25), (1, offset, -0.25), crank_section, 4).nodes
+    model.add(SphericalJoint(beam[-1], link[-1], point=(1, offset, 0)))
+    model.add(RevoluteJoint(link[0], crank[-1], (0, 1, 0)))
+
+    def turn(t: float) -> float:
+        return float(-np.pi / 2 * (1 - np.cos(np.pi * min(t, 0.4) / 0.4)))
+
+    model.add(RevoluteJoint(model.ground, crank[0], (0, 1, 0), drive=turn))
+    return model, beam[10]

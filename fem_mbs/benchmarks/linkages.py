@@ -1,0 +1,136 @@
+"""The library of the IFToMM committee for multibody dynamics (Gonzalez, Dopico, Lugris, Cuadrado 2006): A01, A02, A04.
+
+The series of the library are not public; the references are solutions of the same data in minimal coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
+from fem_mbs.model.model import Model
+from fem_mbs.solution.solution import Solution
+
+GRAVITY = 9.81
+
+
+def pendulum(group: str = "R3xSO3") -> Model:
+    """A01: a point mass "bob" on a massless rod of 1 m, let go from the side."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    bob = model.add_node((-1, 0, 0), name="bob")
+    model.add(PointMass(bob, 1.0))
+    model.add(RevoluteJoint(model.ground, bob, axis=(0, 0, 1), point=(0, 0, 0)))
+    return model
+
+
+def _turning(angle: float, rate: float, stiffness: float, times: Sequence[float]) -> Array:
+    """End ``(nt, 2)`` of a bar of length 1 at an angle from x, which obeys ``angle'' = -stiffness cos(angle)``."""
+    solution = solve_ivp(
+        lambda _, y: (y[1], -stiffness * np.cos(y[0])),
+        (0, max(times)),
+        (angle, rate),
+        method="DOP853",
+        t_eval=times,
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    return np.stack([np.cos(solution.y[0]), np.sin(solution.y[0])], axis=-1)
+
+
+def windows(count: int, group: str = "R3xSO3") -> Model:
+    """A02: parallelograms side by side; "post 1" has the point B0 at its head."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    upright = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    inertia, z = (1e-3, 1 / 12, 1 / 12), (0, 0, 1)
+    posts = []
+    for k in range(count + 1):
+        post = model.add_node(
+            (k, 0.5, 0), upright, velocity=(0.5, 0, 0), angular_velocity=(0, 0, -1), name=f"post {k + 1}"
+        )
+        model.add(RigidBody(post, 1.0, inertia))
+        model.add(RevoluteJoint(model.ground, post, z, point=(k, 0, 0)))
+        posts.append(post)
+    for k in range(count):
+        bar = model.add_node((k + 0.5, 1, 0), velocity=(1, 0, 0))
+        model.add(RigidBody(bar, 1.0, inertia))
+        model.add(RevoluteJoint(posts[k], bar, z, point=(k, 1, 0)))
+        model.add(RevoluteJoint(bar, posts[k + 1], z, point=(k + 1, 1, 0)))
+    return model
+
+
+def _point(node: str, place: Sequence[float], solution: Solution) -> Array:
+    """A point ``(nt, 3)`` of a body."""
+    where: Array = solution.position(node) + solution.rotation(node) @ np.array(place)
+    return where
+
+
+def _windows(count: int) -> BenchmarkProblem:
+    posts, times = count + 1, (1, 5, 10)
+    stiffness = (posts / 2 + count) * GRAVITY / (posts / 3 + count)
+    return BenchmarkProblem(
+        f"A02 {count}-four-bar",
+        10.0,
+        partial(windows, count),
+        lambda solution: _point("post 1", (0.5, 0, 0), solution)[:, :2],
+        ("x of B0", "y of B0"),
+        times,
+        lambda: _turning(np.pi / 2, -1.0, stiffness, times),
+        (1.0, 1.0),
+    )
+
+
+CORNERS = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
+BRICARD = {  # t: place of the second corner, in minimal coordinates
+    0.5: (0.774718, -0.979815, -0.199906),
+    1.0: (0.274481, -0.886708, -0.462330),
+    2.0: (-0.778135, -0.980353, -0.197253),
+    3.0: (-0.771281, -0.979269, -0.202563),
+    4.0: (0.283551, -0.888023, -0.459799),
+    5.0: (0.999933, -1.000000, -6.7e-5),
+}
+
+
+def bricard(group: str = "R3xSO3") -> Model:
+    """A04: "rod 1" to "rod 5" and six hinges in a ring that should not move by the count of its equations, and does."""
+    model = Model(group, gravity=(0, -GRAVITY, 0))
+    axes = np.eye(3)[[1, 2, 0, 1, 2, 0]]
+    last = model.ground
+    for k, (begin, end, axis) in enumerate(zip(CORNERS[:-1], CORNERS[1:], axes[:-1], strict=True), 1):
+        rod = model.add_node((begin + end) / 2, name=f"rod {k}")
+        side = 0.1
+        inertia = np.where(end == begin, (1 + side**2) / 12, side**2 / 6)
+        model.add(RigidBody(rod, 1.0, inertia))
+        model.add(RevoluteJoint(last, rod, axis, point=begin))
+        last = rod
+    model.add(RevoluteJoint(last, model.ground, axes[-1], point=CORNERS[-1]))
+    return model
+
+
+PENDULUM = BenchmarkProblem(
+    "A01 pendulum",
+    10.0,
+    pendulum,
+    lambda solution: solution.position("bob")[:, :2],
+    ("x", "y"),
+    (1, 5, 10),
+    lambda: _turning(np.pi, 0.0, GRAVITY, (1, 5, 10)),
+    (1.0, 1.0),
+)
+TWO_WINDOWS = _windows(2)
+FORTY_WINDOWS = _windows(40)
+LINKAGE = BenchmarkProblem(
+    "A04 Bricard",
+    5.0,
+    bricard,
+    partial(_point, "rod 2", (0, -0.5, 0)),
+    ("x of P2", "y of P2", "z of P2"),
+    tuple(BRICARD),
+    lambda: np.array(list(BRICARD.values())),
+    (1.0, 1.0, 1.0),
+)
