@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.contracts import TimeLaw
 from fem_mbs.elements import Force, RigidBody
 from fem_mbs.testing import check_element, check_joint, check_law, check_method, check_sensor
 
@@ -61,16 +62,12 @@ def skater() -> mbs.Model:
     model.add(RigidBody(body, 2.0, (1.0, 1.0, 1.5)))
     model.add(Tether(body, 3.0, (0.1, 0.2, 0.0)), name="tether")
     model.add(Height(body, up=(1, 0, 0)), name="height")
-    model.add(Force(body, mbs_vector()), name="push")
+    model.add(Force(body, Sweep(0.5, 2.0)), name="push")
     model.add(Skate(body), name="skate")
     return model
 
 
-def mbs_vector() -> Sweep:
-    return Sweep(0.5, 2.0)
-
-
-class Sweep(mbs.contracts.TimeLaw):
+class Sweep(TimeLaw):
     """A law of vectors of the script itself."""
 
     size = 3
@@ -98,10 +95,6 @@ def test_a_run_is_stored_and_loaded_like_ours(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.reaction("skate")[0], run.reaction("skate")[0])
     further = mbs.simulate(again.model, 0.5, 0.02)
     np.testing.assert_array_equal(further.x, run.x)
-
-
-class CutError(Exception):
-    """What ends a run."""
 
 
 @pytest.mark.parametrize("what", ["classes", "method"])

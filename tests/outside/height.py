@@ -19,7 +19,8 @@ class Height(Sensor):
 class HeightBatch(SensorBatch):
     def __init__(self, sensors, number):
         super().__init__(sensors, number)
-        self.place, self.up = (np.array(own) for own in zip(*((s.place - number.origin, s.up) for s in sensors)))
+        self.place = np.array([sensor.place for sensor in sensors]) - number.origin
+        self.up = np.array([sensor.up for sensor in sensors])
 
     def measure(self, motion, prescribed):
         rows = self.nodes[:, 0]
