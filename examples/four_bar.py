@@ -4,17 +4,17 @@ Three flexible bars and the ground form a parallelogram. Hinge A drives the firs
 5°, so that the mechanism could not move if the bars were rigid: they bend and twist in every turn, and C leaves the
 plane. Bauchau and Bottasso invented the problem; two sets of data are in use.
 
-**2012** (`build`), [Brüls, Cardona, Arnold](https://doi.org/10.1016/j.mechmachtheory.2011.07.017), Table 2: the axis
+**2012** (`four_bar`), [Brüls, Cardona, Arnold](https://doi.org/10.1016/j.mechmachtheory.2011.07.017), Table 2: the axis
 $z$ of hinge C is turned by 5° about $y$; hinge A starts smoothly within 0.5 s and then turns at $-5$ rad/s; 10 elements
 a bar, $h = 0.02$ s, $\rho_\infty = 0.9$, 2 s. The table compares the count of Newton iterations; the figure is to be
 compared with Fig. 6 of the paper.
 
-**2016** (`build_2016`), [Bauchau and others](https://doi.org/10.1007/s11044-016-9514-y): steel bars of 16 mm
+**2016** (`four_bar_2016`), [Bauchau and others](https://doi.org/10.1007/s11044-016-9514-y): steel bars of 16 mm
 (AB, BC) and 8 mm (CD) in square, a crank at $-0.6$ rad/s for 12 s. The table compares the displacement of C with the
 series of *mb_sef_py* (revision ed99143; 8 elements a bar, $h = 4$ ms, $\rho_\infty = 0$). In that code the axis
 $(\sin 5°, 0, \cos 5°)$ of hinge C is meant in the frame of bar CD, whose $x$ axis points from C to D; in the world it
 is $(0, -\sin 5°, \cos 5°)$. Its crank moves at full speed from the first instant; ours starts within 0.2 s, and time is
-counted so that the later angles are the same.
+counted so that the later angles are the same. Both models are in `fem_mbs/benchmarks/flexible.py`.
 
 `python examples/four_bar.py` prints the comparison; `--plot` and `--paraview` write into `out/`.
 """
@@ -27,68 +27,19 @@ from pathlib import Path
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, SpinUp
+from fem_mbs.benchmarks.flexible import RUN_IN, SERIES_2016, four_bar, four_bar_2016
 
-CORNERS = {"A": (0, 0, 0), "B": (0, 0.12, 0), "C": (0.24, 0.12, 0), "D": (0.24, 0, 0)}
-TILT = np.radians(5)
-RUN_IN = 0.2
 METHOD = mbs.GeneralizedAlpha(rho_inf=0.9)
-SERIES_2016 = {  # time (s): displacement of C (m)
-    2: (0.1118236, -0.0765951, -0.0026697),
-    4: (-0.0325274, -0.0044973, -0.0008107),
-    6: (-0.1101172, -0.0723144, -0.0005168),
-    8: (-0.1195642, -0.1104513, -0.0032556),
-    10: (-0.0335268, -0.0047789, -0.0002589),
-    12: (0.0952254, -0.0470039, -0.0015142),
-}
-
-
-def linkage(sections, axis, drive, group, interpolation, elements):
-    """The mechanism; returns the model, node C of bar CD and the hinges by name."""
-    model = mbs.Model(group=group)
-    bars = [
-        Beam.line(model, CORNERS[p], CORNERS[q], section, elements, interpolation=interpolation, name=p + q)
-        for (p, q), section in zip(("AB", "BC", "CD"), sections, strict=True)
-    ]
-    ab, bc, cd = (bar.nodes for bar in bars)
-    normal = (0, 0, 1)
-    hinges = {
-        "A": RevoluteJoint(model.ground, ab[0], normal, drive=drive),
-        "B": RevoluteJoint(ab[-1], bc[0], normal),
-        "C": RevoluteJoint(bc[-1], cd[0], axis),
-        "D": RevoluteJoint(model.ground, cd[-1], normal),
-    }
-    for name, hinge in hinges.items():
-        model.add(hinge, name=name)
-    return model, cd[0], hinges
-
-
-def build(group="R3xSO3", interpolation="SE3", elements=10):
-    drawn = 0.008 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])  # the data fix no shape: that of 2016
-    sections = (
-        BeamSection(EA=4e7, GA=2e6, GJ=2.8e5, EI=2.4e6, mass=3.2, inertia=(2.4e-2, 1.2e-2, 1.2e-2), outline=drawn),
-        BeamSection(EA=4e6, GA=2e5, GJ=2.8e4, EI=2.8e5, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=drawn),
-        BeamSection(EA=4e5, GA=2e5, GJ=2.8e4, EI=2.4e4, mass=1.6, inertia=(1.2e-2, 6e-3, 6e-3), outline=drawn / 2),
-    )
-    axis = (np.sin(TILT), 0, np.cos(TILT))
-    return linkage(sections, axis, SpinUp(rate=-5.0, duration=0.5), group, interpolation, elements)
-
-
-def build_2016(group="R3xSO3", interpolation="SE3", elements=8):
-    thick = BeamSection(5.2992e7, 1.68803e7, 733.488, 1130.50, 1.9968, (8.51968e-5, 4.25984e-5, 4.25984e-5))
-    thin = BeamSection(1.3248e7, 4.22008e6, 45.843, 70.656, 0.4992, (5.3248e-6, 2.6624e-6, 2.6624e-6))
-    axis = (0, -np.sin(TILT), np.cos(TILT))
-    return linkage((thick, thick, thin), axis, SpinUp(rate=-0.6, duration=RUN_IN), group, interpolation, elements)
 
 
 def run(step=0.02, t_end=2.0, method=METHOD, **options):
-    model, c, hinges = build(**options)
-    return mbs.simulate(model, t_end, step, method), c, hinges
+    model, c = four_bar(**options)
+    return mbs.simulate(model, t_end, step, method), c
 
 
 def run_2016(step=0.004, rho_inf=0.0, **options):
     """Time and displacement of C; the drive lags behind that of the series by half its run-in."""
-    model, c, _ = build_2016(**options)
+    model, c = four_bar_2016(**options)
     solution = mbs.simulate(model, 12 + RUN_IN / 2, step, mbs.GeneralizedAlpha(rho_inf))
     return solution.t - RUN_IN / 2, solution.displacement(c)
 
@@ -108,7 +59,7 @@ def compare(solution, c, t, u):
 
 def sampled(step, **options):
     """Displacement of C and multipliers every 0.02 s."""
-    solution, c, _ = run(step, **options)
+    solution, c = run(step, **options)
     every = round(0.02 / step)
     return solution.displacement(c)[::every], solution.multipliers_all[::every]
 
@@ -119,7 +70,7 @@ def errors(steps, reference, **options):
     return np.array([[np.abs(value - exact).max() / np.abs(exact).max() for value, exact in pair] for pair in pairs])
 
 
-def figure(solution, c, hinges, t, u, file):
+def figure(solution, c, t, u, file):
     import matplotlib.pyplot as plt
 
     fig, panels = plt.subplots(2, 3, figsize=(13, 6.4), layout="constrained")
@@ -128,7 +79,7 @@ def figure(solution, c, hinges, t, u, file):
     u_2012 = 1e3 * solution.displacement(c)
     plane.plot(solution.t, u_2012[:, :2], label=["$u_x$", "$u_y$"])
     out.plot(solution.t, u_2012[:, 2], "C2", label="$u_z$")
-    force.plot(solution.t, 1e-3 * solution.reaction(hinges["C"])[0], label=["$F_x$", "$F_y$", "$F_z$"])
+    force.plot(solution.t, 1e-3 * solution.reaction("C")[0], label=["$F_x$", "$F_y$", "$F_z$"])
     plane_2016.plot(t, 1e3 * u[:, :2], label=["$u_x$", "$u_y$"])
     plane_2016.plot(times, series[:, :2], "ko", label=["mb_sef_py", None])
     out_2016.plot(t, 1e3 * u[:, 2], "C2", label="$u_z$")
@@ -159,7 +110,7 @@ def main(argv=None):
     parser.add_argument("--paraview", action="store_true", help="write out/four_bar.pvd")
     options = parser.parse_args(argv)
 
-    solution, c, hinges = run()
+    solution, c = run()
     t, u = run_2016()
     numbers = compare(solution, c, t, u)
     print(f"{'':32}{'computed':>12}{'reference':>12}")
@@ -168,7 +119,7 @@ def main(argv=None):
 
     Path("out").mkdir(exist_ok=True)
     if options.plot:
-        figure(solution, c, hinges, t, u, "out/four_bar.png")
+        figure(solution, c, t, u, "out/four_bar.png")
     if options.paraview:
         solution.to_paraview("out/four_bar")
     return numbers

@@ -13,7 +13,7 @@ Engineering, 2018). The paper swings a single and a double pendulum in space by 
 
 The page [Reproduced from the papers](/reproduced.md#euler-methods-on-the-group) has the figures and our numbers beside
 the statements of the paper. It does not print the data of the pendulums in full; those here are our own, and so are the
-exact motions, which two independent formulations in few coordinates gave.
+exact motions, which two independent formulations in few coordinates gave: see `fem_mbs/benchmarks/pendulums.py`.
 
 `python examples/reproduce_2018.py` prints the numbers in some ten seconds; `--study` adds energies, orders and
 constraints, and `--plot` writes the figures into `out/`: some two minutes each.
@@ -28,7 +28,7 @@ import numpy as np
 from _run import draw_panels, reproduce
 
 import fem_mbs as mbs
-from fem_mbs.elements import RigidBody, SphericalJoint
+from fem_mbs.benchmarks.pendulums import EXACT, double, single
 from fem_mbs.studies.convergence import fitted_order
 from fem_mbs.system import constraints
 
@@ -40,53 +40,17 @@ FORMS = {
     "DAE2-SELS": "symplectic",
 }
 IMPLICIT = list(FORMS)[:4]
-G = (0, 0, -9.81)
-ALONG_X = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
-ALONG_Y = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
-"""Rotations that lay the z axis of a body along x and y of the world."""
 END = np.array([0, 0, 0.3])
 """From the mass centre to the end of the rod of the single pendulum, in the body."""
 ENERGY_RUN = {"single": 10.0, "double": 1.0}
 """Ends in s of the runs of Tables 1 and 2, whose step we take as 1 ms."""
-EXACT = {  # mass centres after 0.5 and 1 s
-    "single": [[(0.00811161, -0.07413164, -0.29058338)], [(-0.27423967, 0.11707938, -0.03293969)]],
-    "double": [
-        [(0.04829624, 0.02318291, -0.29517796), (0.23889681, 0.15193390, -0.76672160)],
-        [(-0.25201819, -0.11573486, -0.11442149), (-0.73516396, -0.19212210, -0.14205702)],
-    ],
-}
 STEPS = 4e-3 / 2.0 ** np.arange(4)
 """Steps of the study in s."""
 AFTER = 0.1
 """Time in s from which multipliers are compared: after the first step, whose multipliers of index 3 are wrong."""
 
 
-# Models and runs
-
-
-def single(group="R3xSO3"):
-    """Body with its node at the mass centre, on a ball joint at the origin."""
-    model = mbs.Model(group, gravity=G)
-    c, Omega = np.array([0, 0, 0.3]), np.array([1, 0.5, 2])
-    node = model.add_node(ALONG_X @ c, ALONG_X, ALONG_X @ np.cross(Omega, c), Omega, name="pendulum")
-    model.add(RigidBody(node, 1.0, (0.13, 0.28, 0.17)))
-    model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)), name="pivot")
-    return model
-
-
-def double(group="R3xSO3"):
-    """A second body on a ball joint at the end of the first."""
-    model = mbs.Model(group, gravity=G)
-    c, end, Omega = np.array([0, 0, 0.3]), np.array([0, 0, 0.6]), np.array([0, 0.5, 1])
-    upper = model.add_node(ALONG_X @ c, ALONG_X, ALONG_X @ np.cross(Omega, c), Omega, name="upper")
-    elbow, speed = ALONG_X @ end, ALONG_X @ np.cross(Omega, end)
-    c, Omega = np.array([0, 0, 0.25]), np.array([1, 0, -1])
-    lower = model.add_node(elbow + ALONG_Y @ c, ALONG_Y, speed + ALONG_Y @ np.cross(Omega, c), Omega, name="lower")
-    model.add(RigidBody(upper, 1.0, (0.13, 0.28, 0.17)))
-    model.add(RigidBody(lower, 0.6, (0.05, 0.08, 0.04)))
-    model.add(SphericalJoint(model.ground, upper, point=(0, 0, 0)), name="pivot")
-    model.add(SphericalJoint(upper, lower, point=elbow), name="elbow")
-    return model
+# Runs
 
 
 BUILD = {"single": single, "double": double}

@@ -15,7 +15,8 @@ load across the plane, however small, decides for one side.
 
 **A bend** of 45 degrees (Bathe and Bolourchi 1979) under a load out of its plane.
 
-In the figure above, marks are exact: shooting on the equations of the beam, in closed form for the moment.
+The models are in `fem_mbs/benchmarks/beams.py`. In the figure above, marks are exact: shooting on the equations of the
+beam, in closed form for the moment.
 
 `python examples/statics.py` prints the comparison, extrapolated from two meshes, and what each path costs; `--plot` and
 `--paraview` write into `out/`.
@@ -30,91 +31,19 @@ from pathlib import Path
 import numpy as np
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
-
-FOLLOWING = {  # force in N: displacement along and across, rotation of the end
-    2500: (-3.34074, 23.34139, 0.35563),
-    5000: (-12.67219, 44.03739, 0.70244),
-    10000: (-41.69281, 71.10952, 1.34024),
-    16500: (-78.39040, 78.70016, 2.01195),
-    30000: (-108.70891, 60.54841, 2.83802),
-    50000: (-97.99151, 44.80064, 3.13903),
-    75000: (-66.06770, 27.88881, 2.71992),
-    100000: (-50.75238, -11.62882, 1.87498),
-    130000: (-75.92824, -47.82772, 0.85171),
-}
-HELIX = {0.025: (-3.66326, 5.754481, 2.990466), 0.1: (-9.589797, 0.053771, -1.091729), 1: (-9.995197, 0.0, -0.076442)}
-BEND = (47.150439, 15.684801, 53.474859)
-LIMITS = ((18.5489, 48.7476, 26.8794), (-9.4004, 58.2220, 90.1837))  # load in kN, displacement down and across
-CRITICAL = 1.088
-
-
-def cantilever(model, length, section, elements):
-    beam = Beam.line(model, (0, 0, 0), (length, 0, 0), section, elements)
-    model.fix(beam.nodes[0])
-    return beam
-
-
-def roll_up(elements=20):
-    """Load factor 1 is a full circle."""
-    model = mbs.Model()
-    beam = cantilever(model, 10, BeamSection(1e4, 1e4, 100, 100, mass=1, inertia=(1, 1, 1)), elements)
-    model.add(Moment(beam.nodes[-1], (0, 0, 2 * np.pi * 100 / 10)))
-    return model, beam
-
-
-def following(elements=20):
-    """Load factor 1 is 1 kN."""
-    model = mbs.Model()
-    beam = cantilever(model, 100, BeamSection(4.2e8, 1.61538e8, 3.5e7, 3.5e7, mass=1, inertia=(1, 1, 1)), elements)
-    model.add(Force(beam.nodes[-1], (0, 1000, 0), frame="body"))
-    return model, beam
-
-
-def helix(elements=100):
-    """Load factor 1 are ten turns."""
-    model = mbs.Model()
-    beam = cantilever(model, 10, BeamSection(1e4, 1e4, 100, 100, mass=1, inertia=(1, 1, 1)), elements)
-    model.add(Moment(beam.nodes[-1], (0, 0, 200 * np.pi)))
-    model.add(Force(beam.nodes[-1], (0, 0, 50)))
-    return model, beam
-
-
-def bend(elements=16):
-    model = mbs.Model()
-    angles = np.linspace(0, np.pi / 4, elements + 1)
-    nodes = [model.add_node((100 * np.sin(a), 100 * (1 - np.cos(a)), 0)) for a in angles]
-    section = BeamSection(EA=1e7, GA=5e6, GJ=5e6 / 6, EI=1e7 / 12, mass=1, inertia=(1, 1, 1))
-    beam = model.add(Beam(nodes, section))
-    model.fix(nodes[0])
-    model.add(Force(nodes[-1], (0, 0, 600)))
-    return model, beam
-
-
-def lee(elements=20):
-    """Load factor 1 is 1 kN; the frame is so stiff against twist that it stays in its plane."""
-    model = mbs.Model()
-    section = BeamSection(EA=4.32e7, GA=2.16e7, GJ=1e10, EI=(1.44e7, 1e10), mass=1, inertia=(1, 1, 1))
-    points = ((0, 0, 0), (0, 120, 0), (24, 120, 0), (120, 120, 0))
-    node, beams = None, []
-    for start, end, count in zip(points, points[1:], (5, 1, 4), strict=False):
-        beams.append(Beam.line(model, start, end, section, count * elements // 5, start_node=node, y_axis=(0, 0, 1)))
-        node = beams[-1].nodes[-1]
-    for end in (beams[0].nodes[0], node):
-        model.add(RevoluteJoint(model.ground, end, axis=(0, 0, 1)))
-    model.add(Force(beams[1].nodes[-1], (0, -1000, 0)))
-    return model, beams
-
-
-def frame(imperfection=0.0, elements=10):
-    """Load factor 1 is 1 N."""
-    model = mbs.Model()
-    strip = BeamSection.rectangle(width=0.6e-3, height=30e-3, E=7.124e10, nu=0.31, rho=2700)
-    leg = Beam.line(model, (0, 0, 0), (0.24, 0, 0), strip, elements, y_axis=(0, 1, 0))
-    arm = Beam.line(model, (0.24, 0, 0), (0.24, 0, -0.24), strip, elements, start_node=leg.nodes[-1], y_axis=(0, 1, 0))
-    model.fix(leg.nodes[0])
-    model.add(Force(arm.nodes[-1], (1, imperfection, 0)))
-    return model, arm
+from fem_mbs.benchmarks.beams import (
+    BEND,
+    CRITICAL,
+    FOLLOWING,
+    HELIX,
+    LIMITS,
+    bend,
+    following,
+    frame,
+    helix,
+    lee,
+    roll_up,
+)
 
 
 def extrapolated(run, elements):
@@ -133,7 +62,7 @@ def ends(case, elements, loads):
 
 def limits(elements):
     """Load and displacements where the load turns."""
-    model, beams = lee(elements)
+    model, beams = lee((elements, elements // 5, 4 * elements // 5))
     solution = mbs.statics(model, load_end=20, arc_length=True, step=0.03)
     u = solution.displacement(beams[1].nodes[-1])
     path = np.stack([solution.t, -u[:, 1], u[:, 0]], axis=1)
@@ -245,7 +174,7 @@ def figure(file):
     panel.plot([*HELIX], [z for _, _, z in HELIX.values()], "ko", ms=4)
     panel.set(title="a helix", xlabel="load factor", ylabel="displacement out of the plane in m")
 
-    model, beams = lee(20)
+    model, beams = lee()
     solution = mbs.statics(model, load_end=20, arc_length=True, step=0.05)
     u = solution.displacement(beams[1].nodes[-1])
     panel = panels[1, 0]

@@ -5,7 +5,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 """
 
 from fem_mbs import elements
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha, UpdatedLagrangian
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
@@ -41,6 +41,7 @@ from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
 from fem_mbs.methods.comparison.lie_euler import LieEuler
+from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.modal.linearize import LinearModel, linearize
@@ -49,7 +50,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.recorder import Store
+from fem_mbs.run.output import Store
 from fem_mbs.run.simulate import simulate, start
 from fem_mbs.run.simulate_many import simulate_many
 from fem_mbs.run.variable_step import VariableStep

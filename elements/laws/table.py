@@ -198,8 +198,8 @@ class Table(TimeLaw):
         slack = ROUNDING * (last - first)
         if self.outside == "refuse" and not first - slack <= t <= last + slack:
             raise LawError(
-                f"{self} is asked for t = {t:.6g} s; give it more times, or outside='hold' to hold its first and last "
-                "value"
+                f"{self} is asked for t = {float(t)!r} s; give it more times, or outside='hold' to hold its first and "
+                "last value"
             )
         return min(max(t, first), last)
 

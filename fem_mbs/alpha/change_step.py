@@ -19,9 +19,6 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import ConvergenceHistory
 from fem_mbs.system.system import System
 
-SAME = 1e-6
-"""Steps that differ by less, relatively, are the same."""
-
 
 class AccelerationHistory(NamedTuple):
     """Highest derivatives ``(N,)`` of the last states, see :func:`~fem_mbs.alpha.local_error.highest_derivatives`."""
@@ -62,11 +59,6 @@ class AlphaMemory(NamedTuple):
     """At a perturbed start: what the velocities (N,) have beyond those of the state."""
     before: Array | None = None
     """At a start: highest derivatives ``(N,)`` just before it."""
-
-
-def same(h: float, other: float) -> bool:
-    """Whether two steps differ by nothing but rounding."""
-    return abs(h / other - 1.0) < SAME
 
 
 def kept_matrix(kind: type[StepEquations], system: System, memory: AlphaMemory) -> Linearization | None:

@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, same
-from fem_mbs.alpha.chart import Chart, make_chart
+from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix
+from fem_mbs.alpha.chart import Chart, GroupChart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
@@ -26,7 +26,7 @@ from fem_mbs.alpha.local_error import (
     tolerances,
     unresolved,
 )
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
 from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
@@ -35,7 +35,6 @@ from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unkno
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.lie.parametrization import PARAMETRIZATIONS
 from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
 from fem_mbs.system.system import System
 
@@ -87,10 +86,9 @@ class GeneralizedAlpha(Method):
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
 
-    @property
-    def chart(self) -> str:
-        """The coordinates of a step, see ``chart.py``."""
-        return "group"
+    def chart(self, system: System) -> Chart:
+        """The coordinates of a step."""
+        return GroupChart(system.kinematics)
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -120,7 +118,7 @@ class GeneralizedAlpha(Method):
             now = before + resolved(system, state, h, self.coefficients, now - before)
         a = now
         if self.start == "perturbed":
-            chart = make_chart(system.kinematics, self.chart)
+            chart = self.chart(system)
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
         accelerations = AccelerationHistory(now, state.t, now, state.t, now)
@@ -188,7 +186,7 @@ class GeneralizedAlpha(Method):
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
-        chart, parameters, kind = make_chart(system.kinematics, self.chart), self.coefficients, self._kind(system)
+        chart, parameters, kind = self.chart(system), self.coefficients, self._kind(system)
         v, a = rate(state), memory.a
         if not same(h, memory.h):
             v, a = adapted(system, chart, parameters, kind, state, h, memory)
@@ -243,28 +241,3 @@ class GeneralizedAlpha(Method):
             at, factors = solution.value.evaluation, solution.linearization.factors
             left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Equations)
         return self.coefficients.both_defects * largest(system.nodes_of(left))
-
-
-@checked
-@dataclass(frozen=True)
-class UpdatedLagrangian(GeneralizedAlpha):
-    """The generalised-alpha method in local coordinates that start at zero in each step.
-
-    The classical way to integrate rotations, for comparison (Bruels, Cardona, Arnold 2012, section 6; Cardona and
-    Geradin 1988): Newmark's formulas hold for the coordinates, and velocities follow from their rates.
-
-    Parameters
-    ----------
-    parametrization : {"conformal", "rotation_vector"}
-        Coordinates of an increment: the conformal rotation vector (Wiener, Milenkovic) or the rotation vector, and on
-        SE(3) their extensions to frames.
-    rho_inf, formulation, start, newton, parameters
-        As in :class:`GeneralizedAlpha`.
-    """
-
-    parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "conformal"
-
-    @property
-    def chart(self) -> str:
-        """The coordinates of a step, see ``chart.py``."""
-        return self.parametrization

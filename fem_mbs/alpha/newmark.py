@@ -108,6 +108,15 @@ class Newmark(NamedTuple):
     """``D`` of constant acceleration, ``h v + h^2 a/2``, ``(N,)``."""
 
 
+SAME = 1e-6
+"""Steps that differ by less, relatively, are the same."""
+
+
+def same(h: float, other: float) -> bool:
+    """Whether two steps differ by nothing but rounding."""
+    return abs(h / other - 1.0) < SAME
+
+
 def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
     """Formulas for a step from velocities, accelerations ``lead`` and algorithmic ones ``a``, each ``(N,)``.
 

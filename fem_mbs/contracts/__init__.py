@@ -25,7 +25,6 @@ an event            a function of a :class:`State`, or              ``terminal``
                     :class:`Event`
 a method            :class:`Method`, with a memory                  an estimate of its error, ``between``, ``limit``,
                                                                     ``levels``, ``advice``, ``doubt``
-a step control      :class:`StepControl`
 a shape             :class:`Shape`
 ==================  ==============================================  ====================================================
 
@@ -53,7 +52,7 @@ from fem_mbs.contracts.checked import checked, hints_of
 from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
 from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
-from fem_mbs.contracts.event import Event, EventFunction
+from fem_mbs.contracts.event import Event, EventFunction, EventLike
 from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
 from fem_mbs.contracts.laws import (
     OPTIONAL,
@@ -70,10 +69,8 @@ from fem_mbs.contracts.method import (
     Limit,
     Method,
     Nothing,
-    Plan,
     Report,
     Step,
-    StepControl,
     StepErrorEstimate,
     check_step,
     unconstrained,
@@ -150,6 +147,7 @@ __all__ = [
     "Energy",
     "Event",
     "EventFunction",
+    "EventLike",
     "Faces",
     "Flags",
     "FrozenModel",
@@ -178,7 +176,6 @@ __all__ = [
     "Path",
     "Picture",
     "Placed",
-    "Plan",
     "Polyline",
     "Positive",
     "PositiveInt",
@@ -200,7 +197,6 @@ __all__ = [
     "Source",
     "State",
     "Step",
-    "StepControl",
     "StepEnd",
     "StepErrorEstimate",
     "Sum",

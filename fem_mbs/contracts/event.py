@@ -1,4 +1,4 @@
-"""The contract of an event: a function of the state that a run watches, and what its passing through zero means."""
+"""The contract of an event: what a run watches, and what its passing through zero means."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from fem_mbs.contracts.state import State
-from fem_mbs.contracts.validate import name_of, number, shown
+from fem_mbs.contracts.validate import function, name_of, number, shown
 from fem_mbs.errors import ModelError
 
-EventFunction = Callable[[State], float]
+EventFunction = Annotated[
+    Callable[[State], float], partial(function, of=" of a State, the name of a channel, or a list of these")
+]
 
 
 @dataclass(frozen=True)
 class Event:
-    """A function of the state that a run watches, in the style of :func:`scipy.integrate.solve_ivp`.
+    """What a run watches, in the style of :func:`scipy.integrate.solve_ivp`.
 
     A plain function becomes one with the attributes ``terminal``, ``direction`` and ``optional`` that it was given.
 
     Parameters
     ----------
-    function : function of a State
-        An event is where it passes through zero.
+    function : function of a State, or str
+        An event is where it passes through zero, or the channel of the solution of this name, as "tip.position.z".
     terminal : bool or int
         Whether the run ends there, or the number of events after which it does.
     direction : float
@@ -37,30 +39,33 @@ class Event:
         How messages call it.
     """
 
-    function: EventFunction
+    function: EventFunction | str
     terminal: int = False
     direction: float = 0.0
     optional: bool = False
     name: str = ""
 
-    def __call__(self, state: State) -> float:
-        """The function."""
-        return self.function(state)
-
     @classmethod
-    def of(cls, function: object, label: str) -> Event:
-        """What a user gave, as an event, or a :class:`ModelError` that begins with ``label``."""
-        if not callable(function):
-            raise ModelError(f"{label} must be a function of a State, received {shown(function)}")
-        if not isinstance(function, Event):
-            given = _attributes(function)
-            marks = {name: given[name] for name in ("terminal", "direction", "optional") if name in given}
-            function = Event(function, **marks, name=name_of(function))
-        if not isinstance(function.terminal, int | np.integer | np.bool_) or function.terminal < 0:
-            received = shown(function.terminal)
+    def of(cls, given: EventLike, number_: int, label: str) -> tuple[Event, str]:
+        """What a user gave, the ``number_``-th, as an event, and what messages about it begin with."""
+        if isinstance(given, Event):
+            event = given
+        elif isinstance(given, str):
+            event = cls(given)
+        else:
+            marks = {key: value for key, value in _attributes(given).items() if key in MARKS}
+            event = cls(given, **marks, name=name_of(given))
+        called = event.name or (event.function if isinstance(event.function, str) else number_)
+        label = f"{label}: event {called!r}"
+        if not isinstance(event.terminal, int | np.integer | np.bool_) or event.terminal < 0:
+            received = shown(event.terminal)
             raise ModelError(f"{label}: terminal must be True, False or a number of events, received {received}")
-        number(function.direction, f"{label}: direction")
-        return function
+        number(event.direction, f"{label}: direction")
+        return event, label
+
+
+EventLike: TypeAlias = Event | EventFunction | str
+MARKS = ("terminal", "direction", "optional")
 
 
 def _attributes(function: Callable[..., Any]) -> Mapping[str, Any]:

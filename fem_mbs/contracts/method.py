@@ -1,6 +1,4 @@
-"""The contract of a step control: how long steps are, and whether they pass.
-
-The contract of a method of time integration.
+"""The contract of a method of time integration.
 
 A method is data and two pure functions. ``init`` makes what it remembers, ``step`` takes a state and this memory and
 returns new ones; the same call twice gives the same answer. The driver knows nothing else of a method.
@@ -11,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -276,50 +274,3 @@ def unconstrained(method: Method, system: System) -> None:
             raise ModelError(
                 f"{name} cannot integrate the algebraic unknown '{unknown.name}' of {owner}; take GeneralizedAlpha"
             )
-
-
-class Plan(NamedTuple):
-    """A step to try: its length, and the time at which it ends if that is given beforehand."""
-
-    h: float
-    end: float | None
-
-
-class StepControl(Protocol):
-    """What the driver asks of a step control; like a method it is data and pure functions, and has a memory."""
-
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
-        """The memory at the start of a run, and the first step."""
-        ...
-
-    def stretch(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
-        """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
-        ...
-
-    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
-        """The next step; None at the end of the run."""
-        ...
-
-    def error_allowed(self, memory: Any) -> float | None:
-        """The local error that passes, for :meth:`Method.within`; None where steps do not follow errors."""
-        ...
-
-    def failed(self, memory: Any, plan: Plan) -> Any | None:
-        """The memory after a step that has no solution; None to give up."""
-        ...
-
-    def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, and the memory after it."""
-        ...
-
-    def limited(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
-        """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
-        ...
-
-    def tried(self, memory: Any, h: float) -> str:
-        """How a step was tried that failed for good, in words."""
-        ...
-
-    def warning(self, memory: Any) -> str:
-        """What is to be said after a run; empty for nothing."""
-        ...

@@ -15,8 +15,8 @@ from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.march import TimeIntegration
 from fem_mbs.run.simulate import start
+from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
 
@@ -93,13 +93,13 @@ class CoSimulation:
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
         for law in self.inputs.values():
             law.lead(begin, duration)
-        march = TimeIntegration(self._system, self._method, control, end, self._state if begin else None)
+        run = TimeIntegration(self._system, self._method, control, end, self._state if begin else None)
         try:
-            for _ in march:
+            while run.advance() is not None:
                 pass
         except FAILURES as failure:
-            raise march.explained(failure) from failure.__cause__
-        self._state = march.state
+            raise run.explain(failure) from failure.__cause__
+        self._state = run.state
 
     def output(self, name: str) -> float:
         """The value of an output now."""

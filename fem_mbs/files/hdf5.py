@@ -7,11 +7,8 @@ touches a file: it makes what it has to know, in which tables have no place yet,
 
 from __future__ import annotations
 
-import contextlib
-import os
 import struct
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,27 +80,6 @@ def make(label: str, fill: Fill, tables: Mapping[str, tuple[tuple[int, ...], Any
         end = begin + size
     struct.pack_into("<Q", content, head + SUPERBLOCK_END, end)
     return BuiltFile(content, placed, offsets, end)
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A new file, which takes the place of another once it is complete; what was there stays if it cannot be."""
-    place = Path(os.path.realpath(path))  # a link leads to where its file is
-    new = place.with_name(f".{place.name}.new")
-    if place.exists() and not (place.is_file() or place.is_dir()):
-        raise OSError(f"'{path}' is a pipe or a device")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        yield new
-        os.replace(new, place)
-    finally:
-        with contextlib.suppress(OSError):
-            new.unlink()
-
-
-def reason(error: OSError) -> str:
-    """Why something cannot be written."""
-    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _without_place(h5py: Any, file: Any, name: str, shape: tuple[int, ...], dtype: Any) -> None:

@@ -1,9 +1,4 @@
-"""A model as a picture: all its parts in one mesh.
-
-Nodes, bodies and joints as points with axes.
-
-Shapes that move with nodes: what bodies and joints look like.
-"""
+"""A model as a picture: all its parts in one mesh, nodes, bodies and joints as points with axes and by their shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Shape, State
+from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind, Motion, Picture, Shape
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
 
@@ -29,7 +24,7 @@ class NodePicture:
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Nodes, their axes and velocities."""
         R = motion.R[self.rows]
-        return _attached(motion, self.rows, np.zeros((len(R), 3)), R)
+        return _attached(motion, self.rows, np.zeros((len(R), 3))) | _axes_of(R)
 
 
 class JointPicture:
@@ -46,19 +41,23 @@ class JointPicture:
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Joints, their axes on node b, velocities and reactions."""
         force, moment = reactions(self.batch, motion, multipliers[self.rows])
-        fields = _attached(motion, self.b, self.offset, motion.R[self.b] @ self.axes)
+        fields = _attached(motion, self.b, self.offset) | _axes_of(motion.R[self.b] @ self.axes)
         return fields | {"reaction_force": force, "reaction_moment": moment}
 
 
-def _attached(motion: Motion, rows: IntArray, offset: Array, axes: Array) -> dict[str, Array]:
-    """Points that move with nodes at ``offset`` (n, 3) in the node frame; ``axes`` (n, 3, 3) in the world frame."""
+def _attached(motion: Motion, rows: IntArray, offset: Array) -> dict[str, Array]:
+    """Points that move with nodes at ``offset`` (n, 3) in the node frame."""
     R, V = motion.R[rows], motion.V[rows]
-    fields = {
+    return {
         "points": motion.x[rows] + np.matvec(R, offset),
         "velocity": np.matvec(R, V[:, :3] + np.cross(V[:, 3:], offset)),
         "angular_velocity": np.matvec(R, V[:, 3:]),
     }
-    return fields | {f"e{i + 1}": axes[:, :, i] for i in range(3)}
+
+
+def _axes_of(axes: Array) -> dict[str, Array]:
+    """Axes ``(n, 3, 3)``, world frame, as fields."""
+    return {f"e{i + 1}": axes[:, :, i] for i in range(3)}
 
 
 def _axes(joint: Constraint) -> Array:
@@ -103,12 +102,7 @@ class ShapePicture:
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points and their velocities."""
-        R, V = motion.R[self._rows], motion.V[self._rows]
-        return {
-            "points": motion.x[self._rows] + np.matvec(R, self._points),
-            "velocity": np.matvec(R, V[:, :3] + np.cross(V[:, 3:], self._points)),
-            "angular_velocity": np.matvec(R, V[:, 3:]),
-        }
+        return _attached(motion, self._rows, self._points)
 
 
 def _cells(cell: str, parts: list[tuple[IntArray, int]], kind: Kind, numbered: str) -> Cells:
@@ -160,16 +154,14 @@ class Scene:
         self.legend = [f"beam_id {k}: {system.elements[number]}" for k, (number, _) in enumerate(elements)]
         self.legend += [f"joint_id {k}: {joint}" for k, joint in enumerate(joints)]
         self._origin = system.origin
-        still, none = np.zeros((system.n, 6)), np.zeros(system.k)
-        built = State(0.0, system.x0, system.R0, still, still, np.zeros(system.m), system.u0, none, none)
-        motion = system.motion(built)
+        motion, none = system.at_rest(), np.zeros(system.m)
         self._parts = [Drawn(picture, {"beam_id": k}) for k, (_, picture) in enumerate(elements)]
         self._parts += [Drawn(picture, {}) for picture in (_node_picture(system), *_joint_pictures(system))]
         if shapes:
-            size = _symbol_size([part.picture for part in self._parts], motion, built.multipliers)
+            size = _symbol_size([part.picture for part in self._parts], motion, none)
             self._parts += [Drawn(picture, {"joint_id": k}) for k, picture in _pictures(joints, system, stations)]
             self._parts += [Drawn(picture, {}) for picture in _shape_pictures(system, joints, size)]
-        first = self._draw(motion, built.multipliers)
+        first = self._draw(motion, none)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self.points = len(self._initial)
         self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))

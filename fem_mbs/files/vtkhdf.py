@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.files.hdf5 import make, replacing
+from fem_mbs.files.hdf5 import make
+from fem_mbs.files.replacing import replacing
 from fem_mbs.files.scene import Scene
 
 VERSION = 2, 2

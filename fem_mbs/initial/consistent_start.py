@@ -1,24 +1,25 @@
 """Consistent start: velocities, accelerations and multipliers that satisfy the equations of motion and all constraints.
 
-The user gives the velocities; :func:`fem_mbs.project_velocities` makes them agree with the joints on demand.
+The user gives the velocities; :func:`fem_mbs.project_velocities` makes them agree with the joints on demand. Nodes that
+move in a state from before the model held them are stopped at once, as by a blow: the impulses act on the held
+components and through the joints, so that ``M (v+ - v-)`` vanishes elsewhere (docs/theory.md, "Consistent start").
 
-Nodes that a model holds, in states from before it held them.
-
-What moved is stopped at once, as by a blow: the impulses act on the held components and through the joints, so that
-``M (v+ - v-)`` vanishes elsewhere (docs/theory.md, "Consistent start").
+At an instant the equations of motion determine accelerations, rates of states and multipliers,
+``[[M, B^T], [B, 0]] (A, lambda) = -(r, B V' + Z(V, V) + 2 Phi_tq V + Phi_tt)`` (Arnold, Cardona, Bruels 2015, eq. 19).
+Own unknowns join with the highest time derivative that their equations have, algebraic ones with themselves.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State
-from fem_mbs.errors import ModelError
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.contracts import Motion, State
+from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.projection import velocity_defect
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular
@@ -35,34 +36,12 @@ from fem_mbs.initial.state_point import (
 )
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import leading_matrix, mass_product, solve_with_constraints
+from fem_mbs.system.sizes import least_norm
 from fem_mbs.system.system import Evaluation, System
 
 LOG = logging.getLogger("fem_mbs")
 ROUNDING = 1e-12
-
-
-def held_velocity(system: System, R: Array, v: Array) -> Array:
-    """Body velocities ``(n, 6)`` of the components that the model holds; zero where they rest or are free."""
-    V = np.where(system.free, 0.0, system.kinematics.to_body(R, v))
-    return np.where(np.abs(V) > ROUNDING * np.abs(v).max(initial=0.0), V, 0.0)
-
-
-def stopped(system: System, place: StatePoint) -> StatePoint:
-    """A place with the velocities that are left when the model takes hold of its nodes."""
-    V = held_velocity(system, place.R, place.v)
-    if not V.any():
-        return place
-    for row in np.flatnonzero(V.any(axis=1)):
-        LOG.warning("%s moves in the initial state, and the model holds it: it is stopped", system.nodes[row])
-    evaluation = without_accelerations(system, place)
-    stop = np.append(-V, np.zeros(system.k))
-    factors = system.solver.factor(leading_matrix(system, evaluation))
-    blow, parted = mass_product(system, evaluation, stop), constraints.product(system, evaluation.gradients, stop)
-    w, _ = solve_with_constraints(system, factors, -blow, -parted)
-    change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
-    return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
-
-
+"""Velocity of what the model holds, against the largest, that is none."""
 BLOW = 0.05
 """Change of velocities against the largest, above what any run violates joints by."""
 SPEED = 1e-7
@@ -71,6 +50,11 @@ REST = 1e-10
 """Rate in 1/s that counts as rest: what differences make of a drive that starts smoothly."""
 DIFFERENCE_TIME = 1e-5
 """Time in s by which differences may misjudge the rate of a drive that accelerates."""
+ITERATIONS = 20
+ACCURATE = 1e-12
+"""Largest correction, against 1 plus what is corrected, of unknowns that stand in the equations nonlinearly."""
+SETTLED = 1e-7
+"""The same of corrections that do not fall any more."""
 
 
 def consistent_start(system: System, given: State | None = None) -> State:
@@ -107,6 +91,28 @@ def consistent_start(system: System, given: State | None = None) -> State:
     return State(place.t, place.x, place.R, place.v, vdot, multipliers, u, udot, uddot)
 
 
+def held_velocity(system: System, R: Array, v: Array) -> Array:
+    """Body velocities ``(n, 6)`` of the components that the model holds; zero where they rest or are free."""
+    V = np.where(system.free, 0.0, system.kinematics.to_body(R, v))
+    return np.where(np.abs(V) > ROUNDING * np.abs(v).max(initial=0.0), V, 0.0)
+
+
+def stopped(system: System, place: StatePoint) -> StatePoint:
+    """A place with the velocities that are left when the model takes hold of its nodes."""
+    V = held_velocity(system, place.R, place.v)
+    if not V.any():
+        return place
+    for row in np.flatnonzero(V.any(axis=1)):
+        LOG.warning("%s moves in the initial state, and the model holds it: it is stopped", system.nodes[row])
+    evaluation = without_accelerations(system, place)
+    stop = np.append(-V, np.zeros(system.k))
+    factors = system.solver.factor(leading_matrix(system, evaluation))
+    blow, parted = mass_product(system, evaluation, stop), constraints.product(system, evaluation.gradients, stop)
+    w, _ = solve_with_constraints(system, factors, -blow, -parted)
+    change = system.kinematics.from_body(place.R, system.nodes_of(w + stop))
+    return place._replace(v=place.v + change, udot=place.udot + np.where(system.order == 2, system.own_of(w), 0.0))
+
+
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than a run leaves their violation."""
     if change <= BLOW * max(largest_speed(system, before.motion), largest_speed(system, after.motion)):
@@ -132,3 +138,82 @@ def _check_velocities(system: System, evaluation: Evaluation) -> None:
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
             "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
         )
+
+
+class Accelerations(NamedTuple):
+    """What follows at a place."""
+
+    vdot: Array
+    multipliers: Array
+    u: Array
+    udot: Array
+    uddot: Array
+
+
+def accelerations(system: System, place: StatePoint, matrix: Array | None = None) -> Accelerations:
+    """Accelerations and multipliers at a place; ``matrix`` has the stored values of the leading matrix, if known."""
+    evaluation = without_accelerations(system, place)
+    hidden = constraints.acceleration_residual(system, evaluation)
+    factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
+    highest, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
+    nonlinear = (system.order < 2).any() or bool(system.readers)
+    size = np.inf
+    for k in range(ITERATIONS if nonlinear else 0):
+        evaluation = _evaluate(system, evaluation.motion, place.u, highest, multipliers)
+        if k:  # what is linear is there
+            factors = system.solver.factor(leading_matrix(system, evaluation))
+        hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
+            system, evaluation.gradients, np.where(_accelerated(system), highest, 0.0)
+        )
+        change, more = solve_with_constraints(system, factors, -evaluation.force, -hidden)
+        highest, multipliers = highest + change, multipliers + more
+        rest = np.abs(change) / (1.0 + np.abs(highest))
+        last, size = size, float(rest.max(initial=0.0))
+        # large accelerations, of what is light, leave their rounding in the other unknowns
+        if size <= ACCURATE or (size <= SETTLED and size > 0.5 * last):
+            break
+    else:
+        if nonlinear:
+            raise MotionError(_unsettled(system, place.t, system.own_of(rest)))
+    multipliers = least_norm(system, evaluation._replace(multipliers=multipliers))
+    return _sorted(system, place, evaluation.motion, highest, multipliers)
+
+
+def _unsettled(system: System, t: float, rest: Array) -> str:
+    if not len(rest):
+        return (
+            f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations): look at "
+            "elements that depend on reactions, such as friction that locks what it acts on"
+        )
+    owner, unknown = system.unknowns[int(np.argmax(rest))]
+    return (
+        f"{owner}: the equation of its unknown '{unknown.name}' has no solution near the one given at t = {t:g} s "
+        f"({ITERATIONS} iterations); look at its initial value and at the stiffness and damping of the element"
+    )
+
+
+def _accelerated(system: System) -> Array:
+    """True for the components (N,) whose equations are of second order."""
+    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
+
+
+def _evaluate(system: System, motion: Motion, u: Array, highest: Array, multipliers: Array) -> Evaluation:
+    """The equations with accelerations and all else that they determine."""
+    internal, order = system.own_of(highest), system.order
+    moved = replace(
+        motion,
+        A=system.nodes_of(highest),
+        u=np.where(order == 0, u + internal, u),
+        udot=np.where(order == 1, internal, motion.udot),
+        uddot=np.where(order == 2, internal, 0.0),
+    )
+    return system.evaluate(moved, multipliers, system.prescribe(motion.t))
+
+
+def _sorted(system: System, place: StatePoint, motion: Motion, highest: Array, multipliers: Array) -> Accelerations:
+    vdot = system.kinematics.vdot(place.R, motion.V, system.nodes_of(highest))
+    vdot[~system.free] = 0.0
+    internal, order = system.own_of(highest), system.order
+    u = np.where(order == 0, place.u + internal, place.u)
+    udot = np.where(order == 2, place.udot, np.where(order == 1, internal, 0.0))
+    return Accelerations(vdot, multipliers, u, udot, np.where(order == 2, internal, 0.0))

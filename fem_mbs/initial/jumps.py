@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fem_mbs.contracts import State
 from fem_mbs.errors import ModelError
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import StatePoint, place_of
 from fem_mbs.system.system import System
 

@@ -27,7 +27,7 @@ from fem_mbs.alpha.local_error import rate
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Report, State, Step, checked, choice, whole_number
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.initial.accelerations import Accelerations, accelerations
+from fem_mbs.initial.consistent_start import Accelerations, accelerations
 from fem_mbs.initial.projection import projected
 from fem_mbs.initial.state_point import StatePoint, place_of
 from fem_mbs.methods.stability import SMALL, fastest, stable_step

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import ARRAYS, Method, Path, Public, State, StepControl, checked, named_file
+from fem_mbs.contracts import ARRAYS, Method, Path, Public, State, checked, named_file
 from fem_mbs.errors import ModelError
+from fem_mbs.files.replacing import reason, replacing
 from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import StepControl
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
+DAMAGED = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
 
 
@@ -31,8 +35,8 @@ class Checkpoint(Public):
         What the method goes on with.
     control : StepControl
         How the steps were chosen.
-    pace : NamedTuple
-        What the control goes on with.
+    control_memory : NamedTuple
+        What the step control goes on with.
     names : tuple of str
         Names of the nodes and unknowns of the model, and of its constraint equations.
     """
@@ -40,7 +44,7 @@ class Checkpoint(Public):
     state: State
     memory: Any
     control: StepControl
-    pace: Any
+    control_memory: Any
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -54,16 +58,19 @@ class Checkpoint(Public):
             "state": {name: getattr(self.state, name) for name in ("t", *ARRAYS)},
             "memory": self.memory._asdict(),
             "control": asdict(self.control),  # type: ignore[call-overload]
-            "pace": self.pace._asdict(),
+            "control_memory": self.control_memory._asdict(),
         }
         arrays = {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
         stored: dict[str, Any] = {"names": np.array(self.names), "control": np.array(type(self.control).__name__)}
         for name, value in arrays.items():
             stored |= _numbered(name, value)
         try:
-            np.savez(file, **stored)
+            with replacing(file) as new, open(new, "wb") as opened:
+                np.savez(opened, **stored)
         except OSError as error:
-            raise ModelError(f"Checkpoint.save: cannot write path '{file}': {error}") from error
+            raise ModelError(
+                f"Checkpoint.save: cannot write path '{file}': {reason(error)}; what was there stays"
+            ) from error
         return file
 
     @classmethod
@@ -74,44 +81,50 @@ class Checkpoint(Public):
             with np.load(path, allow_pickle=False) as file:
                 stored = dict(file)
             return cls._of(stored, FilePath(path), method)
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            if isinstance(error, ModelError):
-                raise
-            raise ModelError(f"Checkpoint.load: cannot read path '{path}': {error}") from error
+        except OSError as error:
+            raise ModelError(f"Checkpoint.load: cannot read path '{path}': {reason(error)}") from error
+        except ModelError:
+            raise
+        except DAMAGED as error:
+            raise ModelError(
+                f"Checkpoint.load: path '{path}' is no file that Checkpoint.save has written, or only a part of one: "
+                f"{error!r}"
+            ) from error
 
     @classmethod
     def _of(cls, stored: dict[str, Any], path: FilePath, method: Method) -> Checkpoint:
         """What a file holds."""
         control = CONTROLS[str(stored["control"])](**_part(stored, "control"))
-        memory, own = _part(stored, "memory"), type(method)
-        if set(memory) - set(own.Memory._fields):
+        memory, kind = _part(stored, "memory"), type(method)
+        if set(memory) - set(kind.Memory._fields):
             raise ModelError(
                 f"Checkpoint.load: '{path}' was made with a method that remembers {', '.join(memory)}, and "
-                f"{own.__name__} remembers {', '.join(own.Memory._fields) or 'nothing'}; give the method of the run"
+                f"{kind.__name__} remembers {', '.join(kind.Memory._fields) or 'nothing'}; give the method of the run"
             )
         return cls(
             State(**_part(stored, "state")),
-            own.Memory(**{name: memory.get(name) for name in own.Memory._fields}),
+            kind.Memory(**{name: memory.get(name) for name in kind.Memory._fields}),
             control,
-            control.Memory(**_part(stored, "pace")),
+            control.Memory(**_part(stored, "control_memory")),
             tuple(map(str, stored["names"])),
         )
 
-    def check(self, system: System, method: Method) -> None:
-        """Refuse a checkpoint of another model or of another method."""
-        here = names_of(system)
-        if here != self.names:
-            other = next((a for a, b in zip(self.names, here, strict=False) if a != b), "more or fewer parts")
-            raise ModelError(
-                f"simulate: the checkpoint is one of another model: it has {len(self.names)} nodes, unknowns and "
-                f"constraint equations, this model {len(here)}; the first that differs there is {other}"
-            )
-        from_user(system, self.state, "simulate: initial.state")
-        if not isinstance(self.memory, type(method).Memory):
-            raise ModelError(
-                f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the "
-                "method of its run, or start from its state"
-            )
+
+def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> None:
+    """Refuse a checkpoint of another model or of another method."""
+    here, there = names_of(system), checkpoint.names
+    if here != there:
+        other = next((a for a, b in zip(there, here, strict=False) if a != b), "more or fewer parts")
+        raise ModelError(
+            f"simulate: the checkpoint is one of another model: it has {len(there)} nodes, unknowns and constraint "
+            f"equations, this model {len(here)}; the first that differs there is {other}"
+        )
+    from_user(system, checkpoint.state, "simulate: initial.state")
+    if not isinstance(checkpoint.memory, type(method).Memory):
+        raise ModelError(
+            f"simulate: the checkpoint has the memory of another method than {type(method).__name__}; give the method "
+            "of its run, or start from its state"
+        )
 
 
 def names_of(system: System) -> tuple[str, ...]:

@@ -1,123 +1,151 @@
-"""Places on the way of a run at which a function of the state passes through zero."""
+"""Places on the way of a run at which a function of the state, or a channel of the solution, passes through zero."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from fem_mbs.contracts import Event, EventFunction, State, name_of, real, shown
+from fem_mbs.contracts import Event, EventLike, State, real, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.run.recorder import Between
+from fem_mbs.run.interfaces import Between
+from fem_mbs.solution.channels import parse
+from fem_mbs.solution.history import Instant
+from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
+from fem_mbs.system.states import to_user
+from fem_mbs.system.system import System
 
 PRECISION = 1e-12
 """Of an instant within its step."""
+NO_STATS = Stats(np.zeros(0, np.intp), 0, 0, 0, 0, np.zeros(0), 0.0)
 
 
-class Hit(NamedTuple):
-    """An event: its number among the functions, where it is in the step, and the state there."""
+Measure = Callable[[State, State, float | None], Any]
+"""The value of an event at a state; beside it, the last state and the value there, None at the start."""
 
-    event: int
-    share: float
-    state: State
+
+class Watched(NamedTuple):
+    """An event of a run."""
+
+    event: Event
+    label: str
+    measure: Measure
+
+    def value(self, state: State, last: State, before: float | None) -> float:
+        """The value at a state, if it is a number."""
+        try:
+            value = self.measure(state, last, before)
+        except Exception as error:
+            raise FemMbsError(f"{self.label} failed at t = {state.t:.6g} s: {error!r}") from error
+        result = real(value)
+        if result is None or result.shape != () or not np.isfinite(result):
+            raise ModelError(f"{self.label} must return a number that changes its sign, received {shown(value)}")
+        return float(result)
 
 
 class Events:
-    """Functions of the state that a run watches; what they may say is in :class:`~fem_mbs.contracts.event.Event`."""
+    """The events of a run; what they may say is in :class:`~fem_mbs.contracts.event.Event`.
+
+    ``instant`` is that of a path of equilibria, for channels.
+
+    Attributes
+    ----------
+    states : list of list of State
+        Of each event, the states at its zeros.
+    values : list of float
+        Of each event, the value at the last state; angles of joints count whole turns.
+    """
 
     def __init__(
         self,
-        functions: EventFunction | Sequence[EventFunction] | None,
+        events: EventLike | Sequence[EventLike],
+        system: System,
         first: State,
         between: Between,
-        to_user: Callable[[State], State],
         label: str = "simulate",
+        instant: Instant | None = None,
     ) -> None:
-        self._given_out = to_user
-        given = _listed(functions, label)
-        self.between = between
-        self.hits: list[list[State]] = [[] for _ in given]
-        self.functions = [Event.of(own, f"{label}: event {_called(own, k)!r}") for k, own in enumerate(given)]
-        self._labels = [f"{label}: event {_called(own, k)!r}" for k, own in enumerate(self.functions)]
-        self._last = first
-        self._values = [self._value(k, first) for k in range(len(self.functions))]
-        self._seen = [{np.sign(value)} for value in self._values]
+        self._system, self._between, self._last = system, between, first
+        given = [events] if callable(events) or isinstance(events, str | Event) else events
+        self._watched = [
+            Watched(event, name, _measure(event, system, label, instant))
+            for event, name in (Event.of(own, k, label) for k, own in enumerate(given))
+        ]
+        self.states: list[list[State]] = [[] for _ in self._watched]
+        self.values = [own.value(first, first, None) for own in self._watched]
+        self._signs = [{np.sign(value)} for value in self.values]
 
     def until(self, state: State) -> State | None:
         """Find the events on the way to a state; the state of the one that ends the run, if there is one."""
-        if not self.functions:
-            return None
-        values = [self._value(k, state) for k in range(len(self.functions))]
-        found = [self._find(k, state, value) for k, value in enumerate(values) if self._passed(k, value)]
-        self._last, self._values = state, values
-        for hit in sorted(found, key=lambda hit: hit.share):
-            self.hits[hit.event].append(self._given_out(hit.state))
-            terminal = self.functions[hit.event].terminal
-            if terminal and len(self.hits[hit.event]) >= terminal:
-                return hit.state
+        last = self._last
+        values = [own.value(state, last, before) for own, before in zip(self._watched, self.values, strict=True)]
+        zeros = [(*found, k) for k, value in enumerate(values) if (found := self._zero(k, state, value)) is not None]
+        self._last, self.values = state, values
+        for _, zero, k in sorted(zeros, key=lambda one: one[0]):
+            self.states[k].append(to_user(self._system, zero))
+            if (terminal := self._watched[k].event.terminal) and len(self.states[k]) >= terminal:
+                return zero
         return None
 
     def check(self, solution: Solution) -> None:
         """Refuse events that never changed their sign; the error carries the solution."""
-        for k, (function, label) in enumerate(zip(self.functions, self._labels, strict=True)):
-            signs = self._seen[k] - {0.0}
-            if len(signs) < 2 and not self.hits[k] and not function.optional:
-                kept = {1.0: "positive", -1.0: "negative"}[signs.pop()] if signs else "zero"
+        for (event, label, _), signs, states in zip(self._watched, self._signs, self.states, strict=True):
+            if len(signs - {0.0}) < 2 and not states and not event.optional:
+                sign = "positive" if 1.0 in signs else "negative" if -1.0 in signs else "zero"
+                hint = (
+                    f"give fem_mbs.contracts.Event({event.function!r}, optional=True)"
+                    if isinstance(event.function, str)
+                    else ("set its attribute optional = True")
+                )
                 error = ModelError(
-                    f"{label} never changed its sign: it was {kept} during the whole run. An event is where a function "
-                    "of the state passes through zero; look at its sign and at the length of the run, or set its "
-                    "attribute optional = True if it need not happen. The error has the whole run as its solution"
+                    f"{label} never changed its sign: it was {sign} during the whole run. An event is where a function "
+                    f"of the state passes through zero; look at its sign and at the length of the run, or {hint} if it "
+                    "need not happen. The error has the whole run as its solution"
                 )
                 error.solution = solution
                 raise error
 
-    def _passed(self, k: int, value: float) -> bool:
-        before, direction = self._values[k], self.functions[k].direction
-        self._seen[k].add(np.sign(value))
+    def _zero(self, k: int, state: State, value: float) -> tuple[float, State] | None:
+        """Which share of the way to a state an event is at, and the state there; None if there is none."""
+        own, first, before = self._watched[k], self._last, self.values[k]
+        self._signs[k].add(np.sign(value))
         up, down = before < 0.0 <= value, before > 0.0 >= value
-        return (up and direction >= 0) or (down and direction <= 0)
-
-    def _find(self, k: int, state: State, value: float) -> Hit:
-        first, before = self._last, self._values[k]
-
-        def at(s: float) -> State:
-            return state if s == 1.0 else self.between(first, state, s)
+        if not ((up and own.event.direction >= 0) or (down and own.event.direction <= 0)):
+            return None
+        if value == 0.0:
+            return 1.0, state
 
         def along(s: float) -> float:
-            return before if s == 0.0 else value if s == 1.0 else self._value(k, at(s))
+            if s in (0.0, 1.0):
+                return value if s else before
+            return own.value(self._between(first, state, s), first, before)
 
-        share = 1.0 if value == 0.0 else float(brentq(along, 0.0, 1.0, xtol=PRECISION))
-        return Hit(k, share, at(share))
-
-    def _value(self, k: int, state: State) -> float:
-        label = self._labels[k]
-        try:
-            value = self.functions[k](self._given_out(state))
-        except Exception as error:
-            raise FemMbsError(f"{label} failed at t = {state.t:.6g} s: {error!r}") from error
-        result = real(value)
-        if result is None or result.shape != () or not np.isfinite(result):
-            raise ModelError(f"{label} must return a number that changes its sign, received {shown(value)}")
-        return float(result)
+        share = float(brentq(along, 0.0, 1.0, xtol=PRECISION))
+        # a rotation vector jumps at half a turn
+        if isinstance(own.event.function, str) and abs(along(share)) > 0.5 * max(abs(before), abs(value)):
+            return None
+        return share, state if share == 1.0 else self._between(first, state, share)
 
 
-def _listed(functions: object, label: str) -> list[EventFunction]:
-    if functions is None:
-        return []
-    if callable(functions):
-        return [functions]
-    if not isinstance(functions, Sequence) or isinstance(functions, str):
+def _measure(event: Event, system: System, label: str, instant: Instant | None) -> Measure:
+    """How an event is evaluated: a channel from the last state on, as angles of joints count whole turns."""
+    function = event.function
+    if not isinstance(function, str):
+        return lambda state, *_: function(to_user(system, state))
+    channel = parse(system, function, f"{label}: event")
+    if len(channel.columns) > 1:
         raise ModelError(
-            f"{label}: events must be a function of a State or a list of them, received {shown(functions)}"
+            f"{label}: event {function!r} is {len(channel.columns)} numbers; an event is where one of them passes "
+            f"through zero: {', '.join(channel.columns)}"
         )
-    return list(functions)
 
+    def measure(state: State, last: State, before: float | None) -> float:
+        solution = Solution(system, [last, state], Outcome.CUT, NO_STATS, instant=instant)
+        start, value = channel.values(solution)[:, 0].tolist()
+        turns = 0 if before is None or channel.units != ("rad",) else round((before - start) / (2.0 * np.pi))
+        return float(value + 2.0 * np.pi * turns)
 
-def _called(event: object, k: int) -> str | int:
-    """The name of an event, or its number."""
-    if isinstance(event, Event):
-        return event.name or k
-    return name_of(event) if callable(event) else k
+    return measure

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method, Plan, Public
+from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
+from fem_mbs.run.interfaces import Plan
 
 MAX_HALVINGS = 8
 BEYOND_AFTER = 4
@@ -17,13 +18,13 @@ LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 
 
-class Grid(NamedTuple):
+class FixedStepMemory(NamedTuple):
     """Where a run with equal steps stands."""
 
     begin: float
     """Time in s at which it began, or started anew."""
     target: int
-    """Number of the next step."""
+    """Number of the nominal step that is under way."""
     halvings: int
     h: float
     """Length of steps: the nominal one, or a little less so that a whole number of them leads to the next jump."""
@@ -40,11 +41,14 @@ class FixedStep(Public):
     no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
     """
 
-    Memory: ClassVar[type] = Grid
+    Memory: ClassVar[type] = FixedStepMemory
 
     h: float
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[Grid, float]:
+    def allowed(self, method: Method) -> None:
+        """Every step passes."""
+
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[FixedStepMemory, float]:
         """At the start of a run, and the first step."""
         count = (t_end - t) / self.h
         if count > MAX_STEPS:
@@ -52,17 +56,14 @@ class FixedStep(Public):
                 f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
                 f"({MAX_STEPS:.0e}); look at the units"
             )
-        return Grid(t, 1, 0, self.h), min(self.h, t_end - t)
+        return FixedStepMemory(t, 1, 0, self.h), min(self.h, t_end - t)
 
-    def error_allowed(self, memory: Grid) -> None:
-        """None: steps do not follow errors."""
-
-    def stretch(self, memory: Grid, t: float, jump: float) -> tuple[Grid, float]:
+    def restart(self, memory: FixedStepMemory, t: float, jump: float) -> tuple[FixedStepMemory, float]:
         """Equal steps to the next jump."""
         h = self.h if jump == math.inf else (jump - t) / max(1, math.ceil((jump - t) / self.h - LEFT_OVER))
-        return Grid(t, 1, 0, h), h
+        return FixedStepMemory(t, 1, 0, h), h
 
-    def plan(self, memory: Grid, t: float, t_end: float) -> Plan | None:
+    def plan(self, memory: FixedStepMemory, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
         begin, target, halvings, h, beyond = memory
         last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
@@ -76,7 +77,7 @@ class FixedStep(Public):
         # what is left of a step by rounding is no step
         return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
 
-    def failed(self, memory: Grid, plan: Plan) -> Grid | None:
+    def failed(self, memory: FixedStepMemory, plan: Plan) -> FixedStepMemory | None:
         """Halve the step, or once try to pass its end."""
         if memory.halvings == MAX_HALVINGS:
             return None
@@ -84,20 +85,20 @@ class FixedStep(Public):
             return memory._replace(beyond=True)
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
-    def judge(self, memory: Grid, plan: Plan, error: float | None) -> tuple[bool, Grid]:
+    def judge(self, memory: FixedStepMemory, plan: Plan, error: float | None) -> tuple[bool, FixedStepMemory]:
         """Accept every step."""
         if plan.end is None and not memory.beyond:
             return True, memory
         return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
 
-    def limited(self, memory: Grid, limit: Limit, h: float, rest: float) -> str:
+    def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are not stable."""
         return f"steps of {h:.3g} s are beyond the limit of stability, {limit}" if h > limit.step else ""
 
-    def tried(self, memory: Grid, h: float) -> str:
+    def attempts(self, memory: FixedStepMemory, h: float) -> str:
         """How a step was tried that failed for good."""
         return f"; the step was halved {memory.halvings} times, down to {h:.3g} s" if memory.halvings else ""
 
-    def warning(self, memory: Grid) -> str:
+    def warning(self, memory: FixedStepMemory) -> str:
         """What is to be said after a run."""
         return ""

@@ -1,214 +1,138 @@
-"""Collects the states of a run.
-
-What a run stores.
-
-The progress bar of a run, or of many.
-"""
+"""What a run leaves behind in memory: the states that are kept, counts, and the estimated error of the result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from array import array
+from collections.abc import Callable, Sequence
+from math import acos
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, PositiveInt, Public, State, checked, named_file, real, shown
-from fem_mbs.errors import ModelError
+from fem_mbs.contracts import State, StepErrorEstimate
+from fem_mbs.run.interfaces import AcceptedStep, Selection
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import TurnCounter, Turns
-from fem_mbs.system.states import read_only, to_user
+from fem_mbs.solution.turns import TurnCounter
+from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
-if TYPE_CHECKING:
-    from fem_mbs.run.loop import Accepted
+SUMS = ("known", "sum", "rate", "unresolved", "displacement", "rotation", "turn", "looked")
 
 
-@checked
-@dataclass(frozen=True)
-class Store(Public):
-    """A file that receives a run as it comes, where it is to hold less than all states: ``simulate(..., store=...)``.
+class MemoryRecorder:
+    """Keeps the states of a run that began at ``started``, ``time.perf_counter()``, in memory, and counts.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file, HDF5; one that is there is replaced.
-    channels : list of str, optional
-        Names of channels, such as "tip.position" or "hinge.reaction.force": the file has these in place of states, and
-        where the run stands, so that it can go on (docs/store.md).
-    every : int
-        Keep every so many steps, and the last one.
-    """
-
-    called: ClassVar[str] = "a path, or a Store"
-
-    path: Path
-    channels: Sequence[str] | None = None
-    every: PositiveInt = 1
-
-    @property
-    def file(self) -> FilePath:
-        """The path, with a suffix."""
-        return named_file(FilePath(self.path), ".h5", "simulate: store: path")
-
-
-class EveryFew:
-    """The states after every so many steps, the first and the last."""
-
-    def __init__(self, every: int, t_end: float, done: int = 0) -> None:
-        self.every, self.t_end, self.done = every, t_end, done
-
-    def __call__(self, before: State | None, state: State) -> list[State]:
-        """That after a step, or none."""
-        self.done += before is not None
-        return [state] if self.done % self.every == 0 or state.t >= self.t_end else []
-
-
-def progress_bar(wanted: bool, begin: float, end: float, label: str, unit: str) -> Callable[[float | None], None]:
-    """Function that shows how far the run has come, or closes the bar."""
-    if not wanted:
-        return lambda reached: None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        raise ModelError(f"{label}: progress=True needs tqdm; install it with pip install fem_mbs[progress]") from None
-    bar: Any = tqdm(desc="fem_mbs", initial=begin, total=end, unit=unit, unit_scale=True)
-
-    def show(reached: float | None) -> None:
-        if reached is None:
-            bar.close()
-        else:
-            bar.update(reached - bar.n)
-
-    return show
-
-
-Between = Callable[[State, State, float], State]
-"""The state at a share of the way from one state to the next."""
-
-
-class Wanted(Protocol):
-    """Says which states to keep of a step from one state to another; of the start, which has none before it."""
-
-    done: int
-    """How far it has counted."""
-
-    def __call__(self, before: State | None, state: State, /) -> Iterable[State]:
-        """The states."""
-        ...
-
-
-class AtTimes:
-    """States at given times, interpolated."""
-
-    def __init__(self, times: Array, between: Between) -> None:
-        self.times, self.between, self.done = times, between, 0
-
-    def __call__(self, before: State | None, state: State) -> Iterable[State]:
-        """Those that a step has passed."""
-        while self.done < len(self.times) and self.times[self.done] <= state.t:
-            t = float(self.times[self.done])
-            self.done += 1
-            if before is None or t == state.t:
-                yield state
-            else:
-                yield self.between(before, state, (t - before.t) / (state.t - before.t))
-
-
-class Recorder:
-    """The states and counts of a run under way.
-
-    Parameters
-    ----------
-    label, where : str
-        What messages begin with, the function that was called, and how they name a place: "t = {:.6g} s".
-    begun : float
-        When the run began, ``time.perf_counter()``.
-    first : State
-        Where the run begins.
-    make : function
-        Makes the solution of the states, their marks, the outcome, the counts and the events.
-    wanted : function, optional
-        The states to keep; by default that after each step.
-    mark : int
-        The mark of the first state.
-    warns : bool
-        Whether failed steps are worth a warning.
-
-    Attributes
-    ----------
-    last : State
-        The last state so far; users see it through ``to_user``.
+    ``make`` makes the solution of the states, the numbers of their unstable motions, the outcome, the counts, the
+    states of events and the turns of joints. ``selection`` says which states to keep of a step; by default that after
+    it.
     """
 
     def __init__(
         self,
-        label: str,
-        where: str,
-        begun: float,
+        make: Callable[..., Solution],
+        started: float,
         system: System,
         first: State,
-        make: Callable[[list[State], list[int], Outcome, Stats, Sequence[list[State]], Turns | None], Solution],
-        wanted: Callable[[State | None, State], Iterable[State]] | None = None,
-        mark: int = 0,
-        warns: bool = True,
+        selection: Selection | None = None,
+        unstable: int = 0,
     ) -> None:
-        self.label, self.where, self.last, self.warns = label, where, first, warns
-        self._make, self._wanted = make, wanted
-        self._mark = mark
-        self.to_user: Callable[[State], State] = partial(to_user, system)
-        self._turns = None if wanted is None else TurnCounter(system)
-        self._kept: list[tuple[State, int]] = []
-        self._keep([first] if wanted is None else list(wanted(None, first)), first, mark)
-        self._steps: list[float] = []
-        self._reports: list[Any] = []
-        self._begun = begun
+        self._make, self._started, self._selection = make, started, selection
+        self._last, self._last_unstable = first, unstable
+        self._states: list[State] = []
+        self._unstable, self._iterations, self._sizes = array("q"), array("q"), array("d")
+        self._evaluations = self._factorizations = 0
+        self._turns = None if selection is None else TurnCounter(system)
+        self._keep([first] if selection is None else list(selection(None, first)), first, unstable)
 
-    def add(self, accepted: Accepted) -> None:
-        """Keep what is wanted of a step."""
-        state, report, mark = accepted
-        self._steps.append(state.t - self.last.t)
-        self._reports.append((report.iterations, report.evaluations, report.factorizations))
-        self._keep([state] if self._wanted is None else list(self._wanted(self.last, state)), state, mark)
-        self.last, self._mark = state, mark
+    def add(self, step: AcceptedStep) -> None:
+        """Keep what is selected of a step."""
+        state, report, unstable = step
+        self._sizes.append(state.t - self._last.t)
+        self._iterations.append(report.iterations)
+        self._evaluations += report.evaluations
+        self._factorizations += report.factorizations
+        if self._selection is None:
+            self._states.append(state)
+            self._unstable.append(unstable)
+        else:
+            self._keep(list(self._selection(self._last, state)), state, unstable)
+        self._last, self._last_unstable = state, unstable
 
-    def _keep(self, kept: list[State], state: State, mark: int) -> None:
-        self._kept += [(own, mark) for own in kept]
+    def _keep(self, selected: list[State], state: State, unstable: int) -> None:
+        self._states += selected
+        self._unstable.extend([unstable] * len(selected))
         if self._turns is not None:
-            self._turns.add(kept, state)
+            self._turns.add(selected, state)
 
     def solution(
-        self,
-        outcome: Outcome,
-        failed: int,
-        rejected: int,
-        events: Sequence[list[State]],
-        error: Accuracy | None = None,
+        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
     ) -> Solution:
-        """The solution so far; a run that ended before it should has its last state, wanted or not."""
-        if outcome is not Outcome.FINISHED and not (self._kept and self._kept[-1][0] is self.last):
-            self._kept.append((self.last, self._mark))
+        """The solution so far; a run that ended before it should has its last state, selected or not."""
+        if outcome is not Outcome.FINISHED and not (self._states and self._states[-1] is self._last):
+            self._states.append(self._last)
+            self._unstable.append(self._last_unstable)
             if self._turns is not None:
                 self._turns.keep_last()
-        counts = np.array(self._reports, dtype=np.intp).reshape(-1, 3)
-        evaluations, factorizations = (int(count) for count in counts[:, 1:].sum(axis=0))
-        wall_time = time.perf_counter() - self._begun
-        iterations, sizes = read_only(counts[:, 0]), read_only(np.array(self._steps))
-        stats = Stats(iterations, evaluations, factorizations, failed, rejected, sizes, wall_time, error)
-        states, marks = map(list, zip(*self._kept, strict=True))
+        stats = Stats(
+            read_only(np.array(self._iterations, np.intp)),
+            self._evaluations,
+            self._factorizations,
+            failed,
+            rejected,
+            read_only(np.array(self._sizes)),
+            time.perf_counter() - self._started,
+            error,
+        )
         turns = None if self._turns is None else self._turns.counted()
-        return self._make(states, marks, outcome, stats, events, turns)
+        return self._make(self._states, self._unstable, outcome, stats, events, turns)
 
 
-def output_times(values: ArrayLike, label: str, what: str = "times") -> Array:
-    """A list of times or of load factors, or a :class:`ModelError`."""
-    result = real(values)
-    if result is None or result.ndim != 1 or not len(result) or not np.isfinite(result).all():
-        raise ModelError(f"{label} must be a list of {what}, received {shown(values)}")
-    return result
+class GlobalError:
+    """The error of a run, estimated from those of its steps (docs/accuracy.md).
+
+    That is the sum of what lasts of them, and the largest oscillation that they do not resolve.
+
+    Steps that were not looked at count like the last one that was.
+    """
+
+    def __init__(self, system: System, first: State) -> None:
+        self.system, self.first = system, first
+        self.known = first.t
+        """Time up to which errors are summed."""
+        self.sum = self.rate = self.unresolved = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step."""
+        self.displacement = self.rotation = self.turn = 0.0
+        self.looked = False
+
+    def add(self, state: State, estimate: StepErrorEstimate, h: float) -> None:
+        """A step of ``h`` that was accepted, and how far it led the nodes astray."""
+        self.looked = True
+        # a run that has become unstable may come close to infinity
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.rate = estimate.lasting / h
+            self.sum = self.sum + (state.t - self.known) * self.rate
+            self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
+            self.known = state.t
+            moved, spin = state.x - self.first.x, state.v[:, 3:]
+            self.displacement = max(self.displacement, float(np.vecdot(moved, moved).max()) ** 0.5)
+            self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
+            trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
+            self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
+
+    def at(self, t: float) -> Accuracy | None:
+        """The estimate at a time, or None if no step was looked at."""
+        if not self.looked:
+            return None
+        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + self.unresolved).tolist()
+        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
+
+    def sums(self) -> tuple[Any, ...]:
+        """What was found so far, for :meth:`resume`."""
+        return tuple(getattr(self, name) for name in SUMS)
+
+    def resume(self, sums: tuple[Any, ...]) -> None:
+        """Sum on."""
+        for name, value in zip(SUMS, sums, strict=True):
+            setattr(self, name, value)

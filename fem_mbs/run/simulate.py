@@ -12,17 +12,18 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import EventFunction, Method, Path, Seconds, State, StepControl, checked, number, shown
+from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.files.store.begin import begin_stored
+from fem_mbs.files.store.begin import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.loop import Callback, drive
-from fem_mbs.run.march import TimeIntegration
-from fem_mbs.run.recorder import AtTimes, Between, Recorder, Store, output_times, progress_bar
+from fem_mbs.run.interfaces import Callback, Recorder, Selection, StepControl
+from fem_mbs.run.output import AtTimes, Store, output_times, progress_bar
+from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
@@ -42,7 +43,7 @@ def simulate(
     *,
     progress: bool = False,
     callback: Callback | None = None,
-    events: EventFunction | Sequence[EventFunction] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     times: ArrayLike | None = None,
     initial: State | Checkpoint | None = None,
     store: Store | Path | None = None,
@@ -66,10 +67,12 @@ def simulate(
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
         Called with the state after every accepted step; a true return value ends the run.
-    events : function or list of functions, optional
-        Functions of the state whose zeros are to be found, as in :func:`scipy.integrate.solve_ivp`: the attribute
-        ``terminal`` (True, or a number of events) ends the run there, ``direction`` (positive or negative) counts
-        changes of sign in one direction only. The solution has ``event_times`` and ``event_states``.
+    events : function, str or Event, or list of them, optional
+        What is to pass through zero: functions of the state, as in :func:`scipy.integrate.solve_ivp`, or channels of
+        the solution by name, as "tip.position.z". The attribute ``terminal`` (True, or a number of events) ends the run
+        there, ``direction`` (positive or negative) counts changes of sign in one direction only; of a name, give
+        ``fem_mbs.contracts.Event("tip.position.z", terminal=True)``. The solution has ``event_times`` and
+        ``event_states``.
     times : array, optional
         Times in s at which the solution has states, interpolated along the group, in place of those after each step.
     initial : State or Checkpoint, optional
@@ -97,42 +100,40 @@ def simulate(
     control.begin(method, begin, t_end)
     output = None if times is None else _output(times, begin, t_end)
     show = progress_bar(progress, begin, t_end, "simulate", "s")
-    begun = time.perf_counter()
+    started = time.perf_counter()
     system = System(model, t_end)
     method.check(system)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
     LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
-    march = TimeIntegration(system, method, control, t_end, initial)
-
+    integration = TimeIntegration(system, method, control, t_end, initial)
     between = partial(method.between, system)
-
-    wanted = None if output is None else AtTimes(output, between)
+    selection = None if output is None else AtTimes(output, between)
+    watched = None if events is None else Events(events, system, integration.state, between)
     if store is None:
-        recorder = in_memory("simulate", march, between, begun, wanted)
-        return drive(march, recorder, Events(events, march.state, between, recorder.to_user), callback, show)
-    watch = Events(events, march.state, between, partial(to_user, system))
-    to = store if isinstance(store, Store) else Store(store)
-    return drive(march, begin_stored(march, to, wanted, watch, begun), watch, callback, show)
+        recorder: Recorder = in_memory(integration, started, selection)
+    else:
+        to = store if isinstance(store, Store) else Store(store)
+        recorder = in_file(integration, to, selection, watched, started)
+    return run_to_end(integration, recorder, watched, callback, show)
 
 
-def in_memory(
-    label: str, march: TimeIntegration, between: Between, begun: float, wanted: AtTimes | None = None
-) -> Recorder:
-    """What keeps the states of a run that is not stored."""
+def in_memory(integration: TimeIntegration, started: float, selection: Selection | None = None) -> MemoryRecorder:
+    """What receives a run in time that is not stored."""
+    system = integration.system
+    method = None if selection else integration.method
 
     def make(
         states: list[State],
-        marks: object,
+        _: object,
         outcome: Outcome,
         stats: Stats,
-        hits: Sequence[list[State]],
+        events: Sequence[list[State]],
         turns: Turns | None,
     ) -> Solution:
-        method = march.method if wanted is None else None
-        return Solution(march.system, states, outcome, stats, hits, march.checkpoint(), turns, method)
+        return Solution(system, states, outcome, stats, events, integration.checkpoint(), turns, method)
 
-    return Recorder(label, "t = {:.6g} s", begun, march.system, march.state, make, wanted)
+    return MemoryRecorder(make, started, system, integration.state, selection)
 
 
 @checked

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -12,16 +11,15 @@ from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import IntArray
-from fem_mbs.contracts import Method, Seconds, State, StepControl, checked, shown
+from fem_mbs.contracts import Method, Seconds, State, checked, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
-from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.loop import drive
-from fem_mbs.run.march import TimeIntegration
-from fem_mbs.run.recorder import progress_bar
+from fem_mbs.run.interfaces import StepControl
+from fem_mbs.run.output import progress_bar
 from fem_mbs.run.simulate import in_memory, simulate
+from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.solution.solution import Solution
@@ -84,13 +82,11 @@ def _run(whole: Model, t_end: float, step: float | VariableStep, method: Method,
     control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
     control.begin(method, 0.0, t_end)
     show = progress_bar(progress, 0.0, t_end, "simulate_many", "s")
-    begun = time.perf_counter()
+    started = time.perf_counter()
     system = System(whole, t_end)
     method.check(system)
-    march = TimeIntegration(system, method, control, t_end, None)
-    between = partial(method.between, system)
-    recorder = in_memory("simulate_many", march, between, begun)
-    return drive(march, recorder, Events(None, march.state, between, recorder.to_user), None, show)
+    integration = TimeIntegration(system, method, control, t_end, None)
+    return run_to_end(integration, in_memory(integration, started), progress=show)
 
 
 def _whose(

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
-from fem_mbs.contracts import Limit, Method, Plan, PositiveInt, Public, Seconds, checked, number
+from fem_mbs.contracts import Limit, Method, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
+from fem_mbs.run.interfaces import Plan
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
@@ -19,7 +20,7 @@ ROUNDING = 2.0**-52
 REST = 1e-9
 """A rest of this share of the run is rounding."""
 NEAR = 0.6
-"""UnitInterval of the longest stable step from which on steps may be held by stability, not by their errors."""
+"""Share of the longest stable step from which on steps may be held by stability, not by their errors."""
 FAST = 4.0
 """Motions that are so many times faster than what is seen to move do not shorten steps by their errors."""
 
@@ -27,7 +28,7 @@ FAST = 4.0
 STIFF = "Take a method for stiff models, such as GeneralizedAlpha, or look for what is so stiff, so light or so damped"
 
 
-class Pace(NamedTuple):
+class VariableStepMemory(NamedTuple):
     """Where a run with variable steps stands."""
 
     span: float
@@ -77,7 +78,7 @@ class VariableStep(Public):
         Steps after which the run fails.
     """
 
-    Memory: ClassVar[type] = Pace
+    Memory: ClassVar[type] = VariableStepMemory
 
     tolerance: Annotated[float, partial(number, positive=True, high=1.0)] = 1e-2
     first: Seconds | None = None
@@ -114,22 +115,20 @@ class VariableStep(Public):
             )
         return smallest, first, largest
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[Pace, float]:
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[VariableStepMemory, float]:
         """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
         power = method.error_order or 0
-        pace = Pace(t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband)
-        return pace, first
+        memory = VariableStepMemory(
+            t_end - t, allowed, power, smallest, largest, first, 0.0, 1.0, 0, 0, method.deadband
+        )
+        return memory, first
 
-    def error_allowed(self, memory: Pace) -> float:
-        """The local error that passes."""
-        return memory.allowed
-
-    def stretch(self, memory: Pace, t: float, jump: float) -> tuple[Pace, float]:
+    def restart(self, memory: VariableStepMemory, t: float, jump: float) -> tuple[VariableStepMemory, float]:
         """As long a step as the last one; what its error was does not tell about the next."""
         return memory._replace(last=0.0, before=1.0), min(memory.h, jump - t)
 
-    def plan(self, memory: Pace, t: float, t_end: float) -> Plan | None:
+    def plan(self, memory: VariableStepMemory, t: float, t_end: float) -> Plan | None:
         """The next step within the rest of the run, without a tiny one at the end."""
         rest = t_end - t
         if rest <= REST * memory.span:
@@ -145,13 +144,13 @@ class VariableStep(Public):
             return Plan(rest, t_end)
         return Plan(min(memory.h, 0.5 * rest), None)
 
-    def failed(self, memory: Pace, plan: Plan) -> Pace | None:
+    def failed(self, memory: VariableStepMemory, plan: Plan) -> VariableStepMemory | None:
         """Shorten the step."""
         if self._shortest(memory, plan.h):
             return None
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
-    def judge(self, memory: Pace, plan: Plan, error: float | None) -> tuple[bool, Pace]:
+    def judge(self, memory: VariableStepMemory, plan: Plan, error: float | None) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 
         That is the digital filter H211b with b = 4 of Soederlind (2003): smooth sequences of steps.
@@ -173,7 +172,7 @@ class VariableStep(Public):
         excess = memory.excess + (error > 1.0)
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
 
-    def limited(self, memory: Pace, limit: Limit, h: float, rest: float) -> str:
+    def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.
 
         Raises
@@ -196,15 +195,15 @@ class VariableStep(Public):
             f"{STIFF}"
         )
 
-    def tried(self, memory: Pace, h: float) -> str:
+    def attempts(self, memory: VariableStepMemory, h: float) -> str:
         """How a step was tried that failed for good."""
         return f"; the step was shortened to {h:.3g} s" if self._shortest(memory, h) else ""
 
-    def warning(self, memory: Pace) -> str:
+    def warning(self, memory: VariableStepMemory) -> str:
         """Steps that were accepted whatever their error."""
         if not memory.excess:
             return ""
         return f"{memory.excess} steps of the smallest length, {memory.smallest:g} s, have errors above the tolerance"
 
-    def _shortest(self, memory: Pace, h: float) -> bool:
+    def _shortest(self, memory: VariableStepMemory, h: float) -> bool:
         return h <= 1.001 * memory.smallest

@@ -6,7 +6,7 @@ import copy
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import EventFunction, Path, Positive, PositiveInt, State, checked, number, shown
+from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
-from fem_mbs.run.loop import Accepted, Callback, drive
-from fem_mbs.run.recorder import Recorder, output_times, progress_bar
+from fem_mbs.run.interfaces import AcceptedStep, Callback
+from fem_mbs.run.output import output_times, progress_bar
+from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.balance import ConstraintResidual
 from fem_mbs.solution.history import History, Instant, constant, proportional
 from fem_mbs.solution.outcome import Outcome, Stats
@@ -55,7 +57,7 @@ def statics(
     newton: Newton | None = None,
     max_steps: PositiveInt = 1000,
     callback: Callback | None = None,
-    events: EventFunction | Sequence[EventFunction] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     progress: bool = False,
 ) -> StaticSolution:
     """Follow the equilibria of a model while its loads grow.
@@ -90,8 +92,9 @@ def statics(
         Steps after which to give up.
     callback : function, optional
         Called with the state after every step; a true return value ends the run.
-    events : function or list of functions, optional
-        Functions of the state whose zeros along the path are to be found, as in :func:`simulate`.
+    events : function, str or Event, or list of them, optional
+        Functions of the state, or channels of the solution by name, whose zeros along the path are to be found, as in
+        :func:`simulate`.
     progress : bool
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
 
@@ -123,35 +126,33 @@ def statics(
         raise ModelError(f"statics: load_end must not be the load factor of the start, {first:g}: no load would change")
     output = None if loads is None else _output(loads, first, load_end, arc_length)
     show = progress_bar(progress, first, load_end, "statics", "load")
-    begun = time.perf_counter()
+    started = time.perf_counter()
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
     equations = Equations(system, loading)
     point = start(equations, initial, ramp, newton)
-    recorder = Recorder(
-        "statics",
-        "load factor {:.6g}",
-        begun,
+    recorder = MemoryRecorder(
+        lambda states, unstable, outcome, stats, hits, turns: StaticSolution(
+            system, states, outcome, stats, hits, loading.instant, unstable, turns
+        ),
+        started,
         system,
         point.state(),
-        lambda states, marks, outcome, stats, hits, turns: StaticSolution(
-            system, states, outcome, stats, hits, loading.instant, marks, turns
-        ),
         None if output is None else partial(_at_loads, output),
         unstable_motions(equations, point),
-        warns=False,
     )
-    watch = Events(events, point.state(), between, recorder.to_user, "statics")
+    watched = None if events is None else Events(events, system, point.state(), between, "statics", loading.instant)
     if load_end == first:
-        show(None)
+        if show is not None:
+            show(None)
         return cast(StaticSolution, recorder.solution(Outcome.FINISHED, 0, 0, ()))
     stops = np.append([] if output is None else output, load_end)
     length = step
     if step is not None and not arc_length:
         stops, length = _with_grid(stops, first, load_end, step), step / equations.range
-    path = EquilibriumPath(equations, point, newton, arc_length, length)
-    solution = cast(StaticSolution, drive(PathSequence(path, stops, max_steps), recorder, watch, callback, show))
+    steps = PathSequence(EquilibriumPath(equations, point, newton, arc_length, length), stops, max_steps)
+    solution = cast(StaticSolution, run_to_end(steps, recorder, watched, callback, show))
     _warn(solution)
     return solution
 
@@ -159,34 +160,36 @@ def statics(
 class PathSequence:
     """The steps along a path, from stop to stop, until it reaches its end."""
 
-    rejected = 0
-    error = None
+    label, where = "statics", "load factor {:.6g}"
+    rejected, error = 0, None
 
     def __init__(self, path: EquilibriumPath, stops: Array, max_steps: int) -> None:
         self.path, self.stops, self.max_steps = path, stops, max_steps
+        self.system = path.equations.system
+        self.loads = [path.here.point.load]
 
     @property
     def failed(self) -> int:
         """Attempts without a solution."""
         return self.path.failed
 
-    def __iter__(self) -> Iterator[Accepted]:
-        loads = [self.path.here.point.load]
-        while len(loads) <= self.max_steps:
-            step = self.path.advance(self.stops)
-            loads.append(step.point.load)
-            yield Accepted(step.point.state(), step.report, self.path.here.unstable)
-            if step.point.load == self.path.equations.loading.end:
-                return
-        raise explain_length(self.path, self.max_steps, np.array(loads))
+    def advance(self) -> AcceptedStep | None:
+        """The next equilibrium; None at the last load factor."""
+        if self.loads[-1] == self.path.equations.loading.end:
+            return None
+        if len(self.loads) > self.max_steps:
+            raise explain_length(self.path, self.max_steps, np.array(self.loads))
+        step = self.path.advance(self.stops)
+        self.loads.append(step.point.load)
+        return AcceptedStep(step.point.state(), step.report, self.path.here.unstable)
 
-    def explained(self, failure: FemMbsError) -> FemMbsError:
+    def explain(self, failure: FemMbsError) -> FemMbsError:
         """How far the path was followed, and why not further."""
         return explain_failure(self.path, failure)
 
-    def warning(self) -> str:
+    def warnings(self) -> Sequence[str]:
         """Nothing."""
-        return ""
+        return ()
 
 
 def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 from fem_mbs.contracts import Path, checked, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.run.recorder import progress_bar
+from fem_mbs.run.output import progress_bar
 from fem_mbs.studies.sweep_table import CaseTable, Row, digest, name_of, plain
 from fem_mbs.studies.sweep_workers import RESERVED, Answer, Case, answers, check_travels
 
@@ -106,13 +106,15 @@ def sweep(
                 rows[answer.number] = row = _row(own[answer.number], answer, table is not None)
                 if table:
                     table.add(keys[answer.number], row, answer.seconds)
-                show(len(rows))
+                if show is not None:
+                    show(len(rows))
         except KeyboardInterrupt:
             kept = f"they are in '{store}'" if table else "nothing is kept without a store"
             LOG.warning("sweep: interrupted after %d of %d cases; %s", len(rows), len(own), kept)
             raise
         finally:
-            show(None)
+            if show is not None:
+                show(None)
     result = [rows[k] for k in range(len(own))]
     if failed := [row for row in result if "error" in row]:
         LOG.warning("sweep: %d of %d cases failed, the first: %s", len(failed), len(result), failed[0])

@@ -45,7 +45,7 @@ def right_angle_frame() -> list[Quantity]:
     """Argyris 1979: an L-shaped frame of thin strips, pulled in its plane at its free end, buckles out of it."""
 
     def run(elements: int) -> Array:
-        model, _ = beams.right_angle_frame(elements=elements)
+        model, _ = beams.frame(elements=elements)
         return np.sort(np.abs(buckling(model, 2).factors))[:1]
 
     return converged(("critical load (N)",), run, MESHES, (beams.CRITICAL,), 5e-3, "Simo and Vu-Quoc 1986")

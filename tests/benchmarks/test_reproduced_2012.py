@@ -9,7 +9,6 @@ import pytest
 
 import fem_mbs as mbs
 from examples import reproduce_2012 as script
-from fem_mbs.alpha.chart import make_chart
 from fem_mbs.elements import RigidBody
 
 ITERATIONS = {  # as on the page
@@ -96,7 +95,7 @@ def test_third_derivative_of_a_uniform_rotation() -> None:
     system = mbs.System(model)
     v = mbs.start(system, mbs.GeneralizedAlpha()).v
     for parametrization, factor in (("conformal", 9.0 / 8.0), ("rotation_vector", 0.0)):
-        third = make_chart(system.kinematics, parametrization).third(v, 0 * v, 0 * v)
+        third = mbs.UpdatedLagrangian(parametrization=parametrization).chart(system).third(v, 0 * v, 0 * v)
         np.testing.assert_allclose(third, factor * v, atol=1e-14)
 
 

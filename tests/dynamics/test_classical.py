@@ -17,7 +17,9 @@ import fem_mbs as mbs
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
+from fem_mbs.benchmarks import tops
+from fem_mbs.benchmarks.slider_crank import slider_crank
+from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import gradient_transpose_product
@@ -30,35 +32,16 @@ PARAMETRIZATIONS = {"tait_bryan": ANGLES, "euler_parameters": EULER}
 methods = pytest.mark.parametrize("method", PARAMETRIZATIONS.values(), ids=PARAMETRIZATIONS.keys())
 groups = pytest.mark.parametrize("group", ["R3xSO3", "SE3", "mixed"])
 
-TILT = np.array([[0, 1, 1], [2**0.5, 0, 0], [0, 1, -1]]) / 2**0.5
-RENAMED = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
-TOP_AT_1_S = np.array([0.17334396, 0.64008859, -0.74849079])
-"""Mass centre of the heavy top [C]."""
-
 
 def top(joint: bool, tilted: bool = False) -> mbs.Model:
     """The heavy top, about a node that may only turn or on a ball joint; in the axes of the paper, or in such ones that
     the angle b stays below 47 degrees."""
-    Q, P = (TILT, RENAMED) if tilted else (np.eye(3), np.eye(3))
-    J, omega, arm = P @ (0.234375, 0.46875, 0.234375), P @ (0, 150, -4.61538), P @ (0, 1, 0)
-    R = Q @ P.T
-    model = mbs.Model(gravity=Q @ (0, 0, -9.81))
-    if joint:
-        node = model.add_node(R @ arm, R, R @ np.cross(omega, arm), omega, name="top")
-        model.add(RigidBody(node, 15.0, J))
-        model.add(SphericalJoint(model.ground, node, (0, 0, 0)), name="pivot")
-    else:
-        node = model.add_node((0, 0, 0), R, angular_velocity=omega, name="top")
-        model.fix(node, translation=True, rotation=False)
-        model.add(RigidBody(node, 15.0, J, center_of_mass=arm))
-    return model
+    return (tops.top_on_joint if joint else tops.free_top)(tilted=tilted)
 
 
-def centre(solution: mbs.Solution, joint: bool, tilted: bool = False) -> Array:
+def centre(solution: mbs.Solution, tilted: bool = False) -> Array:
     """Mass centre at the end, in the world of the paper."""
-    Q, P = (TILT, RENAMED) if tilted else (np.eye(3), np.eye(3))
-    x = solution.x[-1, -1] if joint else solution.R[-1, -1] @ P @ (0, 1, 0)
-    return Q.T @ x
+    return tops.mass_center(solution, tilted)[-1]
 
 
 def racket(b: float = 1.2, omega: tuple[float, float, float] = (0.02, 1.0, 0.03)) -> mbs.Model:
@@ -69,28 +52,10 @@ def racket(b: float = 1.2, omega: tuple[float, float, float] = (0.02, 1.0, 0.03)
     return model
 
 
-def slider_crank() -> mbs.Model:
-    """The spatial slider-crank of the IFToMM benchmark."""
-    model = mbs.Model(gravity=(0, 0, -9.81))
-    A, B, C = np.array([(0, 0.1, 0.12), (0, 0.1, 0.2), (0.2, 0, 0)])
-    e = np.array((2, -1, -2)) / 3
-    crank = model.add_node((A + B) / 2, velocity=(0, -0.24, 0), angular_velocity=(6, 0, 0))
-    rod = model.add_node((B + C) / 2, velocity=(0.12, -0.24, 0), angular_velocity=(1.92, -0.96, 0.48))
-    slider = model.add_node(C, velocity=(0.24, 0, 0), name="slider")
-    model.add(RigidBody(crank, 0.12, (1e-4, 1e-4, 1e-5)))
-    model.add(RigidBody(rod, 0.5, 0.004 * np.eye(3) - 0.0036 * np.outer(e, e)))
-    model.add(RigidBody(slider, 2.0, (1e-4, 1e-4, 1e-4)))
-    model.add(RevoluteJoint(model.ground, crank, (1, 0, 0), A))
-    model.add(SphericalJoint(crank, rod, B))
-    model.add(UniversalJoint(rod, slider, (0, -1, 0.5), (1, 0, 0), C))
-    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0), C))
-    return model
-
-
 @pytest.mark.parametrize(("method", "error"), [(ANGLES, 1.611e-3), (EULER, 1.636e-3)])
 def test_slider_crank(method: mbs.ClassicalAlpha, error: float) -> None:
     """Error of s at 1 s with h = 8 ms [S]."""
-    s = mbs.simulate(slider_crank(), 1.0, 8e-3, method).x[-1, -1, 0]
+    s = mbs.simulate(slider_crank(), 1.0, 8e-3, method).position("slider")[-1, 0]
     assert abs(s - 0.2117216614) == pytest.approx(error, rel=1e-3)
 
 
@@ -109,33 +74,31 @@ TOPS = [
 @pytest.mark.parametrize(("method", "joint", "tilted", "h", "error"), TOPS)
 def test_heavy_top(method: mbs.ClassicalAlpha, joint: bool, tilted: bool, h: float, error: float) -> None:
     """Error of the mass centre at 1 s [S]; the reference has eight digits."""
-    found = centre(mbs.simulate(top(joint, tilted), 1.0, h, method), joint, tilted)
-    assert np.linalg.norm(found - TOP_AT_1_S) == pytest.approx(error, rel=5e-4, abs=1e-8)
+    found = centre(mbs.simulate(top(joint, tilted), 1.0, h, method), tilted)
+    assert np.linalg.norm(found - tops.TABLE[1.0][0]) == pytest.approx(error, rel=5e-4, abs=1e-8)
 
 
 @pytest.mark.slow
 def test_explicit_angles_on_the_tilted_top() -> None:
     """RK4 has 6.2e-10 and 3.8e-11 at 1 s [S]; the reference is RK6 at the shorter step, far below both."""
     run = partial(mbs.simulate, top(False, tilted=True), 1.0)
-    exact = centre(run(5e-4, mbs.ClassicalRungeKutta(tableau="RK6")), False, True)
-    errors = [
-        np.linalg.norm(centre(run(h, mbs.ClassicalRungeKutta()), False, True) - exact).item() for h in (1e-3, 5e-4)
-    ]
+    exact = centre(run(5e-4, mbs.ClassicalRungeKutta(tableau="RK6")), True)
+    errors = [np.linalg.norm(centre(run(h, mbs.ClassicalRungeKutta()), True) - exact).item() for h in (1e-3, 5e-4)]
     assert errors == pytest.approx([6.2e-10, 3.8e-11], rel=0.05)
 
 
 @pytest.mark.slow
 def test_top_in_the_axes_of_the_paper_wants_forty_times_shorter_steps() -> None:
     """RK4 in angles: 6.4e-5 at 1 s with h = 2.5e-5 [S], where the method on the group has 1.3e-4 with h = 1e-3."""
-    angles = centre(mbs.simulate(top(False), 1.0, 2.5e-5, mbs.ClassicalRungeKutta()), False)
-    group = centre(mbs.simulate(top(False), 1.0, 1e-3, mbs.RungeKuttaMuntheKaas()), False)
-    assert np.linalg.norm(angles - TOP_AT_1_S) == pytest.approx(6.4e-5, rel=0.02)
-    assert np.linalg.norm(group - TOP_AT_1_S) == pytest.approx(1.34e-4, rel=0.01)
+    angles = centre(mbs.simulate(top(False), 1.0, 2.5e-5, mbs.ClassicalRungeKutta()))
+    group = centre(mbs.simulate(top(False), 1.0, 1e-3, mbs.RungeKuttaMuntheKaas()))
+    assert np.linalg.norm(angles - tops.TABLE[1.0][0]) == pytest.approx(6.4e-5, rel=0.02)
+    assert np.linalg.norm(group - tops.TABLE[1.0][0]) == pytest.approx(1.34e-4, rel=0.01)
 
 
 def test_top_in_the_axes_of_the_paper_runs_with_short_steps() -> None:
     """Its angle b passes 90 degrees here at a distance of 2.6; steps of 1e-4 s resolve that, those of 1e-3 s do not."""
-    exact = centre(mbs.simulate(top(False), 0.012, 1e-3, mbs.RungeKuttaMuntheKaas()), False)
+    exact = centre(mbs.simulate(top(False), 0.012, 1e-3, mbs.RungeKuttaMuntheKaas()))
     errors = []
     for h in (1e-4, 5e-5):
         run = mbs.simulate(top(False), 0.012, h, ANGLES)

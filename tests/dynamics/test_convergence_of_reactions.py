@@ -14,8 +14,8 @@ from models import machine
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
-from examples import heavy_top
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SpinUp
 from fem_mbs.studies.convergence import fitted_order
 
@@ -77,7 +77,7 @@ def soft_pendulum(group: str) -> mbs.Model:
 
 MODELS: dict[str, Callable[[str], mbs.Model]] = {
     "pendulum": pendulum,
-    "heavy top": lambda group: heavy_top.build(group)[0],
+    "heavy top": top_on_joint,
     "skew chain": skew_chain,
     "soft bar": soft_pendulum,
     "stiff bar": stiff_pendulum,

@@ -11,10 +11,10 @@ from models import CHARTS, machine
 from motions import assert_columns_close, differences, random_step
 
 import fem_mbs as mbs
-from examples.four_bar import build as four_bar
 from examples.reproduce_2015 import run_top
 from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.flexible import four_bar
 from fem_mbs.elements import RigidBody
 
 H = 0.5

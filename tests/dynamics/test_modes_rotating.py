@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SphericalJoint
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.lie import so3
 

@@ -10,8 +10,7 @@ from catalogue import GROUPS
 from test_redundant import door, total
 
 import fem_mbs as mbs
-from examples import heavy_top
-from examples.reproduce_2015 import top_exact
+from fem_mbs.benchmarks import tops
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
 from fem_mbs.testing.bench import free
 
@@ -39,7 +38,7 @@ def test_order_is_five_without_joints(group: str) -> None:
 def test_heavy_top_is_exact(group: str, limit: float) -> None:
     """Against an eighth-order solution of the top without a joint; the body turns by 0.3 rad a step."""
     h = 2e-3
-    solution, exact = mbs.simulate(heavy_top.build(group)[0], 0.1, h, METHOD), top_exact(h, 0.1)
+    solution, exact = mbs.simulate(tops.top_on_joint(group), 0.1, h, METHOD), tops.exact(h * np.arange(51))
     assert np.abs(solution.x[:, 1] - exact.x).max() < limit
     assert np.abs(solution.v[:, 1, 3:] - exact.Omega).max() < 150.0 * limit
     assert np.abs(solution.multipliers_all + exact.force).max() < 4.0 * limit * np.abs(exact.force).max()
@@ -90,10 +89,10 @@ def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
 
 def test_steps_follow_a_tolerance_and_newton() -> None:
     """Errors fall with the tolerance; where Newton's method is what limits the step, no step fails."""
-    exact = top_exact(0.2, 0.2).x[-1]
+    exact = tops.exact(np.array([0.2])).x[-1]
     errors = []
     for tolerance in (1e-2, 1e-6):
-        solution = mbs.simulate(heavy_top.build()[0], 0.2, mbs.VariableStep(tolerance, largest=0.02), METHOD)
+        solution = mbs.simulate(tops.top_on_joint(), 0.2, mbs.VariableStep(tolerance, largest=0.02), METHOD)
         errors.append(np.abs(solution.x[-1, 1] - exact).max())
         assert solution.stats.failed_steps < 0.1 * len(solution.t)
     assert errors[0] < 1e-2

@@ -20,6 +20,7 @@ from test_rolling_disc import STEADY, errors
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import tops
 from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
 from fem_mbs.methods.runge_kutta import ExplicitRungeKutta
 from fem_mbs.methods.stability import RADII, growth
@@ -27,7 +28,6 @@ from fem_mbs.methods.tableaus import TABLEAUS
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")
-J, SPIN = (0.234375, 0.46875, 0.234375), np.array([0.0, 150.0, -4.61538])
 STEPS = (2e-3, 1e-3, 5e-4)
 T_END = 0.02
 QUANTITIES = (("x", "R"), ("v",), ("vdot",), ("multipliers",))
@@ -39,17 +39,7 @@ SLOW_DRIFT = pytest.param("R3xSO3", True, marks=pytest.mark.slow)
 
 
 def top(group: str = "R3xSO3", joint: bool = False) -> mbs.Model:
-    """A node at the pivot, or one at the mass centre and a ball joint."""
-    model = mbs.Model(group, gravity=(0, 0, -9.81))
-    center = np.array([0.0, 1.0, 0.0])
-    if joint:
-        node = model.add_node(center, velocity=np.cross(SPIN, center), angular_velocity=SPIN, name="top")
-        model.add(SphericalJoint(model.ground, node, (0, 0, 0)), name="tip")
-    else:
-        node = model.add_node((0, 0, 0), angular_velocity=SPIN, name="top")
-        model.fix(node, translation=True, rotation=False)
-    model.add(RigidBody(node, 15.0, J, (0, 0, 0) if joint else center))
-    return model
+    return (tops.top_on_joint if joint else tops.free_top)(group)
 
 
 @cache

@@ -9,7 +9,7 @@ import pytest
 from models import machine
 
 import fem_mbs as mbs
-from examples.heavy_top import build as heavy_top
+from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import RevoluteJoint, RigidBody
 
 
@@ -58,7 +58,7 @@ def test_index_3_warns_once_when_it_is_unstable(
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_index_3_does_not_warn_where_it_is_stable(group: str, caplog: pytest.LogCaptureFixture) -> None:
     """The run of Bruels, Cardona, Arnold (2012), which turns by 0.3 rad a step."""
-    mbs.simulate(heavy_top(group)[0], 0.5, 2e-3, mbs.GeneralizedAlpha(0.9, "index3"))
+    mbs.simulate(top_on_joint(group), 0.5, 2e-3, mbs.GeneralizedAlpha(0.9, "index3"))
     assert not [record for record in caplog.records if "unstable" in record.message]
 
 
@@ -76,9 +76,9 @@ def test_iterations_are_those_of_the_other_formulations(group: str) -> None:
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_errors_are_not_larger_than_those_of_index_2(group: str) -> None:
     """Of the heavy top at 2 ms, against a run with a tenth of the step."""
-    exact = mbs.simulate(heavy_top(group)[0], 0.2, 2e-4, mbs.GeneralizedAlpha(0.9, "index2", "perturbed"))
+    exact = mbs.simulate(top_on_joint(group), 0.2, 2e-4, mbs.GeneralizedAlpha(0.9, "index2", "perturbed"))
     errors = []
     for formulation in ("stabilized", "index2"):
-        solution = mbs.simulate(heavy_top(group)[0], 0.2, 2e-3, mbs.GeneralizedAlpha(0.9, formulation))
+        solution = mbs.simulate(top_on_joint(group), 0.2, 2e-3, mbs.GeneralizedAlpha(0.9, formulation))
         errors.append(np.abs(solution.x - exact.x[::10]).max())
     assert errors[0] < 1.1 * errors[1]

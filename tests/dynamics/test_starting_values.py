@@ -9,12 +9,13 @@ from models import FORMULATIONS, machine
 from motions import fitted_order
 
 import fem_mbs as mbs
-from examples.reproduce_2015 import run_top, top
+from examples.reproduce_2015 import run_top
 from fem_mbs.alpha.change_step import AlphaMemory
 from fem_mbs.alpha.newmark import chung_hulbert
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.tops import top_on_joint as top
 from fem_mbs.elements import Force, RevoluteJoint, RigidBody
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import StatePoint, place_of
 
 SHIFT = chung_hulbert(0.9).shift

@@ -12,12 +12,12 @@ from models import machine
 from motions import fitted_order
 
 import fem_mbs as mbs
-from examples.reproduce_2015 import top, top_exact
-from examples.right_angle_cantilever import build as cantilever
 from fem_mbs.alpha.change_step import AlphaMemory
-from fem_mbs.alpha.chart import make_chart
 from fem_mbs.alpha.local_error import defect, highest_derivatives, response
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import tops
+from fem_mbs.benchmarks.flexible import right_angle_cantilever
+from fem_mbs.benchmarks.tops import top_on_joint as top
 from fem_mbs.elements import Beam, BeamSection, Force, PointMass
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
@@ -58,14 +58,15 @@ def steps_of(
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("build", "h"), [(lambda: top("R3xSO3"), 2.5e-4), (lambda: top("SE3"), 2.5e-4), (lambda: cantilever()[0], 0.02)]
+    ("build", "h"),
+    [(top, 2.5e-4), (lambda: top("SE3"), 2.5e-4), (lambda: right_angle_cantilever()[0], 0.02)],
 )
 def test_local_error_is_that_of_a_step(build: Callable[[], mbs.Model], h: float, method: str) -> None:
     """Against a much finer solution from the same state, which forgets the long step first."""
     own = METHODS[method]
     *_, (system, state, memory) = steps_of(build(), own, 40 * [h])
     end, after, *_ = own.step(system, state, h, memory)
-    chart, slope = make_chart(system.kinematics, own.chart), highest_derivatives(system, end) - memory.accelerations.old
+    chart, slope = own.chart(system), highest_derivatives(system, end) - memory.accelerations.old
     left = defect(system, chart, own.coefficients, h, end, slope / (end.t - memory.accelerations.t_old), np.empty(0))
     factors = system.solver.restore(after.matrix[1:])
     evaluation = system.evaluate(system.motion(end), end.multipliers, system.prescribe(end.t))
@@ -83,7 +84,7 @@ def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
     for h in (1e-3, 5e-4, 2.5e-4):
         steps = np.tile(h * np.array([1, 1, 1, 0.5, 0.5, 0.5, 0.5]), round(0.02 / h))
         method = mbs.GeneralizedAlpha(0.9, formulation, "perturbed")
-        exact, largest = top_exact(h / 2, 0.11), 0.0
+        exact, largest = tops.exact(h / 2 * np.arange(round(0.22 / h) + 1)), 0.0
         for _, state, _ in steps_of(top("R3xSO3"), method, steps, adapt):
             k = round(state.t / (h / 2))
             largest = max(largest, float(np.abs(exact.force[k] + state.multipliers).max()))
@@ -123,7 +124,7 @@ def top_error(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end:
     """Error of the place of the top at the end, and the number of steps."""
     control = mbs.VariableStep(tolerance, largest=t_end / 20)
     solution = mbs.simulate(top(group), t_end, control, method)
-    exact = top_exact(t_end, t_end).x[-1]
+    exact = tops.exact(np.array([t_end])).x[-1]
     return float(np.abs(solution.x[-1, 1] - exact).max()), len(solution.stats.step_sizes)
 
 

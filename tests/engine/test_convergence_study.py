@@ -10,6 +10,7 @@ import pytest
 from catalogue import GROUPS
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks.tops import top_on_joint as top
 from fem_mbs.elements import Force, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
 from fem_mbs.studies import convergence
@@ -18,7 +19,6 @@ from fem_mbs.studies.convergence import fitted_order
 COMPONENTS = ["position", "rotation", "velocity", "multipliers"]
 STEPS = np.array([0.02, 0.01, 0.005])
 METHOD = mbs.GeneralizedAlpha(0.8)
-SPIN = np.array([0.0, 150.0, -4.61538])
 
 
 def pendulum(group: str = "R3xSO3") -> mbs.Model:
@@ -32,15 +32,6 @@ def pendulum(group: str = "R3xSO3") -> mbs.Model:
         model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
     model.add(SphericalJoint(model.ground, upper, point=(0, 0, 0)))
     model.add(SphericalJoint(upper, lower, point=(1.5, 0, 0)))
-    return model
-
-
-def top() -> mbs.Model:
-    """Heavy top of Arnold, Cardona, Bruels (2015), section 2.4, on R3xSO3."""
-    model = mbs.Model(gravity=(0, 0, -9.81))
-    node = model.add_node((0, 1, 0), velocity=np.cross(SPIN, (0, 1, 0)), angular_velocity=SPIN)
-    model.add(RigidBody(node, 15.0, (0.234375, 0.46875, 0.234375)))
-    model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)))
     return model
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import RevoluteJoint, RigidBody
+from fem_mbs.contracts import Event
+from fem_mbs.elements import Force, Moment, RevoluteJoint, RigidBody, SpringDamper
 
 GROUPS = ("R3xSO3", "SE3")
 G = 9.81
@@ -263,10 +266,103 @@ def test_bad_attributes_are_refused(attributes: dict[str, Any], message: str) ->
         mbs.simulate(ball(), 1.0, 0.1, events=level(1.0, **attributes))
 
 
-@pytest.mark.parametrize("events", ["height", [level(1.0), 3.0], [None], 3.0, {"height": level(1.0)}])
-def test_events_are_functions(events: Any) -> None:
-    with pytest.raises(mbs.ModelError, match="event.* function"):
+@pytest.mark.parametrize("events", [[level(1.0), 3.0], [None], 3.0, {"height": level(1.0)}])
+def test_events_are_functions_or_names(events: Any) -> None:
+    with pytest.raises(
+        mbs.ModelError, match="simulate: events must be a function of a State, the name of a channel, or"
+    ):
         mbs.simulate(ball(), 1.0, 0.1, events=events)
+
+
+# By name
+
+
+def test_channels_are_events_by_name(group: str, step: float | mbs.VariableStep) -> None:
+    """Beside functions; where the channel of the solution passes zero."""
+    solution = mbs.simulate(ball(group), 1.0, step, events=["ball.position.z", level(1.0)])
+    np.testing.assert_allclose([times.item() for times in solution.event_times], [fall(0.0), fall(1.0)], rtol=1e-10)
+    solution = mbs.simulate(pendulum(group), 4.0, step, events=["hinge.coordinate_rate", rate])
+    by_name, by_function = solution.event_times
+    np.testing.assert_allclose(by_name, by_function, rtol=1e-10)
+    assert len(by_name) == 3
+
+
+def whirl(speed: float) -> mbs.Model:
+    """A disc on a hinge, half a turn before zero; held back by a moment, it turns back after more than a turn."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), angular_velocity=(0, 0, speed), name="disc")
+    model.add(RigidBody(node, 1.0, (1.0, 1.0, 1.0)))
+    model.add(RevoluteJoint(model.ground, node, (0, 0, 1)), name="hinge")
+    model.add(Moment(node, (0, 0, -2.0)))
+    return model
+
+
+@pytest.mark.parametrize("h", [0.05, 0.3])
+def test_angles_pass_zero_once_however_often_they_turn(h: float, tmp_path: Path) -> None:
+    """angle = 10 t - t^2: four turns there and back, zero at 10 s; also where a run is gone on with in between."""
+    solution = mbs.simulate(whirl(10.0), 11.0, h, events=["hinge.coordinate", "hinge.angle"])
+    for times in solution.event_times:
+        np.testing.assert_allclose(times, [10.0], rtol=1e-9)
+    file = tmp_path / "run.h5"
+    mbs.simulate(whirl(10.0), 11.0, h, events="hinge.angle", store=file, callback=lambda state: cut(state, file))
+    (times,) = mbs.resume(file.with_name("cut.h5"), events="hinge.angle").event_times
+    np.testing.assert_allclose(times, [10.0], rtol=1e-9)
+
+
+def cut(state: mbs.State, file: Path) -> None:
+    """Copy the file of a run that is under way."""
+    copy = file.with_name("cut.h5")
+    if state.t >= 5.0 and not copy.exists():
+        shutil.copy(file, copy)
+
+
+def test_jumps_of_a_rotation_vector_are_no_zeros() -> None:
+    """It goes from pi to -pi at half a turn, and passes zero after a whole one."""
+    solution = mbs.simulate(whirl(10.0), 1.0, 0.01, events="disc.rotation_vector.z")
+    np.testing.assert_allclose(solution.event_times[0], [5.0 - np.sqrt(25.0 - 2.0 * np.pi)], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("height", "event 'height' begins with no name of a node"),
+        ("ball.height", "event 'ball.height': node 'ball' has no 'height'; it has position,"),
+        ("ball.position", "event 'ball.position' is 3 numbers; .*: ball.position.x, ball.position.y, ball.position.z"),
+        ("ball.position.w", "event 'ball.position.w': ball.position has no 'w'"),
+    ],
+)
+def test_names_of_one_number_alone_are_events(name: str, message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=f"simulate: {message}"):
+        mbs.simulate(ball(), 1.0, 0.1, events=name)
+
+
+def test_a_channel_that_keeps_its_sign_is_refused() -> None:
+    message = r"'ball.position.z' never changed its sign: it was positive.*Event\('ball.position.z', optional=True\)"
+    with pytest.raises(mbs.ModelError, match=message) as error:
+        mbs.simulate(ball(), 0.5, 0.1, events="ball.position.z")
+    assert error.value.solution is not None and error.value.solution.t[-1] == 0.5
+    assert mbs.simulate(ball(), 0.5, 0.1, events=Event("ball.position.z", optional=True)).success
+
+
+def test_an_event_says_of_a_name_what_attributes_say_of_a_function() -> None:
+    model = ball(height=0.0, up=5.0)
+    watched = [Event(level(1.0), direction=-1), Event("ball.velocity.z", terminal=True)]
+    solution = mbs.simulate(model, 2.0, 0.03, events=watched)
+    assert solution.status is mbs.Outcome.EVENT and not len(solution.event_times[0])
+    np.testing.assert_allclose([solution.t[-1], *solution.event_times[1]], 5.0 / G, rtol=1e-10)
+    with pytest.raises(mbs.ModelError, match="event 'ball.velocity.z': terminal must be True, False or a number of ev"):
+        mbs.simulate(model, 2.0, 0.03, events=Event("ball.velocity.z", terminal=-1))
+
+
+def test_channels_of_a_path_of_equilibria(group: str) -> None:
+    """A load compresses a spring: z = -0.1 m + 20 N/100 N/m times its factor."""
+    model = mbs.Model(group)
+    node = model.add_node((0, 0, -0.1), name="tip")
+    model.fix(node, translation=(True, True, False), rotation=True)
+    model.add(SpringDamper(model.ground, node, 100.0, point_a=(0, 0, 2)))
+    model.add(Force(node, (0, 0, 20.0)))
+    solution = mbs.statics(model, step=0.3, events="tip.position.z")
+    np.testing.assert_allclose(solution.event_times[0], [0.5], rtol=1e-10)
 
 
 @pytest.mark.parametrize(

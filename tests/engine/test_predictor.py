@@ -10,8 +10,9 @@ from catalogue import GROUPS
 from models import machine
 
 import fem_mbs as mbs
-from examples import four_bar, heavy_top, right_angle_cantilever
 from fem_mbs.alpha.predictor import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
+from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
+from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import RevoluteJoint, RigidBody
 from fem_mbs.newton import UNSEEN, ConvergenceHistory, experienced
 
@@ -83,10 +84,6 @@ def test_a_residual_of_the_multipliers_says_nothing_of_a_long_correction() -> No
     assert not seen.suffices(1e-5, 1e-2, 0, (1e-8, 1e-11))
 
 
-def top(group: str) -> mbs.Model:
-    return heavy_top.build(group)[0]
-
-
 def chain(group: str) -> mbs.Model:
     model = mbs.Model(group, gravity=(0, 0, -9.81))
     last = model.ground
@@ -100,10 +97,10 @@ def chain(group: str) -> mbs.Model:
 
 MODELS = {
     "machine": (machine, (1e-2, 5e-3, 2e-3)),
-    "heavy top": (top, (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)),
+    "heavy top": (top_on_joint, (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)),
     "chain": (chain, (1e-2, 5e-3, 2e-3)),
-    "cantilever": (lambda group: right_angle_cantilever.build(group)[0], (0.2, 0.1, 0.05, 0.02)),
-    "four-bar": (lambda group: four_bar.build(group)[0], (2e-2, 1e-2, 5e-3)),
+    "cantilever": (lambda group: right_angle_cantilever(group)[0], (0.2, 0.1, 0.05, 0.02)),
+    "four-bar": (lambda group: four_bar(group)[0], (2e-2, 1e-2, 5e-3)),
 }
 STEPS = 150
 
@@ -146,7 +143,7 @@ def test_what_is_not_looked_at_is_below_the_tolerance(group: str) -> None:
 @pytest.mark.parametrize("h", [1e-3, 5e-4])
 def test_it_holds_while_multipliers_oscillate(h: float) -> None:
     """From a consistent start those of the top swing with ``h`` at first: residuals of forces without a motion."""
-    worst, unseen = worst_unseen(top("R3xSO3"), mbs.GeneralizedAlpha(0.9, start="consistent"), h)
+    worst, unseen = worst_unseen(top_on_joint(), mbs.GeneralizedAlpha(0.9, start="consistent"), h)
     assert unseen > 20
     assert worst < 1.0
 

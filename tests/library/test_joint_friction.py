@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
+from fem_mbs.benchmarks import stick_slip
+from fem_mbs.elements import JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint
 
 GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
 KINDS: tuple[dict[str, Any], ...] = ({}, {"bristle": 1e-5})
@@ -99,41 +100,21 @@ def test_friction_of_a_pendulum_follows_the_force_in_its_hinge(group: str) -> No
     assert_second_order(error, 0.01, 2e-3)
 
 
-def belt(group: str, **friction: float) -> tuple[mbs.Model, mbs.Node]:
-    """A block of 1 kg on a belt at 0.1 m/s, held by a spring of 100 N/m; 0.5 and 0.3 are the coefficients, g = 10."""
-    model = mbs.Model(group, gravity=(0, 0, -10.0))
-    strap, block = (model.add_node((0, 0, 0), velocity=(0.1, 0, 0), name=name) for name in ("strap", "block"))
-    for node in (strap, block):
-        model.add(RigidBody(node, 1.0, (1, 1, 1)))
-    model.add(PrismaticJoint(model.ground, strap, (1, 0, 0), drive=lambda t: 0.1 * t))
-    contact = model.add(PrismaticJoint(strap, block, (1, 0, 0)))
-    model.add(SpringDamper(model.ground, block, 100.0, point_a=(-10, 0, 0)))
-    model.add(JointFriction(contact, 0.3, 0.5, **friction))
-    return model, block
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize(
-    "friction",
-    [{"creep": 1e-4, "stribeck": 3e-4}, {"stribeck": 1e-3, "bristle": 1e-6}],
-    ids=("regularised", "bristles"),
-)
-def test_stick_and_slip_on_a_belt(group: str, friction: dict[str, float]) -> None:
-    """Coulomb's law: it sticks for ``2 A/v``, slips for ``2/omega (pi - atan(omega A/v))``, ``A = 0.2 m g/k``."""
-    model, block = belt(group, **friction)
+@pytest.mark.parametrize("law", stick_slip.LAWS)
+def test_stick_and_slip_on_a_belt(group: str, law: str) -> None:
+    """Coulomb's law."""
+    model, block = stick_slip.belt(group, **stick_slip.LAWS[law])
     solution = mbs.simulate(model, 2.2, 2e-3)
-    t, v, A = solution.t, solution.velocity(block)[:, 0], 0.02
-    k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
-    turns = t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
-    period = 2 * A / 0.1 + 0.2 * (np.pi - np.arctan(10 * A / 0.1))
-    np.testing.assert_allclose(np.diff(turns), period, rtol=1e-2)
-    np.testing.assert_allclose(solution.displacement(block)[:, 0].max(), 0.03 + np.hypot(A, 0.01), rtol=1e-2)
+    turns = stick_slip.turns(solution.t, solution.velocity(block)[:, 0])
+    np.testing.assert_allclose(np.diff(turns), stick_slip.PERIOD, rtol=1e-2)
+    np.testing.assert_allclose(solution.displacement(block)[:, 0].max(), stick_slip.FURTHEST, rtol=1e-2)
 
 
 def test_below_the_static_limit_it_sticks_to_the_belt() -> None:
     """Until the spring pulls with ``mu_s m g``; on a slow belt it would not slip before 0.5 s."""
-    model, block = belt("R3xSO3", stribeck=1e-3, bristle=1e-6)
+    model, block = stick_slip.belt(**stick_slip.LAWS["bristles"])
     solution = mbs.simulate(model, 0.45, 5e-3)
     np.testing.assert_allclose(solution.displacement(block)[:, 0], 0.1 * solution.t, rtol=0, atol=1e-5)
 

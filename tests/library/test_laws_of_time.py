@@ -203,6 +203,8 @@ def test_outside_its_times_a_table_refuses_or_holds() -> None:
     assert Table(t, t**2)(3.0 + 1e-12) == 9.0
     with pytest.raises(mbs.LawError, match=r"Table of 3 values from t = 1 to 3 s is asked for t = 3.1 s; .*hold"):
         Table(t, t**2)(3.1)
+    with pytest.raises(mbs.LawError, match=r"from t = 1 to 3 s is asked for t = 3.00001 s"):
+        Table(t, t**2)(3.00001)
 
 
 def test_a_run_that_outlives_its_table_says_so() -> None:

@@ -18,7 +18,7 @@ from fem_mbs.elements.bodies.rigid_body import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
-from fem_mbs.initial.accelerations import accelerations
+from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of
 from fem_mbs.testing import (
     ELEMENT_LAWS,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,11 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-sys.path.append(str(Path(__file__).parents[2]))
-
-import fem_mbs as mbs  # noqa: E402
-from examples import four_bar, heavy_top, right_angle_cantilever  # noqa: E402
-from fem_mbs.elements import RigidBody  # noqa: E402
+import fem_mbs as mbs
+from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
+from fem_mbs.benchmarks.tops import free_top, top_on_joint
 
 INSTANTS, SAMPLES, AIM = 60, 200, 1e-6
 ALPHA, RADAU = mbs.GeneralizedAlpha(), mbs.RadauIIA()
@@ -42,21 +39,12 @@ class Case(NamedTuple):
     reference: int
 
 
-def free_top() -> mbs.Model:
-    """The heavy top on a node at its fixed point, without a joint."""
-    model = mbs.Model(gravity=(0, 0, -9.81))
-    top = model.add_node((0, 0, 0), angular_velocity=(0, 150, -4.61538), name="top")
-    model.fix(top, translation=True)
-    model.add(RigidBody(top, mass=15.0, inertia=(0.234375, 0.46875, 0.234375), center_of_mass=(0, 1, 0)))
-    return model
-
-
 CASES = {
-    "heavy top": Case(lambda: heavy_top.build()[0], 1.0, (600, 2400, 9600), (300, 420, 600), 1200),
-    "heavy top, SE(3)": Case(lambda: heavy_top.build("SE3")[0], 1.0, (600, 2400, 9600), (300, 600, 900), 1800),
+    "heavy top": Case(top_on_joint, 1.0, (600, 2400, 9600), (300, 420, 600), 1200),
+    "heavy top, SE(3)": Case(lambda: top_on_joint("SE3"), 1.0, (600, 2400, 9600), (300, 600, 900), 1800),
     "heavy top, no joint": Case(free_top, 1.0, (600, 2400, 9600), (300, 420, 600), 1200),
-    "cantilever": Case(lambda: right_angle_cantilever.build()[0], 30.0, (600, 2400, 9600), (240, 360, 480, 720), 1440),
-    "four-bar": Case(lambda: four_bar.build()[0], 2.0, (120, 480, 1920), (120, 240, 480, 720), 1440),
+    "cantilever": Case(lambda: right_angle_cantilever()[0], 30.0, (600, 2400, 9600), (240, 360, 480, 720), 1440),
+    "four-bar": Case(lambda: four_bar()[0], 2.0, (120, 480, 1920), (120, 240, 480, 720), 1440),
 }
 
 

@@ -9,19 +9,15 @@ import time
 from collections.abc import Callable
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, RigidBody, SphericalJoint
+from fem_mbs.benchmarks.tops import top_on_joint
+from fem_mbs.elements import Beam, BeamSection
 
 TURNS, STEPS, STEP = 3, 100, 1e-3
 
 
 def top(k: int) -> mbs.Model:
     """A heavy top."""
-    model = mbs.Model(gravity=(0, 0, -9.81))
-    spin = (0, 150.0 + k % 10, -4.61)
-    body = model.add_node((0, 1, 0), velocity=(4.61, 0, 0), angular_velocity=spin, name="body")
-    model.add(RigidBody(body, 15.0, (0.234375, 0.46875, 0.234375)))
-    model.add(SphericalJoint(model.ground, body, point=(0, 0, 0)), name="pivot")
-    return model
+    return top_on_joint(spin=150.0 + k % 10)
 
 
 def ruler(k: int) -> mbs.Model:

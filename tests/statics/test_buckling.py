@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import jv
 
 import fem_mbs as mbs
-from examples.statics import bend, frame
+from fem_mbs.benchmarks.beams import bend, frame
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, Moment
 from fem_mbs.elements.joints.relative import RelativeJoint
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from examples.statics import bend
+from fem_mbs.benchmarks.beams import bend
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody, SphericalJoint
 
 G = 9.81

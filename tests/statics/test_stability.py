@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import eigvalsh, null_space
 
 import fem_mbs as mbs
-from examples.statics import bend, following, frame, helix, lee
+from fem_mbs.benchmarks.beams import bend, following, frame, helix, lee
 from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
@@ -30,7 +30,7 @@ def falling(solution: mbs.StaticSolution) -> list[int]:
 
 def narrow_lee() -> mbs.Model:
     """Lee's frame, free to tip over sideways."""
-    model, beams = lee(5)
+    model, beams = lee((5, 1, 4))
     section = BeamSection(EA=4.32e7, GA=2.16e7, GJ=7.2e6, EI=(1.44e7, 1e6), mass=1, inertia=(1, 1, 1))
     for beam in beams:
         beam.section = section
@@ -50,7 +50,7 @@ def pendulums(up: bool) -> mbs.Model:
 
 
 CASES = {
-    "Lee's frame": lambda: mbs.statics(lee(5)[0], 19.5, arc_length=True),
+    "Lee's frame": lambda: mbs.statics(lee((5, 1, 4))[0], 19.5, arc_length=True),
     "Lee's frame that tips over": lambda: mbs.statics(narrow_lee(), 19.5, arc_length=True),
     "frame": lambda: mbs.statics(frame()[0], 4.0),
     "bend": lambda: mbs.statics(bend(8)[0]),

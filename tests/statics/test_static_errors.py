@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from examples.statics import bend, lee
+from fem_mbs.benchmarks.beams import bend, lee
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.lie import so3
@@ -98,7 +98,7 @@ def test_joints_that_repeat_each_other_are_named() -> None:
 
 
 def test_load_beyond_its_limit_tells_how_far_it_came_and_keeps_the_path() -> None:
-    model, _ = lee(10)
+    model, _ = lee((10, 2, 8))
     with pytest.raises(mbs.ConvergenceError) as error:
         mbs.statics(model, load_end=25)
     message, solution = str(error.value), error.value.solution

@@ -10,8 +10,8 @@ from catalogue import COUPLED, GROUPS, PLAIN
 from motions import derivative
 
 import fem_mbs as mbs
-from examples.statics import bend, following, frame, lee
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.beams import bend, following, frame, lee
 from fem_mbs.elements import (
     Beam,
     DistributedLoad,
@@ -118,7 +118,7 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
 CASES = {
     "bend": (bend, 1),
     "force that follows": (lambda: following(10), 20),
-    "Lee's frame": (lambda: lee(10), 20),
+    "Lee's frame": (lambda: lee((10, 2, 8)), 20),
     "frame": (lambda: frame(0.1), 1),
 }
 ROUNDING = 1e-12

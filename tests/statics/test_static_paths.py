@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from examples.statics import LIMITS, bend, following, frame, helix, lee
+from fem_mbs.benchmarks.beams import LIMITS, bend, following, frame, helix, lee
 from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
@@ -73,7 +73,7 @@ def test_states_at_the_loads_asked_for_are_equilibria() -> None:
 
 def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:
     """The upper limit of Lee's frame is 18.55: 15 is passed on the way up, down and up again."""
-    model, _ = lee(5)
+    model, _ = lee((5, 1, 4))
     solution = mbs.statics(model, load_end=19.5, loads=[15.0, 5.0, -5.0], arc_length=True)
     np.testing.assert_array_equal(solution.t, [5, 15, 15, 5, -5, -5, 5, 15])
     assert len({x.tobytes() for x in solution.x}) == 8
@@ -87,7 +87,7 @@ def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
 
 def test_arc_length_goes_through_limits_of_load_and_displacement() -> None:
     """The load rises to its first limit, falls below zero to the second, and rises; the displacement turns twice."""
-    model, beams = lee(10)
+    model, beams = lee((10, 2, 8))
     solution = mbs.statics(model, load_end=20, arc_length=True, step=0.05)
     down = -solution.displacement(beams[1].nodes[-1])[:, 1]
     for curve, turns in ((solution.t, (LIMITS[0][0], LIMITS[1][0])), (down, (61.0110, 50.7395))):
@@ -97,7 +97,7 @@ def test_arc_length_goes_through_limits_of_load_and_displacement() -> None:
 
 
 def test_path_ends_where_it_reaches_its_load_for_the_first_time() -> None:
-    model, _ = lee(5)
+    model, _ = lee((5, 1, 4))
     solution = mbs.statics(model, load_end=18, arc_length=True)
     assert solution.t[-1] == 18 and (np.diff(solution.t) > 0).all()
 
@@ -166,7 +166,7 @@ def test_constant_loads_act_in_full_without_ramp() -> None:
 
 
 def test_callback_sees_every_step_and_may_end_the_run() -> None:
-    model, _ = lee(5)
+    model, _ = lee((5, 1, 4))
     seen: list[mbs.State] = []
 
     def falls(state: mbs.State) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from examples.statics import bend, lee
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.benchmarks.beams import bend, lee
 from fem_mbs.contracts import Constraint, ConstraintBatch, Motion, Numbering, node_rows
 from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RigidBody, SphericalJoint
 from fem_mbs.lie import so3
@@ -84,7 +84,7 @@ def test_state_in_between_is_right_to_second_order() -> None:
 
 
 def test_state_at_a_load_that_is_passed_more_than_once_is_the_first() -> None:
-    model, beams = lee(5)
+    model, beams = lee((5, 1, 4))
     solution = mbs.statics(model, load_end=19.5, arc_length=True)
     first = mbs.statics(model, load_end=10)
     row = solution.system.number(beams[1].nodes[-1])
@@ -101,7 +101,7 @@ def test_files_for_paraview_follow_the_load_or_the_path(tmp_path: Path) -> None:
         float(part.split('"')[1]) for part in solution.to_paraview(tmp_path / "bend").read_text().split("timestep=")[1:]
     ]
     assert times == solution.t.tolist()
-    model, _ = lee(5)
+    model, _ = lee((5, 1, 4))
     solution = mbs.statics(model, load_end=19.5, arc_length=True)
     text = solution.to_paraview(tmp_path / "lee").read_text()
     times = [float(part.split('"')[1]) for part in text.split("timestep=")[1:]]
@@ -161,7 +161,7 @@ def test_prescribed_displacement_needs_the_force_that_makes_it() -> None:
 
 def test_displacement_drives_a_frame_through_its_limit() -> None:
     """Pushed down by 55, Lee's frame is past its upper limit of 18.55, where the load falls."""
-    model, beams = lee(10)
+    model, beams = lee((10, 2, 8))
     model.elements.remove(model.elements[-1])
     push = model.add(Pushed(beams[1].nodes[-1], lambda t: -t))
     solution = mbs.statics(model, load_end=55, step=1)

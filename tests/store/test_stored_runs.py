@@ -200,7 +200,7 @@ def test_saved_solutions(tmp_path: Path) -> None:
     assert file.name == "saved.h5"
     loaded = mbs.load(file)
     assert_same(loaded, memory)
-    assert loaded.checkpoint.pace == memory.checkpoint.pace
+    assert loaded.checkpoint.control_memory == memory.checkpoint.control_memory
     loaded.save(tmp_path / "twice")
     again = mbs.load(tmp_path / "twice.h5")
     assert np.array_equal(again.channel("motor.reaction"), memory.channel("motor.reaction"))

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import StoreError
-from fem_mbs.files.hdf5 import UNLIMITED, TablePlace, make, reason, replacing
+from fem_mbs.files.hdf5 import UNLIMITED, TablePlace, make
+from fem_mbs.files.replacing import reason, replacing
 from fem_mbs.files.store import head as heads
 from fem_mbs.files.store.guard import refuse_taken
 from fem_mbs.files.store.head import Head, Span

@@ -175,12 +175,12 @@ class RunFile:
         known = {kind.Memory.__name__: kind.Memory for kind in (type(method) if method else methods[0], *methods)}
         if name not in known:
             return None
-        memory, pace = (
+        memory, control_memory = (
             {own: self._reader.value(value) for own, value in self.checkpoint[part].items()}
             for part in ("memory", "pace")
         )
         kind, control, names = known[name], self.control, tuple(self.options["names"])
-        return Checkpoint(self.state("last"), kind(**memory), control, type(control).Memory(**pace), names)
+        return Checkpoint(self.state("last"), kind(**memory), control, type(control).Memory(**control_memory), names)
 
 
 def _whole(rows: NDArray[Any]) -> int:

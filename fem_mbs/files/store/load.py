@@ -6,26 +6,26 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
 
-from fem_mbs.contracts import EventFunction, Method, Path, checked
+from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import Unavailable
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.guard import guarded
 from fem_mbs.files.store.reading import event_state, loaded
-from fem_mbs.files.store.recorder import StoredRun
+from fem_mbs.files.store.recorder import FileRecorder
 from fem_mbs.files.store.rows import RowWriter
 from fem_mbs.files.store.table import StepTable
 from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.model.model import Model
+from fem_mbs.run.checkpoint import check_checkpoint
 from fem_mbs.run.events import Events
-from fem_mbs.run.loop import Callback, drive
-from fem_mbs.run.march import Tally, TimeIntegration
-from fem_mbs.run.recorder import AtTimes, EveryFew, Store, Wanted, progress_bar
+from fem_mbs.run.interfaces import Between, Callback
+from fem_mbs.run.output import AtTimes, EveryNth, Store, progress_bar
+from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
-from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 ENDED = (Outcome.FINISHED, Outcome.STOPPED, Outcome.EVENT)
@@ -60,7 +60,7 @@ def resume(
     model: Model | None = None,
     *,
     method: Method | None = None,
-    events: EventFunction | Sequence[EventFunction] | None = None,
+    events: EventLike | Sequence[EventLike] | None = None,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Solution:
@@ -89,19 +89,17 @@ def resume(
         file = open_run(FilePath(path))
         if file.outcome in ENDED:
             return loaded(file, model)
-        run = _going_on(file, model, method, events)
-        show = progress_bar(progress, run.last.t, run.march.t_end, "resume", "s")
-        return drive(run.march, run, run.watch, callback, show)
+        recorder = _resumed(file, model, method, events)
+        integration = recorder.integration
+        show = progress_bar(progress, integration.state.t, integration.t_end, "resume", "s")
+        return run_to_end(integration, recorder, recorder.events, callback, show)
 
 
-def _going_on(
-    file: RunFile,
-    model: Model | None,
-    given: Method | None,
-    events: EventFunction | Sequence[EventFunction] | None,
-) -> StoredRun:
+def _resumed(
+    file: RunFile, model: Model | None, given: Method | None, events: EventLike | Sequence[EventLike] | None
+) -> FileRecorder:
     """The rest of a run, and where it goes."""
-    path, begun = file.path, time.perf_counter()
+    path, started = file.path, time.perf_counter()
     if file.options["loading"] is not None:
         raise ModelError(
             f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
@@ -111,26 +109,27 @@ def _going_on(
         _check_complete(file, system)
     method = _method(file, given)
     method.check(system)
-    march = _march(file, model, system, method)
+    integration = _integration(file, model, system, method)
     between = partial(method.between, system)
-    watch = Events(events, march.state, between, partial(to_user, system), "resume")
-    if len(watch.functions) != file.options["events"]:
+    watched = None if events is None else Events(events, system, integration.state, between, "resume")
+    count = 0 if watched is None else len(watched.states)
+    if count != file.options["events"]:
         raise ModelError(
-            f"resume: '{path}': the run watched {file.options['events']} events, received {len(watch.functions)}; "
-            "functions do not travel in files, give those of the run as events"
+            f"resume: '{path}': the run watched {file.options['events']} events, received {count}; functions do not "
+            "travel in files, give those of the run as events"
         )
     with guarded(path):
-        return _recorder(file, march, watch, between, begun)
+        return _recorder(file, integration, watched, between, started)
 
 
-def _march(file: RunFile, model: Model | None, system: System, method: Method) -> TimeIntegration:
+def _integration(file: RunFile, model: Model | None, system: System, method: Method) -> TimeIntegration:
     """The run where it stands."""
     with guarded(file.path):
         checkpoint = file.stands(method)
-        tally, first = Tally(*file.kept("tally")), file.state("first")
+        counts, first = file.kept("tally"), file.state("first")
         from_user(system, first, "its first state")
         if checkpoint is not None:
-            checkpoint.check(system, method)
+            check_checkpoint(checkpoint, system, method)
     if file.checkpoint["memory_name"] is None:
         raise ModelError(
             f"resume: '{file.path}' does not say what {type(method).__name__} remembers of the run; start a new one "
@@ -139,28 +138,32 @@ def _march(file: RunFile, model: Model | None, system: System, method: Method) -
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
     with guarded(file.path, own=model is None):
-        march = TimeIntegration(system, method, file.control, file.options["t_end"], checkpoint)
-        march.go_on(tally, first)
-    return march
+        integration = TimeIntegration(system, method, file.control, file.options["t_end"], checkpoint)
+        integration.resume(counts, first)
+    return integration
 
 
-def _recorder(file: RunFile, march: TimeIntegration, watch: Events, between: Any, begun: float) -> StoredRun:
+def _recorder(
+    file: RunFile, integration: TimeIntegration, watched: Events | None, between: Between, started: float
+) -> FileRecorder:
     """The recorder of the rest of a run."""
-    rows, keep = file.rows(march.system), file.checkpoint["go_on"]
+    rows, keep = file.rows(integration.system), file.checkpoint["go_on"]
     times, every = file.option("times"), file.options["every"]
-    wanted: Wanted = EveryFew(every, march.t_end) if times is None else AtTimes(times, between)
-    channels = file.channels(march.system)
+    selection = EveryNth(every, integration.t_end) if times is None else AtTimes(times, between)
+    channels = file.channels(integration.system)
     table = StepTable(file.path, rows.dtype.itemsize, keep, file.number)
-    functions = file.functions_of(march.system)
+    functions = file.functions_of(integration.system)
     writer = RowWriter(rows.dtype, functions, channels, 0)
     store = Store(str(file.path), file.options["channels"], every)
-    hits = [int((rows["event"][:keep] == event).sum()) for event in range(len(watch.functions))]
-    for event, count in enumerate(hits):
-        kept = rows[:keep][rows["event"][:keep] == event]
-        watch.hits[event] = [event_state(row) for row in kept[:count]]
-    run = StoredRun(march, store, table, writer, channels, wanted, watch, begun)
-    run.go_on(file, hits)
-    return run
+    counts = []
+    for event, states in enumerate(() if watched is None else watched.states):
+        states += [event_state(row) for row in rows[:keep][rows["event"][:keep] == event]]
+        counts.append(len(states))
+    if watched is not None and (values := file.checkpoint.get("event_values")):
+        watched.values = [float(value) for value in values[: len(counts)]]
+    recorder = FileRecorder(integration, store, table, writer, channels, selection, watched, started)
+    recorder.resume(file, counts)
+    return recorder
 
 
 def _check_complete(file: RunFile, system: System) -> None:

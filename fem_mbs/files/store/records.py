@@ -21,7 +21,7 @@ def checkpoint_record(writer: Writer, checkpoint: Any, whole: bool = True) -> di
         "state": state_record(writer, checkpoint.state),
         "memory": {name: writer.value(own) for name, own in checkpoint.memory._asdict().items()},
         "memory_name": type(checkpoint.memory).__name__,
-        "pace": {name: writer.value(own) for name, own in checkpoint.pace._asdict().items()},
+        "pace": {name: writer.value(own) for name, own in checkpoint.control_memory._asdict().items()},
     }
 
 

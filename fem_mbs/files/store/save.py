@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.errors import ModelError, StoreError
-from fem_mbs.files.hdf5 import reason
+from fem_mbs.files.replacing import reason
 from fem_mbs.files.store.create import create, new_file
 from fem_mbs.files.store.description import describe
 from fem_mbs.files.store.functions import write_samples

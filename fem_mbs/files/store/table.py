@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.errors import StoreError
-from fem_mbs.files.hdf5 import SUPERBLOCK_END, reason
+from fem_mbs.files.hdf5 import SUPERBLOCK_END
+from fem_mbs.files.replacing import reason
 from fem_mbs.files.store.guard import lock
 from fem_mbs.files.store.head import SIZE, Head, read_head
 

@@ -18,10 +18,9 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import same
 from fem_mbs.alpha.index3_limit import instability
 from fem_mbs.alpha.local_error import highest_derivatives, tolerances
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
 from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.chart import LocalChart
 from fem_mbs.alpha.index3_limit import ASTRAY, limit
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ConvergenceError
 from fem_mbs.lie.parametrization import Tangents
 from fem_mbs.lie.rotation_coordinates import RotationCoordinates
+from fem_mbs.methods.comparison.updated_lagrangian import LocalChart
 from fem_mbs.system.kinematics import R3xSO3
 from fem_mbs.system.system import System
 

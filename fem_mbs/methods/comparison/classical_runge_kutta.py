@@ -25,7 +25,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report, State, Step, checked, choice, unconstrained
 from fem_mbs.errors import ConvergenceError, LawError, ModelError
-from fem_mbs.initial.accelerations import Accelerations
+from fem_mbs.initial.consistent_start import Accelerations
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.lie.rotation_coordinates import TaitBryan
 from fem_mbs.methods.comparison.classical_chart import ClassicalChart, from_world, held, rotations_of, to_world

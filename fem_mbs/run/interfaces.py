@@ -1,0 +1,130 @@
+"""What the time loop works with: steps one after the other, how long they are, and what receives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Annotated, Any, NamedTuple, Protocol
+
+from fem_mbs.contracts import Limit, Method, Report, State, function
+from fem_mbs.errors import FemMbsError
+from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.solution import Solution
+from fem_mbs.system.system import System
+
+Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
+"""Called with the state after every accepted step; a true return value ends the run."""
+Progress = Callable[[float | None], None]
+"""Shows how far a run has come; None at its end."""
+Between = Callable[[State, State, float], State]
+"""The state at a share of the way from one state to the next."""
+Selection = Callable[[State | None, State], Iterable[State]]
+"""The states to keep of a step from one state to another; of the start, which has none before it."""
+
+
+class AcceptedStep(NamedTuple):
+    """A step that has passed."""
+
+    state: State
+    report: Report
+    unstable: int = 0
+    """Of a path of equilibria, the number of unstable motions."""
+
+
+class StepSequence(Protocol):
+    """Steps one after the other: of a run in time, or along a path of equilibria.
+
+    ``label`` is the function that was called, ``where`` how messages name a place: "t = {:.6g} s".
+    """
+
+    label: str
+    where: str
+    system: System
+
+    @property
+    def failed(self) -> int:
+        """Attempts without a solution."""
+        ...
+
+    @property
+    def rejected(self) -> int:
+        """Attempts with too large an error."""
+        ...
+
+    @property
+    def error(self) -> Accuracy | None:
+        """Estimated error so far."""
+        ...
+
+    def advance(self) -> AcceptedStep | None:
+        """The next step that passes; None at the end."""
+        ...
+
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says how far the steps came, and why not further."""
+        ...
+
+    def warnings(self) -> Sequence[str]:
+        """What is to be said at the end."""
+        ...
+
+
+class Plan(NamedTuple):
+    """A step to try: its length, and the time at which it ends if that is given beforehand."""
+
+    h: float
+    end: float | None
+
+
+class StepControl(Protocol):
+    """How long steps are: like a method it is data and pure functions, and what it remembers is its memory."""
+
+    def allowed(self, method: Method) -> float | None:
+        """Largest local error of a step that passes, as a method measures it; None if all pass."""
+        ...
+
+    def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
+        """The memory at the start of a run, and the first step."""
+        ...
+
+    def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
+        """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
+        ...
+
+    def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
+        """The next step; None at the end."""
+        ...
+
+    def failed(self, memory: Any, plan: Plan) -> Any | None:
+        """The memory after a step that has no solution; None to give up."""
+        ...
+
+    def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, and the memory after it."""
+        ...
+
+    def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
+        """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
+        ...
+
+    def attempts(self, memory: Any, h: float) -> str:
+        """How a step was tried that failed for good, in words."""
+        ...
+
+    def warning(self, memory: Any) -> str:
+        """What is to be said after a run; empty for nothing."""
+        ...
+
+
+class Recorder(Protocol):
+    """What receives the steps of a run: the memory, or a file."""
+
+    def add(self, step: AcceptedStep) -> None:
+        """Keep what is to be kept of a step."""
+        ...
+
+    def solution(
+        self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
+    ) -> Solution:
+        """The solution so far."""
+        ...

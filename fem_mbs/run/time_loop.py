@@ -1,0 +1,287 @@
+"""The loop over time: a step is planned, tried, judged and accepted, then come jumps, events, output and the callback.
+
+:func:`run_to_end` goes from one accepted step to the next; :meth:`TimeIntegration.advance` plans, tries and judges
+until a step is accepted. The equilibria of a path follow one another in the same way (``static/statics.py``).
+
+A step ends just before an instant at which something jumps, such as a load that is switched, and the next one begins
+just after it, from accelerations, multipliers and rates that are consistent there (docs/theory.md, "Jumps").
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.contracts import ConstraintBatch, Method, State, check_step
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
+from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.failure import explain_failure
+from fem_mbs.initial.jumps import jumped, next_jump, side
+from fem_mbs.initial.singular import explain_singular
+from fem_mbs.newton import FAILURES, NotConvergedError
+from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
+from fem_mbs.run.events import Events
+from fem_mbs.run.interfaces import (
+    AcceptedStep,
+    Callback,
+    Plan,
+    Progress,
+    Recorder,
+    StepControl,
+    StepSequence,
+)
+from fem_mbs.run.recorder import GlobalError
+from fem_mbs.solution.outcome import Accuracy, Outcome
+from fem_mbs.solution.solution import Solution
+from fem_mbs.system import constraints
+from fem_mbs.system.states import frozen, to_user
+from fem_mbs.system.system import System
+
+LOG = logging.getLogger("fem_mbs")
+LIMIT_CHECKS = {8**k for k in range(1, 9)}
+"""Numbers of steps after which the limit of stability is looked at."""
+
+
+def run_to_end(
+    steps: StepSequence,
+    recorder: Recorder,
+    events: Events | None = None,
+    callback: Callback | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Go to the end of the steps, or to where an event or the callback ends the run.
+
+    Raises
+    ------
+    FemMbsError
+        If a step fails for good, or the callback or an event fails; ``error.solution`` has all steps so far.
+    """
+
+    def solution() -> Solution:
+        states = () if events is None else events.states
+        return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
+
+    outcome = Outcome.FINISHED
+    try:
+        while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
+            if events is not None and (last := events.until(step.state)) is not None:
+                step, outcome = step._replace(state=last), Outcome.EVENT
+            recorder.add(step)
+            if progress is not None:
+                progress(step.state.t)
+            if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
+                outcome = Outcome.STOPPED
+    except KeyboardInterrupt:
+        outcome = Outcome.INTERRUPTED
+    except FemMbsError as failure:
+        outcome = Outcome.FAILED
+        error = steps.explain(failure) if isinstance(failure, FAILURES) else failure
+        error.solution = solution()
+        if error is failure:
+            raise
+        raise error from failure.__cause__
+    finally:
+        if progress is not None:
+            progress(None)
+    result = solution()
+    LOG.info("%s", result)
+    for text in steps.warnings():
+        LOG.warning("%s", text)
+    if events is not None and outcome is Outcome.FINISHED:
+        events.check(result)
+    return result
+
+
+def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
+    """Call the callback; whether it ends the run."""
+    try:
+        return bool(callback(to_user(steps.system, state)))
+    except Exception as error:
+        raise FemMbsError(
+            f"{steps.label}: the callback failed at {steps.where.format(state.t)}: {error!r}; it is called with "
+            "the state after each step, and ends the run by returning something true"
+        ) from error
+
+
+class TimeIntegration:
+    """A run in time under way: its state, what method and step control remember, and what they gave up on the way.
+
+    Parameters
+    ----------
+    system : System
+        The frozen model.
+    method : Method
+        How a step is made.
+    control : StepControl
+        How long steps are.
+    t_end : float
+        End of the run in s.
+    initial : State or Checkpoint, optional
+        Where it begins, in the arrays of the system, or goes on; by default at t = 0 as built.
+    """
+
+    label, where = "simulate", "t = {:.6g} s"
+
+    def __init__(
+        self, system: System, method: Method, control: StepControl, t_end: float, initial: State | Checkpoint | None
+    ) -> None:
+        self.system, self.method, self.control, self.t_end = system, method, control, t_end
+        self.steps = self.failed = self.rejected = 0
+        self._tried, self._begins = Plan(0.0, None), True
+        self._doubt = self._beyond_limit = ""
+        allowed = control.allowed(method)
+        self._stepper = method if allowed is None else method.within(allowed)
+        self._offers_doubt = type(method).doubt is not Method.doubt
+        self._checks_end = any(type(b).astray is not ConstraintBatch.astray for b in system.constraint_batches)
+        if isinstance(initial, Checkpoint):
+            self._go_on(initial)
+        else:
+            self._begin(initial)
+        self._error = GlobalError(system, self.state)
+
+    def _begin(self, initial: State | None) -> None:
+        """At the start, from consistent accelerations."""
+        system, method, control = self.system, self.method, self.control
+        self.state = consistent_start(system, initial)
+        self.control_memory, first = control.begin(method, self.state.t, self.t_end)
+        if system.next_jump(self.state) <= self.state.t:
+            self.state = jumped(system, self.state)
+        self._jump = next_jump(system, self.state, self.t_end)
+        if self._jump < math.inf:
+            self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
+        self.memory = method.init(system, self.state, first)
+
+    def _go_on(self, checkpoint: Checkpoint) -> None:
+        """Where another run stands; another step control than its own begins anew."""
+        system, state = self.system, checkpoint.state
+        check_checkpoint(checkpoint, system, self.method)
+        evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
+        explain_singular(system, evaluation, f"at t = {state.t:g} s")
+        self.state, self.memory = state, checkpoint.memory
+        self.control_memory, _ = self.control.begin(self.method, state.t, self.t_end)
+        if checkpoint.control == self.control:
+            self.control_memory = checkpoint.control_memory
+        self._jump = next_jump(system, state, self.t_end)
+
+    def advance(self) -> AcceptedStep | None:
+        """Plan, try and judge steps until one is accepted; None at the end of the run.
+
+        Raises
+        ------
+        NotConvergedError, MotionError, SingularSystemError
+            If a step fails for good; :meth:`explain` says how and why.
+        """
+        while True:
+            plan = self.control.plan(self.control_memory, self.state.t, min(self._jump, self.t_end))
+            if plan is None:
+                if self._jump >= self.t_end:
+                    return None
+                self.state = self.state.at(self._jump)  # nearer than a step can be
+                self._pass_jump()
+                continue
+            if self._begins:
+                self._begins = False
+                self._check_limit(plan.h)
+            self._tried = plan
+            jumps = plan.end is not None and plan.end == self._jump
+            try:
+                h = plan.h - side(self._jump) if jumps else plan.h
+                step = self._stepper.step(self.system, self.state, h, self.memory)
+                if not self.steps:
+                    check_step(step, self.method)
+                if self._checks_end:
+                    end = step.state
+                    constraints.check_step(self.system, self.state.t, end.t, end.R, end.u, end.multipliers)
+            except FAILURES as failure:
+                self.failed += 1
+                LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
+                shorter = self.control.failed(self.control_memory, plan)
+                if shorter is None or isinstance(failure, LawError):
+                    raise
+                self.control_memory = shorter
+                continue
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error)
+            if not passed:
+                self.rejected += 1
+                continue
+            self.state, self.memory = step.state, step.memory
+            if plan.end is not None and self.state.t != plan.end:
+                self.state = self.state.at(plan.end)
+            self.steps += 1
+            if step.report.error_estimate is not None:
+                self._error.add(self.state, step.report.error_estimate, plan.h)
+            if self._offers_doubt and not self._doubt:
+                self._doubt = self.method.doubt(self.system, self.state, plan.h)
+            if self.steps in LIMIT_CHECKS:
+                self._check_limit(plan.h)
+            if jumps:
+                self._pass_jump()
+            return AcceptedStep(self.state, step.report)
+
+    def _check_limit(self, h: float) -> None:
+        """Say once, and at once, if stability limits the steps."""
+        if self._beyond_limit:
+            return
+        try:
+            limit = self.method.limit(self.system, self.state, h)
+        except FAILURES:
+            return  # of places nearby, nothing follows for the run
+        if limit is not None:
+            rest = self.t_end - self.state.t
+            self._beyond_limit = self.control.beyond_limit(self.control_memory, limit, h, rest)
+        if self._beyond_limit:
+            LOG.warning("t = %.6g s: %s: %s", self.state.t, self.method, self._beyond_limit)
+
+    def _pass_jump(self) -> None:
+        """From just before a jump to just after it, and anew towards the next one."""
+        before, self.state = self.state, jumped(self.system, self.state)
+        self._jump = next_jump(self.system, self.state, self.t_end)
+        self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
+        self.memory = self.method.after_jump(self.system, before, self.state, first)
+
+    @property
+    def error(self) -> Accuracy | None:
+        """Estimated error since the run began."""
+        return self._error.at(self.state.t)
+
+    def checkpoint(self) -> Checkpoint:
+        """Where the run stands."""
+        return Checkpoint(frozen(self.state), self.memory, self.control, self.control_memory, names_of(self.system))
+
+    def counts(self) -> tuple[int, int, int, str, tuple[Any, ...]]:
+        """What was counted so far, beside the checkpoint: for :meth:`resume`."""
+        return self.steps, self.failed, self.rejected, self._doubt, self._error.sums()
+
+    def resume(self, counts: Sequence[Any], first: State) -> None:
+        """Count on, in a run that began with another state."""
+        self.steps, self.failed, self.rejected, self._doubt, sums = counts
+        self._error = GlobalError(self.system, first)
+        self._error.resume(sums)
+
+    def explain(self, failure: FemMbsError) -> FemMbsError:
+        """The error that says why there is no step, and how it was tried."""
+        h = self._tried.h
+        t = self.state.t + h
+        with np.errstate(over="ignore", invalid="ignore"):
+            tried_end = t - side(self._jump) if self._tried.end == self._jump else t
+            why = explain_failure(self.system, self.state, tried_end, failure, self.method.advice(self.state, h))
+        tried = self.control.attempts(self.control_memory, h)
+        if self._beyond_limit:
+            why = f"{why}\n  {self._beyond_limit}"
+        text = (
+            f"no solution at t = {t:.6g} s: {why}\n  reached t = {self.state.t:.6g} s in {self.steps} steps{tried}; "
+            "the error has the steps as its solution"
+        )
+        if isinstance(failure, NotConvergedError):
+            return ConvergenceError(text, t, failure.report.history if failure.report else ())
+        return type(failure)(text)
+
+    def warnings(self) -> Sequence[str]:
+        """Steps that failed, what the step control has to say, and whether the result is doubtful."""
+        doubts = self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""
+        repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
+        return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]
