@@ -34,8 +34,8 @@ from fem_mbs.files.co_simulation import CoSimulation
 from fem_mbs.files.fmu import export_fmu
 from fem_mbs.files.store.load import load, resume
 from fem_mbs.files.store.values import register
-from fem_mbs.initial.accelerations import accelerations as accelerations
 from fem_mbs.initial.assembly import Assembly
+from fem_mbs.initial.consistent_start import accelerations as accelerations
 from fem_mbs.initial.projection import project_velocities
 from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
