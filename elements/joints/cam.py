@@ -166,7 +166,7 @@ class CamJoint(Constraint):
             Spline((points - node.position) @ node.rotation, f"{label}: {name}")
             for node, points, name in zip(self.nodes, profiles, ("profile_a", "profile_b"), strict=True)
         )
-        self.plane = a.rotation.T @ axes_about(n)
+        self.plane = a.rotation.T @ axes_about(n, a)
         """Axes in the plane and its normal as columns, in the frame of node a."""
         extent = sum(curve.length for curve in self.curves)
         for points, name in zip(profiles, ("profile_a", "profile_b"), strict=True):

@@ -117,7 +117,7 @@ class ConstantVelocityJoint(RelativeJoint):
     ) -> None:
         shaft, other = np.asarray(axis_a), np.asarray(axis_b)
         bent = np.cross(shaft, other)
-        axes, sine = axes_about(shaft), float(np.linalg.norm(bent))
+        axes, sine = axes_about(shaft, a), float(np.linalg.norm(bent))
         if sine > STRAIGHT:
             axes = np.stack([bent / sine, np.cross(shaft, bent) / sine, shaft], axis=-1)
         self.built = float(np.arctan2(sine, shaft @ other))

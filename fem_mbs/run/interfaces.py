@@ -44,29 +44,23 @@ class StepSequence(Protocol):
     @property
     def failed(self) -> int:
         """Attempts without a solution."""
-        ...
 
     @property
     def rejected(self) -> int:
         """Attempts with too large an error."""
-        ...
 
     @property
     def error(self) -> Accuracy | None:
         """Estimated error so far."""
-        ...
 
     def advance(self) -> AcceptedStep | None:
         """The next step that passes; None at the end."""
-        ...
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """The error that says how far the steps came, and why not further."""
-        ...
 
     def warnings(self) -> Sequence[str]:
         """What is to be said at the end."""
-        ...
 
 
 class Plan(NamedTuple):
@@ -81,39 +75,30 @@ class StepControl(Protocol):
 
     def allowed(self, method: Method) -> float | None:
         """Largest local error of a step that passes, as a method measures it; None if all pass."""
-        ...
 
     def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
         """The memory at the start of a run, and the first step."""
-        ...
 
     def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
         """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
-        ...
 
     def plan(self, memory: Any, t: float, t_end: float) -> Plan | None:
         """The next step; None at the end."""
-        ...
 
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
-        ...
 
     def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it."""
-        ...
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
-        ...
 
     def attempts(self, memory: Any, h: float) -> str:
         """How a step was tried that failed for good, in words."""
-        ...
 
     def warning(self, memory: Any) -> str:
         """What is to be said after a run; empty for nothing."""
-        ...
 
 
 class Recorder(Protocol):
@@ -121,10 +106,8 @@ class Recorder(Protocol):
 
     def add(self, step: AcceptedStep) -> None:
         """Keep what is to be kept of a step."""
-        ...
 
     def solution(
         self, outcome: Outcome, failed: int, rejected: int, events: Sequence[list[State]], error: Accuracy | None = None
     ) -> Solution:
         """The solution so far."""
-        ...

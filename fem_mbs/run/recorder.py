@@ -24,9 +24,9 @@ SUMS = ("known", "sum", "rate", "unresolved", "displacement", "rotation", "turn"
 class MemoryRecorder:
     """Keeps the states of a run that began at ``started``, ``time.perf_counter()``, in memory, and counts.
 
-    ``make`` makes the solution of the states, the numbers of their unstable motions, the outcome, the counts, the
-    states of events and the turns of joints. ``selection`` says which states to keep of a step; by default that after
-    it.
+    ``make`` makes the solution of the states, the outcome, the counts, the states of events and the turns of joints;
+    ``unstable`` are the numbers of unstable motions of the states. ``selection`` says which states to keep of a step;
+    by default that after it.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class MemoryRecorder:
         self._make, self._started, self._selection = make, started, selection
         self._last, self._last_unstable = first, unstable
         self._states: list[State] = []
-        self._unstable, self._iterations, self._sizes = array("q"), array("q"), array("d")
+        self.unstable, self._iterations, self._sizes = array("q"), array("q"), array("d")
         self._evaluations = self._factorizations = 0
         self._turns = None if selection is None else TurnCounter(system)
         self._keep([first] if selection is None else list(selection(None, first)), first, unstable)
@@ -55,14 +55,14 @@ class MemoryRecorder:
         self._factorizations += report.factorizations
         if self._selection is None:
             self._states.append(state)
-            self._unstable.append(unstable)
+            self.unstable.append(unstable)
         else:
             self._keep(list(self._selection(self._last, state)), state, unstable)
         self._last, self._last_unstable = state, unstable
 
     def _keep(self, selected: list[State], state: State, unstable: int) -> None:
         self._states += selected
-        self._unstable.extend([unstable] * len(selected))
+        self.unstable.extend([unstable] * len(selected))
         if self._turns is not None:
             self._turns.add(selected, state)
 
@@ -72,7 +72,7 @@ class MemoryRecorder:
         """The solution so far; a run that ended before it should has its last state, selected or not."""
         if outcome is not Outcome.FINISHED and not (self._states and self._states[-1] is self._last):
             self._states.append(self._last)
-            self._unstable.append(self._last_unstable)
+            self.unstable.append(self._last_unstable)
             if self._turns is not None:
                 self._turns.keep_last()
         stats = Stats(
@@ -86,7 +86,7 @@ class MemoryRecorder:
             error,
         )
         turns = None if self._turns is None else self._turns.counted()
-        return self._make(self._states, self._unstable, outcome, stats, events, turns)
+        return self._make(self._states, outcome, stats, events, turns)
 
 
 class GlobalError:

@@ -20,14 +20,12 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import Callback, Recorder, Selection, StepControl
+from fem_mbs.run.interfaces import Callback, Recorder, StepControl
 from fem_mbs.run.output import AtTimes, Store, output_times, progress_bar
 from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import Turns
 from fem_mbs.system.states import from_user, to_user
 from fem_mbs.system.system import System
 
@@ -111,29 +109,19 @@ def simulate(
     selection = None if output is None else AtTimes(output, between)
     watched = None if events is None else Events(events, system, integration.state, between)
     if store is None:
-        recorder: Recorder = in_memory(integration, started, selection)
+        recorder: Recorder = MemoryRecorder(
+            lambda states, outcome, stats, hits, turns: Solution(
+                system, states, outcome, stats, hits, integration.checkpoint(), turns, None if selection else method
+            ),
+            started,
+            system,
+            integration.state,
+            selection,
+        )
     else:
         to = store if isinstance(store, Store) else Store(store)
         recorder = in_file(integration, to, selection, watched, started)
     return run_to_end(integration, recorder, watched, callback, show)
-
-
-def in_memory(integration: TimeIntegration, started: float, selection: Selection | None = None) -> MemoryRecorder:
-    """What receives a run in time that is not stored."""
-    system = integration.system
-    method = None if selection else integration.method
-
-    def make(
-        states: list[State],
-        _: object,
-        outcome: Outcome,
-        stats: Stats,
-        events: Sequence[list[State]],
-        turns: Turns | None,
-    ) -> Solution:
-        return Solution(system, states, outcome, stats, events, integration.checkpoint(), turns, method)
-
-    return MemoryRecorder(make, started, system, integration.state, selection)
 
 
 @checked

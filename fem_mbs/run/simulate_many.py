@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
@@ -15,11 +14,7 @@ from fem_mbs.contracts import Method, Seconds, State, checked, shown
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
-from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import StepControl
-from fem_mbs.run.output import progress_bar
-from fem_mbs.run.simulate import in_memory, simulate
-from fem_mbs.run.time_loop import TimeIntegration, run_to_end
+from fem_mbs.run.simulate import simulate
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.solution.solution import Solution
@@ -67,7 +62,7 @@ def simulate_many(
     method = method or GeneralizedAlpha()
     whole = _side_by_side(models)
     try:
-        solution = _run(whole, t_end, step, method, progress)
+        solution = simulate(whole, t_end, step, method, progress=progress)
     except FemMbsError as error:
         last = None
         if error.solution is not None:
@@ -76,17 +71,6 @@ def simulate_many(
         error.args = (f"{_whose(models, last, t_end, step, method)}: {error}", *error.args[1:])
         raise
     return _apart(models, solution, method, t_end)
-
-
-def _run(whole: Model, t_end: float, step: float | VariableStep, method: Method, progress: bool) -> Solution:
-    control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
-    control.begin(method, 0.0, t_end)
-    show = progress_bar(progress, 0.0, t_end, "simulate_many", "s")
-    started = time.perf_counter()
-    system = System(whole, t_end)
-    method.check(system)
-    integration = TimeIntegration(system, method, control, t_end, None)
-    return run_to_end(integration, in_memory(integration, started), progress=show)
 
 
 def _whose(

@@ -108,7 +108,7 @@ class TurnCounter:
         self._count()
         return self._before
 
-    def go_on(self, turns: Turns, state: State) -> None:
+    def resume(self, turns: Turns, state: State) -> None:
         """Count on from a state."""
         self._before, self._states = dict(turns), [state] if self._joints else []
 

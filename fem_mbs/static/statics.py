@@ -133,8 +133,8 @@ def statics(
     equations = Equations(system, loading)
     point = start(equations, initial, ramp, newton)
     recorder = MemoryRecorder(
-        lambda states, unstable, outcome, stats, hits, turns: StaticSolution(
-            system, states, outcome, stats, hits, loading.instant, unstable, turns
+        lambda states, outcome, stats, hits, turns: StaticSolution(
+            system, states, outcome, stats, hits, loading.instant, recorder.unstable, turns
         ),
         started,
         system,

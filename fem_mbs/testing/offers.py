@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Motion, SectionForces, SignalSource
+from fem_mbs.contracts import Element, Motion, SectionForces, SignalSource
 from fem_mbs.errors import FemMbsError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.description import describe
@@ -38,7 +38,7 @@ def pictures_can_be_drawn(trial: LawTrial) -> str | None:
         faces = placed.shape.faces(SIDES)
         if any(points.size and points.max() >= len(faces.points) for _, points in faces.cells):
             raise ContractError(f"{trial.name}: faces of {placed.shape} are of points that it does not have")
-    places = {"offset": part.offset} if isinstance(part, Constraint) else {"point": part.point}
+    places = {"offset": part.offset} if part.nodes else {}
     if isinstance(part, Element) and part.center_of_mass is not None:
         places["center_of_mass"] = part.center_of_mass
     for name, place in places.items():

@@ -97,7 +97,7 @@ class FileRecorder:
         self._selection.done = file.kept("done")
         if self._turns is not None:
             turns = dict(zip(self._joints, file.kept("turns"), strict=True))
-            self._turns.go_on(turns, self.last)
+            self._turns.resume(turns, self.last)
         self._writer.session(self.session)
         self.flush()
 
