@@ -64,6 +64,24 @@ def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None
     agree(f"{trial.name}: by_multipliers", actual, expected, trial.names(), columns, noise=noise)
 
 
+def rate_force_is_that_of_the_matrices(trial: ElementTrial) -> str | None:
+    """``rate_force`` is ``C dV + M dA``, where a batch has its own."""
+    if type(trial.batch).rate_force is ElementBatch.rate_force:
+        return "it leaves forces of changed rates to the engine"
+    rng, batch, (_, context) = np.random.default_rng(trial.seed), trial.batch, trial.force()
+    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    dV, dA = rng.normal(size=(2, len(batch.nodes), b))
+    actual, expected = batch.rate_force(context, dV, dA), ElementBatch.rate_force(batch, context, dV, dA)
+    if actual is None or expected is None:
+        if actual is not expected:
+            raise ContractError(f"{trial.name}: rate_force must be None where there is neither damping nor mass")
+        return "it has neither damping nor mass"
+    size = float(np.abs(expected).max())
+    if not np.abs(actual - expected).max() <= 1e-11 * size:
+        raise ContractError(f"{trial.name}: rate_force is not damping times dV and mass times dA")
+    return None
+
+
 def tangent_is_the_sum(trial: ElementTrial) -> str | None:
     """``tangent`` is ``K + C dV + M dA``, angular velocities following rotations alone."""
     if type(trial.batch).tangent is ElementBatch.tangent:
@@ -209,6 +227,7 @@ ELEMENT_LAWS: dict[str, Law] = {
         shapes_are_right,
         evaluation_is_pure,
         matrices_are_derivatives,
+        rate_force_is_that_of_the_matrices,
         tangent_is_the_sum,
         many_are_the_sum,
         unknowns_are_of_their_kind,
