@@ -6,9 +6,8 @@ At the places ``s_a``, ``s_b`` the curves have a common point and a common tange
     e_k . (r + S P_b - P_a) = 0,    (n x P_a') . S P_b' = 0,
 
 two equations more than places would need, so that one motion is closed. The equations of the places say that the third
-multiplier is zero and that the force is along the common normal (docs/curves.md, "Cam joint").
-
-Where two planar curves touch, as built.
+multiplier is zero and that the force is along the common normal (docs/curves.md, "Cam joint"). Where the curves touch
+as built is sought among all places on both.
 """
 
 from __future__ import annotations
@@ -166,7 +165,7 @@ class CamJoint(Constraint):
             Spline((points - node.position) @ node.rotation, f"{label}: {name}")
             for node, points, name in zip(self.nodes, profiles, ("profile_a", "profile_b"), strict=True)
         )
-        self.plane = a.rotation.T @ axes_about(n)
+        self.plane = a.rotation.T @ axes_about(n, a)
         """Axes in the plane and its normal as columns, in the frame of node a."""
         extent = sum(curve.length for curve in self.curves)
         for points, name in zip(profiles, ("profile_a", "profile_b"), strict=True):

@@ -1,15 +1,4 @@
-"""Revolute joint: frees the rotation about one axis, which a drive can prescribe.
-
-Prismatic joint: frees the translation along one axis, which a drive can prescribe.
-
-Cylindrical joint: frees the translation along an axis and the rotation about it.
-
-Spherical joint: closes the relative translation.
-
-Planar joint: frees two translations in a plane and the rotation about its normal.
-
-Fixed joint: closes all relative motions.
-"""
+"""The lower pairs: spherical, revolute, prismatic, cylindrical, planar and fixed joints."""
 
 from __future__ import annotations
 
@@ -63,7 +52,7 @@ class RevoluteJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        axes = axes_about(np.asarray(axis))
+        axes = axes_about(np.asarray(axis), a)
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"RevoluteJoint on {a}, {b}")
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
@@ -105,7 +94,7 @@ class PrismaticJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        axes = axes_about(np.asarray(axis))
+        axes = axes_about(np.asarray(axis), a)
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"PrismaticJoint on {a}, {b}")
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
@@ -146,7 +135,7 @@ class CylindricalJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        axes = axes_about(np.asarray(axis))
+        axes = axes_about(np.asarray(axis), a)
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"CylindricalJoint on {a}, {b}")
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 
@@ -210,7 +199,7 @@ class PlanarJoint(RelativeJoint):
         What prescribes "translation x" and "translation y" in m, "rotation z" in rad, or some of these; as the drive of
         :class:`RevoluteJoint`.
     x_axis : (3,), optional
-        Direction of "translation x", perpendicular to the normal, at t = 0, world frame; by default any.
+        Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
     point_b, normal_b : (3,), optional
         The point and the normal on node b, if they are not yet at ``point`` and along ``normal``:
         :meth:`Model.assemble` brings them together.
@@ -235,7 +224,7 @@ class PlanarJoint(RelativeJoint):
         normal_b: Direction | None = None,
     ) -> None:
         label = f"PlanarJoint on {a}, {b}"
-        axes = axes_in(np.asarray(normal), x_axis, label)
+        axes = axes_in(np.asarray(normal), x_axis, a, label)
         axes_b = None if normal_b is None else turned_to(axes, np.asarray(normal_b), label, ("normal", "normal_b"))
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
 

@@ -1,7 +1,4 @@
-"""Joints of rotations alone: parallel axes, and no relative rotation at all.
-
-A point of one node on a line or in a plane of another.
-"""
+"""Joints that close little: a point on a line or in a plane, parallel axes, and no relative rotation."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ class PointOnLineJoint(PointJoint):
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        super().__init__(a, b, point, axes_about(np.asarray(axis)), drive=drive, point_b=point_b)
+        super().__init__(a, b, point, axes_about(np.asarray(axis), a), drive=drive, point_b=point_b)
 
 
 @checked
@@ -79,7 +76,7 @@ class PointOnPlaneJoint(PointJoint):
     drive : dict of functions of t, optional
         What prescribes "translation x", "translation y" in m, or both; as the drive of :class:`PrismaticJoint`.
     x_axis : (3,), optional
-        Direction of "translation x", perpendicular to the normal, at t = 0, world frame; by default any.
+        Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
     point_b : (3,), optional
         The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it to the plane.
 
@@ -102,7 +99,7 @@ class PointOnPlaneJoint(PointJoint):
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        axes = axes_in(np.asarray(normal), x_axis, f"PointOnPlaneJoint on {a}, {b}")
+        axes = axes_in(np.asarray(normal), x_axis, a, f"PointOnPlaneJoint on {a}, {b}")
         super().__init__(a, b, point, axes, drive=drive, point_b=point_b)
 
 
@@ -138,7 +135,7 @@ class ParallelAxesJoint(RelativeJoint):
         drive: DriveLike | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        axes = axes_about(np.asarray(axis))
+        axes = axes_about(np.asarray(axis), a)
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"ParallelAxesJoint on {a}, {b}")
         super().__init__(a, b, None, axes, drive=drive, axes_b=axes_b)
 

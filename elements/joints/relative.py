@@ -56,6 +56,10 @@ TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
 
 
+TIE = 1e-6
+"""Cosines that differ by less are the same but for rounding."""
+
+
 class TurnLimit(NamedTuple):
     """Where a joint ends: ``weights . S >= least`` of the relative rotation, and what to say beyond."""
 
@@ -248,18 +252,22 @@ def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...
     return tuple(node for node, offset in zip(nodes, offsets, strict=True) if offset.any())
 
 
-def axes_about(axis: Array) -> Array:
-    """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
-    smallest = np.eye(3)[np.argmin(np.abs(axis))]
-    e1 = so3.cross(smallest, axis)
+def axes_about(axis: Array, a: Node) -> Array:
+    """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``; world frame.
+
+    The others follow from the axes of node ``a``, the first of those that are most across: they turn with a model.
+    """
+    along = np.abs(axis @ a.rotation)
+    most_across = a.rotation[:, int(np.argmax(along <= along.min() + TIE))]
+    e1 = so3.cross(most_across, axis)
     e1 /= np.linalg.norm(e1)
     return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
 
 
-def axes_in(normal: Array, x_axis: ArrayLike | None, label: str) -> Array:
+def axes_in(normal: Array, x_axis: ArrayLike | None, a: Node, label: str) -> Array:
     """Axes ``(3, 3)`` as columns, the third along a unit vector, the first along ``x_axis`` if there is one."""
     if x_axis is None:
-        return axes_about(normal)
+        return axes_about(normal, a)
     x = np.asarray(x_axis)
     check_perpendicular(normal, x, f"{label}: normal and x_axis")
     return np.stack([x, np.cross(normal, x), normal], axis=-1)

@@ -87,7 +87,7 @@ class RollingDisc(Constraint):
         place = b.position if center is None else np.asarray(center)
         self.center, self.axis = lever(b, place), b.rotation.T @ m
         self.offset = self.center
-        self.directions = a.rotation.T @ axes_about(n)[:, [2, 0, 1]]
+        self.directions = a.rotation.T @ axes_about(n, a)[:, [2, 0, 1]]
         """The normal and two directions of the plane, as columns, in the frame of node a."""
         sine = np.linalg.norm(np.cross(n, m))
         if sine < FLAT:

@@ -78,7 +78,7 @@ class ScrewJoint(RelativeJoint):
                 "RevoluteJoint turns without travel"
             )
         self.lead = lead
-        axes = axes_about(np.asarray(axis))
+        axes = axes_about(np.asarray(axis), a)
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), label)
         super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
         self.equations = (*self.equations, "screw")

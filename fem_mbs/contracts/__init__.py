@@ -76,7 +76,8 @@ from fem_mbs.contracts.method import (
     unconstrained,
 )
 from fem_mbs.contracts.motion import Motion, RateSensitivities, none
-from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
+from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, of_kind
+from fem_mbs.contracts.names import PartNames, look_up, make
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
@@ -172,6 +173,7 @@ __all__ = [
     "Numbering",
     "OPTIONAL",
     "Part",
+    "PartNames",
     "Path",
     "Picture",
     "Placed",
@@ -228,6 +230,7 @@ __all__ = [
     "is_symmetric",
     "lever",
     "look_up",
+    "make",
     "make_node",
     "name_of",
     "named_file",

@@ -1,7 +1,4 @@
-"""The contract of an element: whatever puts forces on nodes.
-
-What an element is told about the model that it is part of, to say what looks wrong of it.
-"""
+"""The contract of an element, whatever puts forces on nodes, and what it is told of the model that it is part of."""
 
 from __future__ import annotations
 
@@ -222,6 +219,15 @@ class ElementBatch:
         for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
             if matrix is not None:
                 result = result + follow.after(matrix, self.nodes, self.own)
+        return result
+
+    def rate_force(self, context: Any, dV: Array, dA: Array) -> Array | None:
+        """``C dV + M dA`` (n, b) of changes ``(n, b)`` of velocities and accelerations; None for neither."""
+        result = None
+        for matrix, change in ((self.damping(context), dV), (self.mass(context), dA)):
+            if matrix is not None:
+                force: Array = np.matvec(matrix, change)
+                result = force if result is None else result + force
         return result
 
     def accept(self, context: Any) -> Array:

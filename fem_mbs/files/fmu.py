@@ -40,15 +40,9 @@ def export_fmu(
         The file, ``.fmu``.
     model : Model
         What to run, without lambdas: it is pickled.
-    inputs : dict
-        Names, each with an ``ExternalInput`` that the model has as a load, a signal, or the reference of a motor; see
-        :class:`CoSimulation`.
-    outputs : dict
-        Names, each with a sensor, a block or a sum of signals.
-    step : float
-        Largest step of the integration in s; communication steps are divided into equal ones.
-    method : Method, optional
-        By default ``GeneralizedAlpha(rho_inf=0.9)``.
+    inputs, outputs, step, method
+        As of :class:`CoSimulation`: names, each with an ``ExternalInput``, or with a sensor, a block or a sum of
+        signals; the largest step of the integration in s; by default ``GeneralizedAlpha(rho_inf=0.9)``.
 
     Returns
     -------

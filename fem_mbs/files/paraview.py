@@ -1,6 +1,8 @@
-"""A run as ParaView files: a collection with the true times, and one mesh a frame.
+"""A run as files for ParaView: a collection with the true times and one ``.vtu`` mesh a frame, or one ``.vtkhdf`` file.
 
-One ``.vtu`` file, with VTK's own cell names; meshes that are read are the business of the elements.
+``.vtu`` has VTK's own cell names; meshes that are read are the business of the elements. ``.vtkhdf`` is an unstructured
+grid whose points move and whose cells stay, in the format of VTK 9.3 and later, ParaView 5.12 and later (VTK File
+Formats, "VTKHDF", versions 2.0 and 2.2).
 """
 
 from __future__ import annotations
@@ -10,42 +12,28 @@ import re
 import time
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from pathlib import Path as FilePath
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import ModelError
+from fem_mbs.files.hdf5 import make
+from fem_mbs.files.replacing import replacing
 from fem_mbs.files.scene import Scene
-from fem_mbs.files.vtkhdf import write_vtkhdf
 from fem_mbs.solution.queries import Queries
 
-
-def write_vtu(
-    file: FilePath,
-    points: Array,
-    cells: list[tuple[str, NDArray[np.int32]]],
-    point_data: dict[str, Array],
-    cell_data: dict[str, list[NDArray[np.int32]]],
-) -> None:
-    """Write a mesh: points ``(n, 3)``, blocks of cells, data ``(n, 3)`` per point and numbers per block.
-
-    Without compression: an eighth of the time, but files four times as large (a beam of 1000 elements).
-    """
-    import meshio  # which takes long to import
-
-    # the writer replaces arrays in the dictionaries and lists that it is given
-    own = {name: list(blocks) for name, blocks in cell_data.items()}
-    meshio.vtu.write(file, meshio.Mesh(points, list(cells), dict(point_data), own), compression=None)
-
-
-Frames: TypeAlias = Iterable[tuple[Array, dict[str, Array]]]
-Stations = Annotated[int, partial(whole_number, least=2)]
 LOG = logging.getLogger("fem_mbs")
+Frames: TypeAlias = Iterable[tuple[Array, dict[str, Array]]]
+"""Points ``(n, 3)`` and point data of one time after the other."""
+Stations = Annotated[int, partial(whole_number, least=2)]
+VERSION = 2, 2
+CELL_TYPES = {"vertex": 1, "line": 3, "triangle": 5, "polygon": 7, "quad": 9}
+"""Numbers that VTK has for types of cells, by their names in meshio."""
 
 
 @checked
@@ -59,7 +47,7 @@ def write_paraview(
     solution : Solution
         What to write.
     path : str or Path
-        The files to write, with or without ``.pvd``; missing folders are made. Frames of an earlier run that was
+        The files to write, with or without ``.pvd``; missing folders are layout. Frames of an earlier run that was
         written there are removed. With the suffix ``.vtkhdf``, one file of that kind, for ParaView 5.12 and later
         (needs h5py, ``pip install fem_mbs[hdf5]``).
     stations : int
@@ -112,20 +100,21 @@ def write_paraview(
     return written
 
 
-def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
-    """One file; returns it and its size in bytes."""
-    write_vtkhdf(path, times, scene, frames)
-    return path, path.stat().st_size
-
-
 def _write_many(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
-    """A collection and its frames; returns the collection and the size of the frames in bytes."""
+    """A collection and its frames; returns the collection and the size of the frames in bytes.
+
+    Frames are not compressed: an eighth of the time, but files four times as large (a beam of 1000 elements).
+    """
+    import meshio  # which takes long to import
+
     collection, folder = _places(path)
     files = [folder / f"{folder.name}_{number:06d}.vtu" for number in range(len(times))]
     folder.mkdir(parents=True, exist_ok=True)
     collection.unlink(missing_ok=True)  # it never lists frames of two runs, whatever happens meanwhile
     for file, (points, data) in zip(files, frames, strict=True):
-        write_vtu(file, points, scene.cells, data, scene.cell_data)
+        # the writer replaces arrays in the dictionaries and lists that it is given
+        numbers = {name: list(blocks) for name, blocks in scene.cell_data.items()}
+        meshio.vtu.write(file, meshio.Mesh(points, list(scene.cells), dict(data), numbers), compression=None)
     for stale in set(_frames(folder)) - set(files):
         stale.unlink()
     collection.write_text(_collection(times, files, scene.legend), encoding="utf-8")
@@ -162,3 +151,67 @@ def _collection(times: Array, files: list[FilePath], legend: list[str]) -> str:
         place = quoteattr(f"{file.parent.name}/{file.name}")
         lines.append(f'<DataSet timestep="{float(t)!r}" group="" part="0" file={place}/>')
     return "\n".join([*lines, "</Collection>", "</VTKFile>", ""])
+
+
+def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
+    """One file, in place of one that is there, which stays if this cannot be written; returns it and its size."""
+    rest = iter(frames)
+    first = next(rest)
+    shape = len(times) * scene.points, 3
+    tables = {f"VTKHDF/{name}": (shape, "<f8") for name in _series(*first)}
+
+    def fill(opened: Any) -> None:
+        root = opened.create_group("VTKHDF")
+        root.attrs["Version"] = VERSION
+        root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
+        root.attrs["legend"] = "\n".join(scene.legend)
+        _write_cells(root, scene)
+        _write_steps(root, times, scene, list(first[1]))
+
+    layout = make("to_paraview: a .vtkhdf file", fill, tables)
+    with replacing(path) as new, open(new, "wb") as raw:
+        raw.write(layout.content)
+        for k, frame in enumerate(chain([first], rest)):
+            for name, values in _series(*frame).items():
+                content = np.ascontiguousarray(values, "<f8")
+                raw.seek(layout.tables[f"VTKHDF/{name}"].begin + k * content.nbytes)
+                raw.write(content.data)
+        raw.truncate(layout.size)
+    return path, path.stat().st_size
+
+
+def _series(points: Array, data: dict[str, Array]) -> dict[str, Array]:
+    """What differs from one time to the next."""
+    return {"Points": points, **{f"PointData/{name}": data[name] for name in data}}
+
+
+def _write_cells(root: Any, scene: Scene) -> None:
+    """Cells and what belongs to them, once for all times."""
+    points = scene.points
+    ids = [cells.ravel() for _, cells in scene.cells]
+    sizes = [np.full(len(cells), cells.shape[1]) for _, cells in scene.cells]
+    types = [np.full(len(cells), CELL_TYPES[kind], "u1") for kind, cells in scene.cells]
+    offsets = np.cumsum(np.concatenate([[0], *sizes]))
+    root["NumberOfPoints"] = np.array([points])
+    root["NumberOfCells"] = np.array([len(offsets) - 1])
+    root["NumberOfConnectivityIds"] = np.array([offsets[-1]])
+    root["Connectivity"], root["Offsets"] = np.concatenate(ids).astype("i8"), offsets.astype("i8")
+    root["Types"] = np.concatenate(types)
+    for name, blocks in scene.cell_data.items():
+        root[f"CellData/{name}"] = np.concatenate(blocks)
+
+
+def _write_steps(root: Any, times: Array, scene: Scene, data: list[str]) -> None:
+    """Where the values of each time begin."""
+    count = len(times)
+    steps = root.create_group("Steps")
+    steps.attrs["NSteps"] = count
+    steps["Values"] = np.asarray(times, dtype=float)
+    steps["PartOffsets"], steps["NumberOfParts"] = np.zeros(count, "i8"), np.ones(count, "i8")
+    moving = scene.points * np.arange(count, dtype="i8")
+    steps["PointOffsets"] = moving
+    steps["CellOffsets"] = steps["ConnectivityIdOffsets"] = np.zeros((count, 1), "i8")
+    for name in data:
+        steps[f"PointDataOffsets/{name}"] = moving
+    for name in scene.cell_data:
+        steps[f"CellDataOffsets/{name}"] = np.zeros(count, "i8")

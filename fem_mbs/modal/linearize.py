@@ -1,10 +1,6 @@
-"""The equations of motion, linear in small deviations from a state.
+"""The equations of motion, linear in small deviations from a state, also as ``x' = A x + B w``, ``y = C x + D w``.
 
-docs/modes.md, "The matrices".
-
-Linear equations in the form of control: ``x' = A x + B w``, ``y = C x + D w``.
-
-docs/control.md, "As a state space".
+docs/modes.md, "The matrices"; docs/control.md, "As a state space".
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ LABEL = "LinearModel.state_space"
 SINGULAR = 1e-13
 
 
-def state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
+def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """See :meth:`LinearModel.state_space`.
 
     With ``d = N q``, ``B N = 0``, the motions ``q`` are free. Let ``s`` be the states and ``a`` the algebraic unknowns
@@ -185,7 +181,7 @@ class LinearModel(Public):
         SingularSystemError
             If a motion has no mass.
         """
-        return state_space(self, inputs, outputs)
+        return _state_space(self, inputs, outputs)
 
     def _all(self, d: Array) -> Array:
         """All components ``(..., N)``, zero where held."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from catalogue import AWAY, COUPLED, GROUPS, HOME, RigidMotion
+from rotated import CASES, NO_EQUILIBRIUM, classes, differences, model_of, turned, used
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint, SpinUp
+from fem_mbs.elements import Beam, Force, Moment, RevoluteJoint, RigidBody, SphericalJoint, SpinUp, SpringDamper
 from fem_mbs.lie import so3
 
 
@@ -50,3 +53,41 @@ def test_moved_model_moves_alike(group: str, interpolation: str) -> None:
     for a, b in zip(model.constraints, moved.constraints, strict=True):
         for one, two in zip(here.reaction(a), there.reaction(b), strict=True):
             np.testing.assert_allclose(two, one @ AWAY.Q.T, rtol=0, atol=1e-7 * np.abs(one).max() + 1e-7)
+
+
+SEEDS = {name: seed for seed, name in enumerate(CASES)}
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_result_turns_with_the_model(name: str, group: str) -> None:
+    """Every class, built elsewhere and turned at random: runs and equilibria."""
+    pose = turned(np.random.default_rng(SEEDS[name]))
+    assert differences(name, group, pose, "run") == {}
+    if name not in NO_EQUILIBRIUM:
+        assert differences(name, group, pose, "equilibrium") == {}
+        return
+    for where in (HOME, pose):
+        with pytest.raises(mbs.FemMbsError):
+            mbs.statics(model_of(CASES[name], group, where, moving=False))
+
+
+def test_every_public_class_is_turned() -> None:
+    """A new class needs an entry in the catalogue, or in this campaign."""
+    found = set().union(*(used(model_of(make, "R3xSO3", HOME, moving=False)) for make in CASES.values()))
+    assert classes() - found == set()
+
+
+def test_a_point_in_the_wrong_frame_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not given in the world does not turn with it."""
+    strut = lambda n: SpringDamper(n.line[0], n.arc[2], 70.0, point_b=n.arc[2].position + (0.1, 0.2, 0.3))  # noqa: E731
+    monkeypatch.setitem(CASES, "strut", strut)
+    assert differences("strut", "SE3", AWAY, "run") and differences("strut", "SE3", AWAY, "equilibrium")
+
+
+@pytest.mark.slow
+def test_campaign_of_rotated_models() -> None:
+    """Nine rotations more."""
+    for seed, name, group in product(range(1000, 1009), CASES, ("R3xSO3", "SE3")):
+        for how in ("run", "equilibrium")[: 1 if name in NO_EQUILIBRIUM else 2]:
+            assert differences(name, group, turned(np.random.default_rng(seed)), how) == {}, f"{name}, {group}, {seed}"

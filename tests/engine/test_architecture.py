@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -11,11 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 ROOMS = (
-    ("arrays", "errors", "version"),
+    ("arrays", "errors", "version", "files.replacing"),
     ("lie",),
     ("contracts",),
     ("model",),
-    ("files.replacing",),
     ("elements",),
     ("system.pattern",),
     ("linear",),
@@ -27,7 +28,7 @@ ROOMS = (
     ("pictures",),
     ("checks",),
     ("model.model",),
-    ("files.hdf5", "files.vtkhdf", "files.paraview", "files.store"),
+    ("files.hdf5", "files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
     ("alpha",),
     ("methods",),
@@ -79,6 +80,7 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def imports(path: Path, types: bool = False) -> set[str]:
     """Modules of this project that a file imports at run time, functions included; and those for types alone."""
     found: set[str] = set()
@@ -150,6 +152,16 @@ def test_elements_use_the_contracts_alone() -> None:
 def test_nothing_imports_an_example() -> None:
     for path in source_files():
         assert not any(within(module, {"examples", "tests"}) for module in imports(path))
+
+
+def test_the_picture_of_the_house_is_true() -> None:
+    picture = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("```text\n")[1].split("```")[0]
+    floors = [re.split(r"\s{2,}", line)[0] for line in picture.splitlines() if not line.startswith(" ")]
+    shown = []
+    for floor in floors:
+        room, _, files = floor.partition(".{")
+        shown.append(tuple(f"{room}.{name}" for name in files.rstrip("}").split(",")) if files else floor.split(", "))
+    assert [tuple(floor) for floor in reversed(shown)] == list(ROOMS)
 
 
 def graph(types: bool) -> dict[str, set[str]]:

@@ -21,7 +21,7 @@ PARTS: dict[str, Callable[[Stage], Element]] = {
     **{f"beam, {shape}": lambda n, shape=shape: _beam(shape, COUPLED, "SE3", n) for shape in SHAPES},
     "beam of order 3": lambda n: _higher(3, "twisted with offsets", COUPLED, n),
     "truss": lambda n: Truss(
-        *(n.line[0], n.line[2], COUPLED), n.line[0].at((0.1, 0.2, -0.1)), n.line[2].at((0.3, 0.0, 0.2))
+        n.line[0], n.line[2], COUPLED, point_a=n.line[0].at((0.1, 0.2, -0.1)), point_b=n.line[2].at((0.3, 0.0, 0.2))
     ),
     "modal body": modal_body,
 }

@@ -71,9 +71,8 @@ def propped(release: Any, from_mesh: bool) -> tuple[mbs.Model, Beam, mbs.Node]:
         (beam,), ends = frame.beams, list(frame.nodes.values())
     else:
         ends = [model.add_node((x, 0, 0)) for x in (0, 2)]
-        beam = Beam.line(
-            model, (0, 0, 0), (2, 0, 0), BAR, 2, *ends, order=3, release_start=release[0], release_end=release[1]
-        )
+        held = {"start_node": ends[0], "end_node": ends[1], "release_start": release[0], "release_end": release[1]}
+        beam = Beam.line(model, (0, 0, 0), (2, 0, 0), BAR, 2, order=3, **held)
     for node in ends:
         model.fix(node)
     model.add(DistributedLoad(beam, (0, 0, -1.0)))

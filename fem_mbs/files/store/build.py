@@ -1,7 +1,4 @@
-"""A model made again from its description.
-
-Elements and joints of a script's own classes, in a model from a file: their names, nodes and unknowns.
-"""
+"""A model made again from its description, with stand-ins for elements and joints of a script's own classes."""
 
 from __future__ import annotations
 

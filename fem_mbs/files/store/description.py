@@ -1,11 +1,8 @@
 """A model as data: its nodes, and its elements and joints as the arguments with which they were made.
 
 A model that is made again from its description is the same to the bit: parts are made by their constructors, on nodes
-where these were then (:meth:`Model.assemble` may have moved them since).
-
-Whether two objects of one class have the same numbers.
-
-Whether two descriptions are of one model, and if not, what differs.
+where these were then (:meth:`Model.assemble` may have moved them since). Two descriptions are compared, and what
+differs is told.
 """
 
 from __future__ import annotations

@@ -6,9 +6,7 @@ From the discrete action ``h (T(w) - V(q_0))``, with the momenta ``p = M v`` and
     p_1 = T^-T(h w) M w - B^T(q_1) mu,    B(q_1) M^-1 p_1 + Phi_t = 0.
 
 Implicit in ``w`` and ``lambda`` alone, by a mass matrix that must not change; forces are explicit. Reactions are
-``lambda + mu/h``: ``mu`` has half of what curves the motion.
-
-Which models are constrained Hamilton equations with a mass matrix that never changes, as symplectic methods need.
+``lambda + mu/h``: ``mu`` has half of what curves the motion. Models whose mass matrix changes are refused.
 """
 
 from __future__ import annotations
