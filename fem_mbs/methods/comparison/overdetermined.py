@@ -111,7 +111,7 @@ class OverdeterminedEquations(StepEquations):
             (1, 1): self._with_rows(metric, constraints.gradients_after(system, evaluation.gradients, Z[0]), self.h),
             (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
         }
-        rows = [flat(self.velocity_gradients(residual, dV))]
+        rows = [flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))]
         rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 
