@@ -184,6 +184,14 @@ class BeamBatch(ElementBatch):
         """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
         return self._inertia.mass(context.inertia)
 
+    def rate_force(self, context: BeamContext, dV: Array, dA: Array) -> Array:
+        """``C dV + M dA``, ``(n, 12)``."""
+        n = len(self.nodes)
+        force = self._inertia.rate_force(context.inertia, dV.reshape(n, 2, 6), dA.reshape(n, 2, 6)).reshape(n, 12)
+        if self.damping_matrix is not None:
+            force = force + np.vecmat(np.matvec(self.damping_matrix, np.matvec(context.Q, dV)), context.Q)
+        return force
+
     def _elastic(self, context: BeamContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Forces and tangent")."""
         operator, Q, measure, stress, wrench, V, _ = context

@@ -234,6 +234,11 @@ class BodyBatch(ElementBatch):
         result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
 
+    def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array) -> Array:
+        """``C dV + M dA``."""
+        force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, dV[:, 3:])
+        return force
+
     def _of_weight(self, context: RigidBodyContext) -> Array:
         """Derivative ``(n, 6, 3)`` of the weight against rotations."""
         return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)  # type: ignore[no-any-return]

@@ -221,6 +221,15 @@ class ElementBatch:
                 result = result + follow.after(matrix, self.nodes, self.own)
         return result
 
+    def rate_force(self, context: Any, dV: Array, dA: Array) -> Array | None:
+        """``C dV + M dA`` (n, b) of changes ``(n, b)`` of velocities and accelerations; None for neither."""
+        result = None
+        for matrix, change in ((self.damping(context), dV), (self.mass(context), dA)):
+            if matrix is not None:
+                force: Array = np.matvec(matrix, change)
+                result = force if result is None else result + force
+        return result
+
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
         raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")

@@ -212,9 +212,8 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -
     """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations."""
     result = np.zeros(system.N)
     for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        for matrix, change in ((batch.damping, dV), (batch.mass, dA)):
-            if (own := matrix(context)) is not None:
-                result += np.bincount(rows.ravel(), np.matvec(own, change[rows]).ravel(), system.N)
+        if (force := batch.rate_force(context, dV[rows], dA[rows])) is not None:
+            result += np.bincount(rows.ravel(), force.ravel(), system.N)
     return result
 
 

@@ -61,6 +61,21 @@ def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None
     agree(f"{trial.name}: by_multipliers", actual, expected, trial.names(), columns, noise=noise)
 
 
+def rate_force_is_that_of_the_matrices(trial: ElementTrial) -> None:
+    """``rate_force`` is ``C dV + M dA``."""
+    rng, batch, (_, context) = np.random.default_rng(trial.seed), trial.batch, trial.force()
+    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    dV, dA = rng.normal(size=(2, len(batch.nodes), b))
+    actual, expected = batch.rate_force(context, dV, dA), ElementBatch.rate_force(batch, context, dV, dA)
+    if actual is None or expected is None:
+        if actual is not expected:
+            raise ContractError(f"{trial.name}: rate_force must be None where there is neither damping nor mass")
+        return
+    size = float(np.abs(expected).max())
+    if not np.abs(actual - expected).max() <= 1e-11 * size:
+        raise ContractError(f"{trial.name}: rate_force is not damping times dV and mass times dA")
+
+
 def tangent_is_the_sum(trial: ElementTrial) -> None:
     """``tangent`` is ``K + C dV + M dA``, angular velocities following rotations alone."""
     rng = np.random.default_rng(trial.seed + 10)
@@ -171,6 +186,7 @@ ELEMENT_LAWS = {
         (shapes_are_right, _every),
         (evaluation_is_pure, _every),
         (matrices_are_derivatives, _every),
+        (rate_force_is_that_of_the_matrices, _every),
         (tangent_is_the_sum, _every),
         (many_are_the_sum, _every),
         (unknowns_are_of_their_kind, _every),
