@@ -157,7 +157,10 @@ class System(Layout, FrozenModel):
         return Prescribed(elements, constraints)
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
-        """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion."""
+        """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion.
+
+        Bruels, Cardona, Arnold (2012), eqs. 7, 8, 33.
+        """
         work, contexts = self.workspace, []
         if self.readers:
             motion = replace(motion, multipliers=multipliers)
@@ -190,7 +193,7 @@ class System(Layout, FrozenModel):
         )
 
     def joints(self, motion: Motion, prescribed: Prescribed) -> Evaluation:
-        """The equations of the joints alone, without forces."""
+        """The equations of the joints alone, without forces (Bruels, Cardona, Arnold 2012, eq. 8)."""
         values = np.empty(self.m)
         phis: list[Array] = []
         gradients: list[Array] = []

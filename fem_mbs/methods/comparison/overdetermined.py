@@ -1,5 +1,7 @@
 """One step with constraints on positions, velocities and accelerations at once.
 
+Of *Euler methods on Lie group for DAEs of multibody systems* (2018), eq. 6, the form ODAE.
+
 The three levels are more equations than unknowns. Each of the lower two gets a correction in the metric of the mass,
 
     v_1 = v_0 + h a - M^-1 B^T(q_0) mu,    q_1 = q_0 exp(h (v_1 - M^-1 B^T(q_0) eta)),

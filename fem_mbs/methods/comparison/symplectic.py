@@ -1,5 +1,7 @@
 """One step of the symplectic Euler method of the constrained Hamilton equations on the group.
 
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eq. 7.
+
 From the discrete action ``h (T(w) - V(q_0))``, with the momenta ``p = M v`` and the forces ``f_0`` at the start,
 
     T^-T(-h w) M w = p_0 + h f_0 - h B^T(q_0) lambda,    q_1 = q_0 exp(h w),    Phi(q_1) = 0,
