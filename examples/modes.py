@@ -27,17 +27,11 @@ import numpy as np
 from _run import command_of
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks import vibrations
+from fem_mbs.benchmarks.vibrations import HODGES
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, SphericalJoint
 
-EULER = np.array([1.8751040687, 4.6940911330, 7.8547574382]) ** 2
-# flapping frequencies at a speed, both over sqrt(EI/mu L^4)
-HODGES = {
-    0: (3.5160, 22.0345),
-    3: (4.7973, 23.3203),
-    6: (7.3604, 26.8091),
-    9: (10.2257, 31.7705),
-    12: (13.1702, 37.6031),
-}
+EULER = np.square(vibrations.EULER["cantilever"])
 BLADE = BeamSection.rectangle(width=0.06, height=0.006, E=70e9, nu=0.3, rho=2700)
 UNIT = np.sqrt(BLADE.stiffness[4, 4] / BLADE.mass)
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
@@ -209,6 +209,7 @@ class CamJoint(Constraint):
 class CamBatch(FramesBatch):
     """Cams as arrays, with three equations and two places each."""
 
+    own: IntArray
     owners: Sequence[CamJoint]
 
     def __init__(self, cams: Sequence[CamJoint], number: Numbering) -> None:

@@ -216,6 +216,7 @@ class CurveJoint(Constraint):
 class CurveBatch(FramesBatch):
     """Joints as arrays, with three equations each."""
 
+    own: IntArray
     owners: Sequence[CurveJoint]
 
     def __init__(self, joints: Sequence[CurveJoint], number: Numbering) -> None:
