@@ -7,7 +7,7 @@ found out by looking for attributes: what an object offers is what its class der
 an author of        derives from                                    and may offer
 ==================  ==============================================  ====================================================
 an element          :class:`Element`, whose cells compute in an     ``unknowns``, ``picture``, ``shapes``, ``doubts``,
-                    :class:`ElementBatch`                           ``center_of_mass``, ``point``; by
+                    :class:`ElementBatch`                           ``center_of_mass``, ``offset``; by
                                                                     :class:`SectionForces` what sections bear, by
                                                                     :class:`SignalSource` signals
 a joint             :class:`Constraint` and                         ``unknowns``, ``picture``, ``shapes``, ``axes``,
@@ -121,6 +121,7 @@ from fem_mbs.contracts.validate import (
     vector,
     whole_number,
 )
+from fem_mbs.lie import se3, so3
 
 __all__ = [
     "ARRAYS",
@@ -245,10 +246,12 @@ __all__ = [
     "public",
     "real",
     "rotation_matrix",
+    "se3",
     "shaped",
     "shown",
     "signal",
     "signals",
+    "so3",
     "sources",
     "text",
     "truth",

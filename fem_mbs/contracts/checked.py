@@ -14,11 +14,10 @@ from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.names import PartNames, by_model, defer, takes_parts, waits
-from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete
+from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, placements, snapshot
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
@@ -42,24 +41,6 @@ FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
 CONSTRUCTORS: set[Callable[..., Any]] = set()
 """Those that check their arguments."""
-
-
-class Placements:
-    """Counts the nodes that were moved after they were made."""
-
-    count = 0
-
-
-placements = Placements()
-
-
-def snapshot(value: Any) -> Any:
-    """A value that does not change with the arrays and lists of a script."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(map(snapshot, value))
-    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
 
 
 def checked(public: Checked) -> Checked:

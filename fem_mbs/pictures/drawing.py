@@ -85,7 +85,7 @@ def _inside(body: Any, point: Array, size: float) -> bool:
 
 def _place(part: Node | Element | Constraint) -> Array:
     """Where its name is written, in the frame of its last node."""
-    return np.zeros(3) if isinstance(part, Node) else part.offset if isinstance(part, Constraint) else part.point
+    return np.zeros(3) if isinstance(part, Node) else part.offset
 
 
 class Layer(NamedTuple):
@@ -232,7 +232,7 @@ def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
         if wrench.any(axis=(1, 2, 3)).all():
             break
     if batch.nodes.shape[1] == 1:
-        points = np.array([owner.point for owner in batch.owners])
+        points = np.array([owner.offset for owner in batch.owners])
         wrench[:, 0, 1] -= np.cross(points, wrench[:, 0, 0])
         x = x + np.matvec(R, points[:, None])
     wrench = np.matvec(R[:, :, None], wrench)
