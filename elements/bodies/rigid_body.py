@@ -186,6 +186,9 @@ class BodyBatch(ElementBatch):
     ``F = m (A - R^T g) + (Omega x p, Omega x l)`` with the momenta ``p, l`` of the rotation alone: ``A`` has the
     acceleration of the node point, so that ``Omega x U`` is in it. The second part is quadratic in ``Omega``, half its
     derivative times ``Omega``; that derivative and the one of the weight are linear, with coefficients that stay.
+
+    With the node at the mass centre: Bruels, Cardona, Arnold (2012), eqs. 83, 84; Arnold, Cardona, Bruels (2015), eqs.
+    21, 22; Holzinger, Arnold, Gerstmayr (2024), eq. 11.
     """
 
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:

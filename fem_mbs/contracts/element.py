@@ -214,7 +214,10 @@ class ElementBatch:
         raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""
+        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``.
+
+        The share of an element in the iteration matrix (Bruels, Cardona, Arnold 2012, eq. 34).
+        """
         result = self.stiffness(context)
         for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
             if matrix is not None:

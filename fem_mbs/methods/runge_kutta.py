@@ -2,8 +2,8 @@
 
 Stage ``i`` is an increment ``D_i = h sum a_ij K_j`` from the start of the step, ``q_i = q_0 exp(D_i)``, and the rates
 of the increment follow from the velocities there, ``K_i = T^-1(D_i) v_i`` (Munthe-Kaas 1998; Holzinger, Arnold,
-Gerstmayr, *Evaluation and implementation of Lie group integration methods*, Algorithm 3). Accelerations come from the
-equations of motion together with the constraints differentiated twice (index 1).
+Gerstmayr 2024, *Evaluation and implementation of Lie group integration methods*, eq. 25 and Algorithm 3). Accelerations
+come from the equations of motion together with the constraints differentiated twice (index 1).
 
 What it shares with the same methods in angles, the tableau and the limit of stability, is here, too.
 """

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ElementBatch, RateSensitivities
-from fem_mbs.linear.solvers import Factors, sums
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.system.workspace import Workspace
@@ -117,7 +117,8 @@ def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1
 
 def assemble(system: System, values: Array) -> Array:
     """Stored values of the matrix with these entries."""
-    return sums(system.solver.slots, values, system.solver.storage + 1)[:-1]
+    solver = system.solver
+    return np.bincount(solver.slots, values, solver.storage + 1)[:-1]  # type: ignore[return-value]
 
 
 def force_matrix(system: System, values: Array) -> csc_array:

@@ -108,7 +108,7 @@ class ClassicalChart(LocalChart):
         return np.stack([first, second])
 
     def matrix(self, D: Array) -> Array:
-        """``H`` (n, 6, 3 + l)."""
+        """``H`` (n, 6, 3 + l), eqs. 6, 7 of Holzinger, Arnold, Gerstmayr (2024)."""
         H = np.zeros((len(D), 6, self.width))
         H[:, :3, :3] = np.eye(3)
         H[:, 3:, 3:] = self.kind.jacobian(self.rotations(D))

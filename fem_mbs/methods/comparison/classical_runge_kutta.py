@@ -1,6 +1,6 @@
 """Explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints.
 
-Holzinger, Arnold, Gerstmayr (2024), section 2.1 and Algorithm 2, for comparison with the methods on the group: angles
+Holzinger, Arnold, Gerstmayr (2024), eq. 32 and Algorithm 2, for comparison with the methods on the group: angles
 ``c`` are integrated with their rates ``c'`` (classical formulation 2), or with angular velocities, from which the rates
 follow as ``c' = G^-1 Omega`` (classical formulation 1).
 

@@ -1,6 +1,6 @@
 """Euler's method on the group, in five forms.
 
-*Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13: the implicit method for the equations with
 constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
 the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
 ``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``,
