@@ -80,6 +80,15 @@ def test_pages_name_what_exists() -> None:
     assert {page: names for page, names in wrong.items() if names} == {}
 
 
+def test_authors_import_the_contracts_alone() -> None:
+    for name in ("add_an_element.md", "add_a_method.md"):
+        imported = re.findall(
+            r"^(?:from|import) (fem_mbs\S*)", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.M
+        )
+        public = {"fem_mbs", "fem_mbs.contracts", "fem_mbs.elements", "fem_mbs.testing"}
+        assert imported and set(imported) <= public, name
+
+
 def test_docstrings_name_what_exists() -> None:
     wrong = {str(path.relative_to(ROOT)): sorted(unknown(docstrings(path))) for path in SOURCES}
     assert {path: names for path, names in wrong.items() if names} == {}
