@@ -59,7 +59,7 @@ def exists(name: str) -> bool:
     length = max(k for k in range(1, len(parts) + 1) if ".".join(parts[:k]) in MODULES)
     found: object = importlib.import_module(".".join(parts[:length]))
     for part in parts[length:]:
-        if part not in dir(found):
+        if part not in (vars(found) if inspect.ismodule(found) else dir(found)):
             return isinstance(found, type)
         found = inspect.getattr_static(found, part)
     return True
