@@ -49,7 +49,7 @@ def checked(public: Checked) -> Checked:
     if isinstance(public, type):
         public.__init__ = _checked(public.__init__)  # type: ignore[misc]
         if is_dataclass(public) and public.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            public.__setattr__ = _frozen  # type: ignore[method-assign, assignment]
+            public.__setattr__ = _frozen  # type: ignore[method-assign]
         return public
     return _checked(public)  # type: ignore[return-value]
 
