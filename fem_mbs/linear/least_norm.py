@@ -57,9 +57,9 @@ class LeastNormSolver:
         one constraint, and entries in the last block.
     n : int
         Number of unknowns before the multipliers.
-    units : (size,)
+    units : (N,)
         Units of the unknowns.
-    blocks : (size,)
+    blocks : (N,)
         What unknowns belong to; see :func:`make_solver`.
     """
 
