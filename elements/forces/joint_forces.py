@@ -57,6 +57,7 @@ class JointSpring(CoordinateElement):
         joint: Joint,
         stiffness: NotNegative,
         damping: NotNegative = 0.0,
+        *,
         free: float = 0.0,
         coordinate: str | None = None,
     ) -> None:
@@ -110,7 +111,7 @@ class JointForce(CoordinateElement):
 
     active = True
 
-    def __init__(self, joint: Joint, law: CoordinateLaw, coordinate: str | None = None) -> None:
+    def __init__(self, joint: Joint, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.law = law
 
@@ -175,6 +176,7 @@ class JointStop(CoordinateElement):
         upper: OverTime | None,
         stiffness: Positive,
         damping: NotNegative = 0.0,
+        *,
         coordinate: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate)
