@@ -1,4 +1,4 @@
-"""The element library: bodies, beams, joints and loads, each written against the contracts of ``fem_mbs.model``."""
+"""The element library: bodies, beams, joints and loads, each written against :mod:`fem_mbs.contracts`."""
 
 from fem_mbs.contracts import former, public
 from fem_mbs.elements.beams.beam import Beam, EndRelease
@@ -34,8 +34,11 @@ from fem_mbs.elements.control import (
 )
 from fem_mbs.elements.forces.actuator import FirstOrderActuator
 from fem_mbs.elements.forces.bushing import Bushing
+from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_forces import JointForce, JointSpring, JointStop
 from fem_mbs.elements.forces.joint_friction import JointFriction
+from fem_mbs.elements.forces.line import LineBatch as LineBatch
+from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force, Moment
 from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
 from fem_mbs.elements.forces.springs import FrictionSpring, Maxwell, SpringDamper
@@ -61,6 +64,8 @@ from fem_mbs.elements.joints import (
     SphericalJoint,
     UniversalJoint,
 )
+from fem_mbs.elements.joints.relative import RelativeJoint as RelativeJoint
+from fem_mbs.elements.joints.relative import axes_about as axes_about
 from fem_mbs.elements.joints.sliding import SlidingJoint
 from fem_mbs.elements.laws import (
     Constant,

@@ -3,66 +3,68 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import math
 from pathlib import Path
 
 
-def command(argv, script, run, compare, figure, every=1):
-    """Print what ``compare`` makes of what ``run`` returns, and write into the folder ``out`` what is asked for.
+def command(argv, script, compare, figures, write, study=None):
+    """Print what ``compare()`` returns, and on demand a study, figures and files for ParaView.
 
-    The first that ``run`` returns is the solution; ``compare`` and ``figure`` take all of it. Files bear the name of
-    the file ``script``, and a frame of ParaView stands for ``every`` steps. Returns the numbers: names with what is
-    computed and what it should be.
+    ``study()`` prints what follows from many runs, ``figures(folder)`` draws, ``write(path)`` writes files for ParaView
+    that bear the name of the file ``script``. Returns the numbers: names with what is computed and what it should be,
+    nan where nothing is said.
     """
-    name = Path(script).stem
-    parser = argparse.ArgumentParser(description=run.__globals__["__doc__"].splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help=f"write out/{name}.png")
-    parser.add_argument("--paraview", action="store_true", help=f"write out/{name}.pvd")
-    options = parser.parse_args(argv)
-
-    solution, *parts = run()
-    print(solution)
-    numbers = compare(solution, *parts)
-    width = max(map(len, numbers)) + 2
-    print(f"{'':{width}}{'computed':>14}{'reference':>14}")
-    for what, (computed, reference) in numbers.items():
-        print(f"{what:{width}}{computed:14.6g}{reference:14.6g}")
-
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure(solution, *parts, f"out/{name}.png")
-    if options.paraview:
-        solution.to_paraview(f"out/{name}", every=every)
-    return numbers
-
-
-def reproduce(argv, script, compare, print_study, figures, write, expected="reference"):
-    """Print what ``compare()`` returns, and on demand a study, figures and files for ParaView, of a paper's script.
-
-    ``print_study()`` prints, ``figures(folder)`` draws ``reproduced_*.png``, ``write(path)`` writes for ParaView;
-    ``expected`` heads the numbers that ours stand beside, nan where there are none.
-    """
-    name = Path(script).stem
-    parser = argparse.ArgumentParser(description=compare.__globals__["__doc__"].splitlines()[0])
-    parser.add_argument("--study", action="store_true", help="print what follows from many runs: errors, orders")
-    parser.add_argument("--plot", action="store_true", help="write the figures, out/reproduced_*.png")
-    parser.add_argument("--paraview", action="store_true", help=f"write out/{name}.pvd")
+    path = Path(script)
+    parser = argparse.ArgumentParser(description=ast.get_docstring(ast.parse(path.read_text("utf-8"))).splitlines()[0])
+    if study:
+        parser.add_argument("--study", action="store_true", help="print what follows from many runs")
+    parser.add_argument("--plot", action="store_true", help="write figures into the folder out")
+    parser.add_argument("--paraview", action="store_true", help="write files for ParaView into the folder out")
     options = parser.parse_args(argv)
 
     numbers = compare()
     width = max(map(len, numbers)) + 2
-    print(f"{'':{width}}{'computed':>12}{expected:>12}")
+    print(f"{'':{width}}{'computed':>14}{'reference':>14}")
     for what, (computed, reference) in numbers.items():
-        print(f"{what:{width}}{computed:12.5g}" + ("" if math.isnan(reference) else f"{reference:12.5g}"))
-    if options.study:
-        print_study()
+        print(f"{what:{width}}{computed:14.6g}" + ("" if math.isnan(reference) else f"{reference:14.6g}"))
+    if study and options.study:
+        study()
 
     Path("out").mkdir(exist_ok=True)
     if options.plot:
         figures("out")
     if options.paraview:
-        write(f"out/{name}")
+        write(f"out/{path.stem}")
     return numbers
+
+
+def command_of(script, compare, figures, write, study=None):
+    """The function ``main`` of a script, of the arguments of a command line; see :func:`command`."""
+    return lambda argv=None: command(argv, script, compare, figures, write, study)
+
+
+def main_of(script, run, compare, figure, every=1):
+    """The function ``main`` of a script with one run.
+
+    The first that ``run()`` returns is the solution, of which a frame for ParaView stands for ``every`` steps;
+    ``compare`` and ``figure`` take all of it, ``figure`` the file to write as well.
+    """
+
+    def main(argv=None):
+        parts = []
+
+        def compared():
+            parts.extend(run())
+            print(parts[0])
+            return compare(*parts)
+
+        def figures(folder):
+            figure(*parts, f"{folder}/{Path(script).stem}.png")
+
+        return command(argv, script, compared, figures, lambda path: parts[0].to_paraview(path, every=every))
+
+    return main
 
 
 def draw_panels(file, draw, rows, columns, width, height=2.9):
@@ -80,11 +82,6 @@ def draw_panels(file, draw, rows, columns, width, height=2.9):
             plt.setp((panel.get_legend() or panel.legend()).get_texts(), fontsize=7)
     fig.savefig(file, dpi=100)
     plt.close(fig)
-
-
-def main_of(script, run, compare, figure, every=1):
-    """The function ``main`` of a script, of the arguments of a command line; see :func:`command`."""
-    return lambda argv=None: command(argv, script, run, compare, figure, every)
 
 
 def panels(file, *given):

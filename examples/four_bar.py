@@ -21,10 +21,8 @@ counted so that the later angles are the same. Both models are in `fem_mbs/bench
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _run import main_of
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.flexible import RUN_IN, SERIES_2016, four_bar, four_bar_2016
@@ -104,26 +102,12 @@ def figure(solution, c, t, u, file):
     fig.savefig(file, dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/four_bar.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/four_bar.pvd")
-    options = parser.parse_args(argv)
+def both():
+    """The runs of 2012 and 2016."""
+    return *run(), *run_2016()
 
-    solution, c = run()
-    t, u = run_2016()
-    numbers = compare(solution, c, t, u)
-    print(f"{'':32}{'computed':>12}{'reference':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:32}{computed:12.4f}{reference:12.4f}")
 
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure(solution, c, t, u, "out/four_bar.png")
-    if options.paraview:
-        solution.to_paraview("out/four_bar")
-    return numbers
-
+main = main_of(__file__, both, compare, figure)
 
 if __name__ == "__main__":
     main()

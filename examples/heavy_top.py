@@ -22,10 +22,8 @@ $B v = 0$, which nothing imposes, holds to rounding.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _run import command_of
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.tops import TABLE
@@ -71,7 +69,7 @@ def compare():
     return numbers
 
 
-def figure(file):
+def figures(folder):
     import matplotlib.pyplot as plt
 
     fig, panels = plt.subplots(2, 3, figsize=(12, 6), layout="constrained")
@@ -100,27 +98,14 @@ def figure(file):
     order.set_xticks(1e3 * steps, 1e3 * steps)
     order.minorticks_off()
     fig.legend(loc="outside upper center", ncols=4, frameon=False)
-    fig.savefig(file, dpi=120)
+    fig.savefig(f"{folder}/heavy_top.png", dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/heavy_top.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/heavy_top.pvd")
-    options = parser.parse_args(argv)
+def write(path):
+    run()[0].to_paraview(path, every=2)
 
-    numbers = compare()
-    print(f"{'':36}{'computed':>12}{'reference':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:36}{computed:12.6g}{reference:12.6g}")
 
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure("out/heavy_top.png")
-    if options.paraview:
-        run()[0].to_paraview("out/heavy_top", every=2)
-    return numbers
-
+main = command_of(__file__, compare, figures, write)
 
 if __name__ == "__main__":
     main()

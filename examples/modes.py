@@ -17,28 +17,21 @@ its frequencies grow with the speed as Hodges and Rutkowski computed (*AIAA Jour
 In the figure above, the first three modes of the frame; below, frequencies of the blade in the rotating frame over its
 speed, and what the mesh does to the cantilever.
 
-`python examples/modes.py` prints the comparison; `--plot` and `--paraview` write into `out/`.
+`python examples/modes.py` prints the comparison, `--study` the modes of the frame as well; `--plot` and `--paraview`
+write into `out/`.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _run import command_of
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks import vibrations
+from fem_mbs.benchmarks.vibrations import HODGES
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, SphericalJoint
 
-EULER = np.array([1.8751040687, 4.6940911330, 7.8547574382]) ** 2
-# flapping frequencies at a speed, both over sqrt(EI/mu L^4)
-HODGES = {
-    0: (3.5160, 22.0345),
-    3: (4.7973, 23.3203),
-    6: (7.3604, 26.8091),
-    9: (10.2257, 31.7705),
-    12: (13.1702, 37.6031),
-}
+EULER = np.square(vibrations.EULER["cantilever"])
 BLADE = BeamSection.rectangle(width=0.06, height=0.006, E=70e9, nu=0.3, rho=2700)
 UNIT = np.sqrt(BLADE.stiffness[4, 4] / BLADE.mass)
 
@@ -112,7 +105,7 @@ def draw_shapes(panels):
         panel.axis("off")
 
 
-def figure(file):
+def figures(folder):
     import matplotlib.pyplot as plt
 
     fig = plt.figure(figsize=(12, 6.6), layout="constrained")
@@ -138,30 +131,15 @@ def figure(file):
     order.legend()
     for panel in (fan, order):
         panel.grid(alpha=0.3)
-    fig.savefig(file, dpi=120)
+    fig.savefig(f"{folder}/modes.png", dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/modes.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/modes_01.pvd to out/modes_06.pvd")
-    options = parser.parse_args(argv)
+def write(path):
+    """The frame."""
+    mbs.modes(frame()[0], 6).to_paraview(path)
 
-    print("frame")
-    modes = mbs.modes(frame()[0], 6)
-    print(modes)
-    numbers = compare()
-    print(f"\n{'':44}{'computed':>12}{'reference':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:44}{computed:12.4f}{reference:12.4f}")
 
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure("out/modes.png")
-    if options.paraview:
-        modes.to_paraview("out/modes")
-    return numbers
-
+main = command_of(__file__, compare, figures, write, lambda: print(mbs.modes(frame()[0], 6)))
 
 if __name__ == "__main__":
     main()

@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from _run import draw_panels, reproduce
+from _run import command_of, draw_panels
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
@@ -250,9 +250,7 @@ def write(path):
     run("top", "UL-CRV")[0].to_paraview(path, every=2)
 
 
-def main(argv=None):
-    return reproduce(argv, __file__, compare, print_study, figures, write)
-
+main = command_of(__file__, compare, figures, write, print_study)
 
 if __name__ == "__main__":
     main()

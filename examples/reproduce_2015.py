@@ -21,7 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from _run import draw_panels, reproduce
+from _run import command_of, draw_panels
 from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
 
@@ -446,9 +446,7 @@ def write(path):
     mbs.simulate(tops.top_on_joint(), 1.0, 1e-3).to_paraview(path, every=5)
 
 
-def main(argv=None):
-    return reproduce(argv, __file__, compare, print_study, figures, write, expected="paper")
-
+main = command_of(__file__, compare, figures, write, print_study)
 
 if __name__ == "__main__":
     main()

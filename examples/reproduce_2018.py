@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from _run import draw_panels, reproduce
+from _run import command_of, draw_panels
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.pendulums import EXACT, double, single
@@ -278,9 +278,7 @@ def write(path):
     run("double", "DAE2-SELS", 1e-3, 1.0).to_paraview(path, every=10)
 
 
-def main(argv=None):
-    return reproduce(argv, __file__, compare, print_study, figures, write)
-
+main = command_of(__file__, compare, figures, write, print_study)
 
 if __name__ == "__main__":
     main()

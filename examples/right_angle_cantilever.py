@@ -21,10 +21,8 @@ figure, the dots are read off the curves that Simo and Vu-Quoc printed.
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
+from _run import main_of
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, Force
@@ -66,11 +64,11 @@ def extremum(t, u, begin, end, sign=1):
     return c - b * b / (4 * a)
 
 
-def compare(coarse, refined):
+def compare(refined, u, coarse, _):
     """Each number as computed and as in its source."""
-    t, u = refined[0].t, refined[1]
+    t = refined.t
     return {
-        "Newton iterations a step, h = 0.2 s": (coarse[0].stats.mean_newton_iterations, 3.83),
+        "Newton iterations a step, h = 0.2 s": (coarse.stats.mean_newton_iterations, 3.83),
         "first peak of the elbow (m)": (extremum(t, u["elbow"], 2, 5), 5.5121),
         "first peak of the tip (m)": (extremum(t, u["tip"], 6, 9), 8.2514),
         "minimum of the tip (m)": (extremum(t, u["tip"], 13, 18, -1), -9.7287),
@@ -88,18 +86,18 @@ def sampled(step, **options):
     return np.array([*u.values()])[:, :: round(0.1 / step)]
 
 
-def figure(coarse, refined, file):
+def figure(refined, u, coarse, u_coarse, file):
     import matplotlib.pyplot as plt
 
     fig, panels = plt.subplots(2, 2, figsize=(12, 7), layout="constrained")
     for panel, place in zip(panels[0], ("elbow", "tip"), strict=True):
-        panel.plot(coarse[0].t, coarse[1][place], "C1", label="5 elements a leg, h = 0.2 s")
-        panel.plot(refined[0].t, refined[1][place], "C0", label="20 elements a leg, h = 0.02 s")
+        panel.plot(coarse.t, u_coarse[place], "C1", label="5 elements a leg, h = 0.2 s")
+        panel.plot(refined.t, u[place], "C0", label="20 elements a leg, h = 0.02 s")
         panel.plot(*PRINTED[place], "ko", label="extrema of Simo and Vu-Quoc 1988")
         panel.set(xlabel="time (s)", ylabel=f"{place}, out of the plane (m)")
     energies, order = panels[1]
     for name, style in (("kinetic", "C2"), ("strain", "C3"), ("total", "k")):
-        energies.plot(refined[0].t, getattr(refined[0].energy, name), style, lw=1, label=name)
+        energies.plot(refined.t, getattr(refined.energy, name), style, lw=1, label=name)
     energies.set(xlabel="time (s)", ylabel="energy, 20 elements a leg (J)")
     energies.set_ylim(0, 140)
     energies.legend(loc="upper center", ncols=3)
@@ -118,25 +116,12 @@ def figure(coarse, refined, file):
     fig.savefig(file, dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/right_angle_cantilever.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/right_angle_cantilever.pvd")
-    options = parser.parse_args(argv)
+def both():
+    """Solution and displacements of the fine run, and those of the coarse one."""
+    return *run(step=0.02, elements=20), *run()
 
-    coarse, refined = run(), run(step=0.02, elements=20)
-    numbers = compare(coarse, refined)
-    print(f"{'':36}{'computed':>12}{'reference':>12}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:36}{computed:12.4f}{reference:12.4f}")
 
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure(coarse, refined, "out/right_angle_cantilever.png")
-    if options.paraview:
-        refined[0].to_paraview("out/right_angle_cantilever", every=10)
-    return numbers
-
+main = main_of(__file__, both, compare, figure, every=10)
 
 if __name__ == "__main__":
     main()

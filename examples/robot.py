@@ -53,7 +53,7 @@ def build(group="R3xSO3"):
         shape = Cylinder(radius, np.hypot(a, d), way, center=middle) if way.any() else Ball(radius)
         model.add(RigidBody(link, mass, inertia, center, shape=shape))
         joint = model.add(RevoluteJoint(before, link, axis=R[i][:, 2], point=x[i]), name=f"joint {i + 1}")
-        angle, rate = (model.add(JointSensor(joint, quantity)) for quantity in ("coordinate", "rate"))
+        angle, rate = (model.add(JointSensor(joint, quantity)) for quantity in ("coordinate", "coordinate_rate"))
         error, slip, held = PATHS[i] - angle, PATHS[i].velocity - rate, weights(START)[i]
         torque = model.add(PID(error, P, I, D, rate=slip, limits=(-limit, limit), initial=held))
         model.add(JointActuator(joint, torque), name=f"motor {i + 1}")

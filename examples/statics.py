@@ -18,17 +18,17 @@ load across the plane, however small, decides for one side.
 The models are in `fem_mbs/benchmarks/beams.py`. In the figure above, marks are exact: shooting on the equations of the
 beam, in closed form for the moment.
 
-`python examples/statics.py` prints the comparison, extrapolated from two meshes, and what each path costs; `--plot` and
-`--paraview` write into `out/`.
+`python examples/statics.py` prints the comparison, extrapolated from two meshes; `--study` adds what each path costs,
+`--plot` and `--paraview` write into `out/`.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 from pathlib import Path
 
 import numpy as np
+from _run import command_of
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import (
@@ -114,14 +114,14 @@ CASES = {  # model, and how far the load goes
 }
 
 
-def effort():
+def print_effort():
     """Steps and iterations: steps chosen, the fewest equal steps that do not fail or go elsewhere, and line search."""
-    rows = []
+    print(f"\n{'steps + failed ones, iterations':34}{'chosen':>16}{'equal':>16}{'line search':>16}")
     for name, (case, load_end) in CASES.items():
         chosen = mbs.statics(case()[0], load_end)
         searched = mbs.statics(case()[0], load_end, newton=mbs.Newton(line_search=True, max_iterations=15))
-        rows.append([name, cost(chosen), equal_steps(case, load_end, chosen), cost(searched)])
-    return rows
+        cells = cost(chosen), equal_steps(case, load_end, chosen), cost(searched)
+        print(f"{name:34}" + "".join(f"{cell:>16}" for cell in cells))
 
 
 def cost(solution):
@@ -147,7 +147,7 @@ def draw_beams(panel, solution, beams, states, **style):
     panel.set_aspect("equal")
 
 
-def figure(file):
+def figures(folder):
     import matplotlib.pyplot as plt
 
     fig, panels = plt.subplots(2, 3, figsize=(12, 7), layout="constrained")
@@ -200,32 +200,18 @@ def figure(file):
 
     for panel in panels.ravel():
         panel.grid(alpha=0.3)
-    fig.savefig(file, dpi=120)
+    fig.savefig(f"{folder}/statics.png", dpi=120)
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--plot", action="store_true", help="write out/statics.png")
-    parser.add_argument("--paraview", action="store_true", help="write out/lee.pvd, out/helix.pvd and out/frame_01.pvd")
-    options = parser.parse_args(argv)
+def write(path):
+    """Lee's frame, the helix, and how the frame tips over."""
+    folder = Path(path).parent
+    mbs.statics(lee()[0], load_end=20, arc_length=True, step=0.05).to_paraview(folder / "lee")
+    mbs.statics(helix()[0], loads=np.linspace(0, 1, 101)).to_paraview(folder / "helix")
+    mbs.buckling(frame()[0], 2).to_paraview(folder / "frame")
 
-    numbers = compare()
-    print(f"{'':40}{'computed':>14}{'reference':>14}")
-    for name, (computed, reference) in numbers.items():
-        print(f"{name:40}{computed:14.6g}{reference:14.6g}")
-    print(f"\n{'steps + failed ones, iterations':34}{'chosen':>16}{'equal':>16}{'line search':>16}")
-    for name, *cells in effort():
-        print(f"{name:34}" + "".join(f"{cell:>16}" for cell in cells))
 
-    Path("out").mkdir(exist_ok=True)
-    if options.plot:
-        figure("out/statics.png")
-    if options.paraview:
-        mbs.statics(lee()[0], load_end=20, arc_length=True, step=0.05).to_paraview("out/lee")
-        mbs.statics(helix()[0], loads=np.linspace(0, 1, 101)).to_paraview("out/helix")
-        mbs.buckling(frame()[0], 2).to_paraview("out/frame")
-    return numbers
-
+main = command_of(__file__, compare, figures, write, print_effort)
 
 if __name__ == "__main__":
     logging.getLogger("fem_mbs").setLevel(logging.ERROR)  # the frame passes equilibria that are not stable

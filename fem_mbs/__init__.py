@@ -35,7 +35,9 @@ from fem_mbs.files.fmu import export_fmu
 from fem_mbs.files.store.load import load, resume
 from fem_mbs.files.store.values import register
 from fem_mbs.initial.assembly import Assembly
+from fem_mbs.initial.consistent_start import accelerations as accelerations
 from fem_mbs.initial.projection import project_velocities
+from fem_mbs.initial.state_point import StatePoint as StatePoint
 from fem_mbs.methods.comparison.classical_alpha import ClassicalAlpha
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
 from fem_mbs.methods.comparison.lie_euler import LieEuler

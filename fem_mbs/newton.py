@@ -4,6 +4,9 @@ The loop is :func:`solve`. What it leaves open is decided by one policy each: wh
 (:func:`_renewed`, :func:`_kept`), how far along a correction to go (:func:`_full_step`, :func:`_line_search`), and
 whether the residual after the first correction has to be looked at (:class:`CheckAll`, :class:`FirstCorrection`).
 Docs: docs/newton.md, and docs/theory.md, "When Newton's method stops".
+
+Bruels, Cardona, Arnold (2012), Table 1; Arnold, Cardona, Bruels (2015), eq. 59 and, of the line search, section 3.5;
+Holzinger, Arnold, Gerstmayr (2024), section 3.4, of the modified method.
 """
 
 from __future__ import annotations

@@ -392,16 +392,25 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
             point=n.line[1].at((0.1, 0.2, 0.3)),
             origin=n.point((0.3, 0.1, 0.2)),
         )
-        for quantity in ("position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration")
+        for quantity in (
+            "position",
+            "velocity",
+            "acceleration",
+            "rotation_vector",
+            "angular_velocity",
+            "angular_acceleration",
+        )
     },
     **{
         f"sensor of {quantity} along the body": lambda n, quantity=quantity: NodeSensor(
             n.line[1], quantity, (1, 2, 3), frame="body", point=n.line[1].at((0.1, 0.2, 0.3))
         )
-        for quantity in ("velocity", "acceleration", "angular velocity", "angular acceleration")
+        for quantity in ("velocity", "acceleration", "angular_velocity", "angular_acceleration")
     },
     "sensor of an angle": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), coordinate="rotation x"),
-    "sensor of a rate": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), "rate", coordinate="rotation y"),
+    "sensor of a rate": lambda n: JointSensor(
+        SphericalJoint(n.line[1], n.arc[0]), "coordinate_rate", coordinate="rotation y"
+    ),
     "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", point_a=n.line[1].at((0.1, 0.2, -0.1))),
     "sensor of a speed": lambda n: LineSensor(
         n.line[1], n.arc[0], "speed", point_a=n.line[1].at((0.1, 0.2, -0.1)), point_b=n.arc[0].at((0.3, 0, 0.1))

@@ -226,13 +226,30 @@ def test_figure_of_the_heavy_top():
 @pytest.mark.slow
 def test_command_of_the_readme():
     """``python -m examples`` makes the figures and the ParaView files of both benchmarks."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "examples"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    printed = run_examples().stdout
     for name in ("right_angle_cantilever", "four_bar"):
         for kind in ("png", "pvd"):
             assert Path(f"out/{name}.{kind}").exists()
             assert f"{name}.{kind}" in printed
+
+
+def run_examples(*names):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, "-m", "examples", *names], capture_output=True, text=True, env=environment)
+
+
+def test_command_lists_the_names():
+    printed = run_examples("--help").stdout
+    assert all(Path(script.__file__).stem in printed for script in SCRIPTS)
+    refused = run_examples("perpetuum")
+    assert refused.returncode == 2
+    assert "no example perpetuum; there are differential, " in refused.stderr
+
+
+@pytest.mark.slow
+def test_command_runs_one():
+    assert "pendulum.png, pendulum.pvd" in run_examples("pendulum").stdout
+    assert {file.name for file in Path("out").glob("*.p*")} == {"pendulum.png", "pendulum.pvd"}
 
 
 @pytest.mark.slow

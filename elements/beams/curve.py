@@ -1,8 +1,6 @@
-"""Elements of order 2 and 3 of one beam as a curve of section frames: what they measure as built, and show.
+"""One beam as a curve of section frames: what its elements of order 2 and 3 measure as built, and how it is drawn.
 
 docs/theory.md, "Elements of higher order".
-
-A beam as a picture: its centre line, and the surface that its cross-section sweeps.
 """
 
 from __future__ import annotations

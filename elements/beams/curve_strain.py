@@ -1,17 +1,11 @@
-"""Nodes of an element seen from a frame in its middle: ``d_i = log(H_ref^-1 H_i)``, and how they follow the nodes.
+"""Frames along an element of a beam: the nodes seen from its middle, polynomials through them, and their strain.
 
-The frame is the middle node, or half-way from one to the other of two (Crisfield, Jelenic, *Proceedings of the Royal
-Society A* 455, 1999, with frames in place of rotations). docs/theory.md, "Elements of higher order".
-
-Polynomials along an element: where its nodes and quadrature points are, and what they weigh.
-
-The places of an element run from 0 to 1 in proportion to the arc length.
-
-Strain of a curve of frames ``H(s) = H_ref exp(d(s))``: ``epsilon = T(d) d'`` with its first and second derivatives.
-
-SE(3) is SO(3) over the dual numbers: each formula is the one of rotation vectors for ``w + eps U`` with ``eps^2 = 0``,
-and a complex number with a tiny imaginary part computes with them exactly (``fem_mbs/lie/parametrization.py``).
-docs/theory.md, "Elements of higher order".
+The frame of reference is the middle node, or half-way from one to the other of two (Crisfield, Jelenic, *Proceedings of
+the Royal Society A* 455, 1999, with frames in place of rotations). From there nodes are at ``d_i = log(H_ref^-1 H_i)``,
+and with polynomials in the arc length, from 0 to 1, the element is the curve ``H(s) = H_ref exp(d(s))``. Its strain
+``epsilon = T(d) d'`` has its first and second derivatives here: SE(3) is SO(3) over the dual numbers, so that each
+formula is the one of rotation vectors for ``w + eps U`` with ``eps^2 = 0``, and a complex number with a tiny imaginary
+part computes with them exactly (``fem_mbs/lie/parametrization.py``). docs/theory.md, "Elements of higher order".
 """
 
 from __future__ import annotations

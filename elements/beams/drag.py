@@ -1,13 +1,9 @@
-"""Forces of a fluid on beams: a force per length that follows from the velocity of the fluid against the section.
+"""Drag of slender bodies in a fluid: a force per length by the velocity of the fluid against the section.
 
-The law is asked at Gauss points, as many as an element has nodes. Places and velocities there are those of polynomials
-through the nodes, along which the forces do their work, so that drag never brings energy to a beam in a fluid at rest.
-The section turns with the nearest node (docs/forces.md, "Drag").
-
-The law of drag of slender bodies.
-
-``1/2 density width (coefficient |v_n| v_n + tangential |v_t| v_t)`` (Morison, O'Brien, Johnson, Schaaf, *Petroleum
-Transactions* 189, 1950; docs/forces.md, "Drag").
+The law is ``1/2 density width (coefficient |v_n| v_n + tangential |v_t| v_t)`` (Morison, O'Brien, Johnson, Schaaf,
+*Petroleum Transactions* 189, 1950), or one of the user's. It is asked at Gauss points, as many as an element has nodes.
+Places and velocities there are those of polynomials through the nodes, along which the forces do their work, so that
+drag never brings energy to a beam in a fluid at rest. The section turns with the nearest node (docs/forces.md, "Drag").
 """
 
 from __future__ import annotations

@@ -26,8 +26,10 @@ class InertiaContext(NamedTuple):
     R: Array
     acceleration: Array
     force: Array
-    spin: Array
-    moment_of_momentum: Array
+    gyroscopic: Array
+    """Derivative ``(n, p, 3, 3)`` of ``Omega x J Omega`` against ``Omega``."""
+    centrifugal: Array | None
+    """That of ``Omega x (Omega x c)``, of mass centres ``c`` off the nodes."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +56,32 @@ class Inertia:
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
         R, A, Omega = motion.R.take(self.nodes, 0), motion.A.take(self.nodes, 0), motion.V[:, 3:].take(self.nodes, 0)
-        acceleration, Omega_dot = A[..., :3], A[..., 3:]
-        spin = so3.skew(Omega)
+        acceleration, Omega_dot, centrifugal = A[..., :3], A[..., 3:], None
+        # quadratic in Omega is half of its derivative, times Omega
+        gyroscopic = np.matvec(self._per_spin, Omega).reshape(self.J.shape)
         if self.eccentric:
-            acceleration = (
-                acceleration - np.matvec(self.skew_center, Omega_dot) + np.matvec(spin, np.matvec(spin, self.center))
-            )
+            spin = so3.skew(Omega)
+            centrifugal = -so3.skew(np.matvec(spin, self.center)) - spin @ self.skew_center
+            acceleration = acceleration - np.matvec(self.skew_center, Omega_dot) + 0.5 * np.matvec(centrifugal, Omega)
         force = np.vecmat(self.masses @ (np.matvec(R, acceleration) - motion.gravity), R)
-        L = np.matvec(self.J, Omega)
-        moment = np.matvec(self.J, Omega_dot) + np.matvec(spin, L)
+        moment = np.matvec(self.J, Omega_dot) + np.matvec(gyroscopic, 0.5 * Omega)
         if self.eccentric:
             moment = moment + np.matvec(self.skew_center, force)
-        context = InertiaContext(R, acceleration, force, spin, L)
+        context = InertiaContext(R, acceleration, force, gyroscopic, centrifugal)
         return np.concatenate([force, moment], axis=-1), context
+
+    def rate_force(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
+        """Changes ``(n, p, 6)`` of the forces with velocities and accelerations ``(n, p, 6)``."""
+        d_Omega, acceleration, d_Omega_dot = dV[..., 3:], dA[..., :3], dA[..., 3:]
+        if context.centrifugal is not None:
+            acceleration = (
+                acceleration - np.matvec(self.skew_center, d_Omega_dot) + np.matvec(context.centrifugal, d_Omega)
+            )
+        force = np.vecmat(self.masses @ np.matvec(context.R, acceleration), context.R)
+        moment = np.matvec(self.J, d_Omega_dot) + np.matvec(context.gyroscopic, d_Omega)
+        if context.centrifugal is not None:
+            moment = moment + np.matvec(self.skew_center, force)
+        return np.concatenate([force, moment], axis=-1)
 
     def tangent(self, context: InertiaContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
@@ -74,11 +89,11 @@ class Inertia:
         d_Omega = dV.nodes.take(self.nodes, 0)[..., 3:, 3:]
         dA_nodes = dA.nodes.take(self.nodes, 0)
         d_Omega_dot, d_acceleration = dA_nodes[..., 3:, 3:], dA_nodes[..., :3, :]
-        d_moment = self.J @ d_Omega_dot + self._gyroscopic(context) @ d_Omega
+        d_moment = self.J @ d_Omega_dot + context.gyroscopic @ d_Omega
         d_rotation = d_acceleration[..., 3:]
         d_rotation -= so3.skew(context.acceleration)
-        if self.eccentric:
-            d_rotation -= self.skew_center @ d_Omega_dot + self._centrifugal(context) @ d_Omega
+        if context.centrifugal is not None:
+            d_rotation += context.centrifugal @ d_Omega - self.skew_center @ d_Omega_dot
         return self._matrix(context, d_acceleration, d_moment, turns=True)
 
     def stiffness(self, context: InertiaContext) -> Array:
@@ -90,10 +105,8 @@ class Inertia:
     def damping(self, context: InertiaContext) -> Array:
         """Derivative against body velocities, ``(n, 6p, 6p)``: gyroscopic and centrifugal terms."""
         none = np.zeros(self.J.shape)
-        centrifugal = -self._centrifugal(context) if self.eccentric else none
-        return self._matrix(
-            context, np.concatenate([none, centrifugal], axis=-1), self._gyroscopic(context), turns=False
-        )
+        centrifugal = none if context.centrifugal is None else context.centrifugal
+        return self._matrix(context, np.concatenate([none, centrifugal], axis=-1), context.gyroscopic, turns=False)
 
     def mass(self, context: InertiaContext) -> Array:
         """Derivative against body accelerations, ``(n, 6p, 6p)``."""
@@ -117,12 +130,6 @@ class Inertia:
         diagonal[:, :, 3:] += d_moment
         return result.reshape(n, 6 * p, 6 * p)
 
-    def _gyroscopic(self, context: InertiaContext) -> Array:
-        return context.spin @ self.J - so3.skew(context.moment_of_momentum)
-
-    def _centrifugal(self, context: InertiaContext) -> Array:
-        return so3.skew(np.matvec(context.spin, self.center)) + context.spin @ self.skew_center
-
     def kinetic_energy(self, motion: Motion) -> Array:
         """Kinetic energies ``(n,)`` in J."""
         V, R = motion.V[self.nodes], motion.R[self.nodes]
@@ -139,6 +146,11 @@ class Inertia:
     def eccentric(self) -> bool:
         """Whether any mass centre is off its node."""
         return bool(self.center.any())
+
+    @cached_property
+    def _per_spin(self) -> Array:
+        """Of ``Omega x J Omega``: its derivative is linear in ``Omega``, ``(n, p, 9, 3)``."""
+        return so3.quadratic(self.J)
 
     @cached_property
     def skew_center(self) -> Array:

@@ -1,7 +1,4 @@
-"""The lines of a mesh: read with meshio, and checked.
-
-Which lines of a mesh one beam follows.
-"""
+"""The lines of a mesh: read with meshio, checked, and parted into those that one beam each follows."""
 
 from __future__ import annotations
 

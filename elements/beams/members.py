@@ -1,7 +1,4 @@
-"""The members that are made of a line mesh: beams with the nodes inside them and their releases, and trusses.
-
-What is given for each named set of lines of a mesh: sections, axes, releases, and which are trusses.
-"""
+"""The members of a line mesh: what is given for each named set of its lines, and the beams and trusses made of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A line mesh becomes a structure of beams.
-
-Results on the mesh that a structure was made of.
-"""
+"""A line mesh becomes a structure of beams, and results of these go back to the mesh."""
 
 from __future__ import annotations
 

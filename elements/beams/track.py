@@ -1,7 +1,7 @@
 """Beams as tracks: the section at a place along a beam that moves, and all its derivatives.
 
 At the arc length ``sigma`` an element has the section frame ``H = H_ref exp(D)``, ``D = sum_i N_i(sigma) d_i``, where
-the ``d_i`` are its nodes seen from a frame in its middle (``relative_coordinates.py``). Increments of the nodes and of
+the ``d_i`` are its nodes seen from a frame in its middle (``curve_strain.py``). Increments of the nodes and of
 the arc length move it by ``delta_H = Gamma (delta, delta sigma)`` in its own components, with
 
     Gamma = (T(D) sum_i N_i Q_i + Ad(exp(-D)) J_ref, epsilon),     epsilon = T(D) D'.

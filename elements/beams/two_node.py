@@ -1,12 +1,9 @@
 """All beam elements of order 1 of a model as arrays: forces, exact tangents and energies.
 
-Sonneville, Cardona, Bruels (2014); derived in docs/theory.md, "Beam".
+Strains are measured by ``d = (U, w) = log(H_A^-1 H_B)``, the relative motion of the ends, in both interpolations, so
+that one kernel serves them (Sonneville, Cardona, Bruels 2014; derived in docs/theory.md, "Beam"):
 
-Strain measures of a two-node beam element in terms of ``d = log(H_A^-1 H_B)``, the relative motion of its ends.
-
-Both interpolations use the same ``d = (U, w)`` in se(3), so one element kernel serves both:
-
-* ``SE3`` (Sonneville, Cardona, Bruels 2014): the strain measure is ``d`` itself.
+* ``SE3``: the strain measure is ``d`` itself.
 * ``R3xSO3``, linear centre line and one-point quadrature: with the rotation ``R_m`` half-way between the ends,
   ``R_m^T (x_B - x_A) = U + j1 w x (w x U)``, ``j1 = (1 - sin(phi/2)/(phi/2))/phi^2``, because
   ``exp(-w/2) T^T(w) = sinh(W/2)/(W/2)``; the rotational part is ``w``.
@@ -186,6 +183,14 @@ class BeamBatch(ElementBatch):
     def mass(self, context: BeamContext) -> Array:
         """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
         return self._inertia.mass(context.inertia)
+
+    def rate_force(self, context: BeamContext, dV: Array, dA: Array) -> Array:
+        """``C dV + M dA``, ``(n, 12)``."""
+        n = len(self.nodes)
+        force = self._inertia.rate_force(context.inertia, dV.reshape(n, 2, 6), dA.reshape(n, 2, 6)).reshape(n, 12)
+        if self.damping_matrix is not None:
+            force = force + np.vecmat(np.matvec(self.damping_matrix, np.matvec(context.Q, dV)), context.Q)
+        return force
 
     def _elastic(self, context: BeamContext) -> Array:
         """Material and geometric stiffness (docs/theory.md, "Forces and tangent")."""

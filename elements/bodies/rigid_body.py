@@ -187,6 +187,9 @@ class BodyBatch(ElementBatch):
     ``F = m (A - R^T g) + (Omega x p, Omega x l)`` with the momenta ``p, l`` of the rotation alone: ``A`` has the
     acceleration of the node point, so that ``Omega x U`` is in it. The second part is quadratic in ``Omega``, half its
     derivative times ``Omega``; that derivative and the one of the weight are linear, with coefficients that stay.
+
+    With the node at the mass centre: Bruels, Cardona, Arnold (2012), eqs. 83, 84; Arnold, Cardona, Bruels (2015), eqs.
+    21, 22; Holzinger, Arnold, Gerstmayr (2024), eq. 11.
     """
 
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:
@@ -234,6 +237,11 @@ class BodyBatch(ElementBatch):
         result: Array = self._mass @ dA.nodes[self._rows]
         result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
+
+    def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array) -> Array:
+        """``C dV + M dA``."""
+        force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, dV[:, 3:])
+        return force
 
     def _of_weight(self, context: RigidBodyContext) -> Array:
         """Derivative ``(n, 6, 3)`` of the weight against rotations."""

@@ -1,9 +1,7 @@
-"""Forces and moments on a node whose size is a signal.
+"""Forces whose size is a signal: on nodes, and along coordinates of joints and of lines between points.
 
 In body components a unit force along ``e`` at the point ``c`` is ``g = (e, c x e)``, a unit moment ``(0, e)``; a
 direction of the world follows ``delta e = e x delta theta`` (docs/theory.md, "Control").
-
-Forces along coordinates, of joints and of lines between points, whose size is a signal.
 """
 
 from __future__ import annotations

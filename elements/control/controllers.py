@@ -1,8 +1,7 @@
-"""The PID controller, with a filtered derivative, limits, and an integral that does not wind up at them.
+"""Blocks with states: PID controllers, state spaces, transfer functions, and the filters that are used most.
 
-Blocks with states by their matrices, or by a system of ``scipy.signal``.
-
-Blocks by their transfer functions, and the filters that are used most.
+The PID controller has a filtered derivative, limits, and an integral that does not wind up at them. State spaces are
+given by their matrices or as systems of ``scipy.signal``.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.forces.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 
-OF_JOINT = ("coordinate", "rate")
+OF_JOINT = ("coordinate", "coordinate_rate")
 OF_LINE = ("length", "speed")
 
 
@@ -39,7 +39,7 @@ class JointSensor(Sensor):
     ----------
     joint : Constraint
         A joint with coordinates.
-    quantity : {"coordinate", "rate"}
+    quantity : {"coordinate", "coordinate_rate"}
         The coordinate in m or rad, zero as built, angles with their turns; or its rate.
     coordinate : str, optional
         Which coordinate, by its name, where the joint has several.
@@ -121,7 +121,7 @@ class CoordinateSensorBatch(SensorBatch):
     def __init__(self, sensors: Sequence[Any], number: Numbering, coordinates: CoordinateBatch) -> None:
         super().__init__(sensors, number, coordinates.nodes, coordinates.own)
         self._coordinates = coordinates
-        self._rate = sensors[0].quantity in ("rate", "speed")
+        self._rate = sensors[0].quantity in ("coordinate_rate", "speed")
         self._counts = ANGLE in sensors[0].unknowns
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, CoordinateSensorContext]:

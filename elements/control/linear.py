@@ -2,8 +2,7 @@
 
 Every block of the library that has an equation of its own kind is one of these: state spaces, transfer functions, PID
 controllers, limits, junctions. ``F`` tells the states by how much the output was cut off (docs/theory.md, "Control").
-
-Matrices and limits of linear blocks: as given, of a system of ``scipy.signal``, or of a transfer function.
+Their matrices are as given, of a system of ``scipy.signal``, or of a transfer function.
 """
 
 from __future__ import annotations

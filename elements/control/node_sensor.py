@@ -36,9 +36,9 @@ QUANTITIES: dict[str, str] = {
     "position": "m",
     "velocity": "m/s",
     "acceleration": "m/s^2",
-    "rotation": "rad",
-    "angular velocity": "rad/s",
-    "angular acceleration": "rad/s^2",
+    "rotation_vector": "rad",
+    "angular_velocity": "rad/s",
+    "angular_acceleration": "rad/s^2",
 }
 """What a node can be asked for, and its unit."""
 
@@ -51,14 +51,14 @@ class NodeSensor(Sensor):
     ----------
     node : Node
         Where it is fixed.
-    quantity : {"position", "velocity", "acceleration", "rotation", "angular velocity", "angular acceleration"}
-        What it measures. "position" is that of ``point`` from ``origin``; "rotation" is a component of the rotation
+    quantity : {"position", "velocity", "acceleration", "rotation_vector", "angular_velocity", "angular_acceleration"}
+        What it measures. "position" is that of ``point`` from ``origin``; "rotation_vector" has a component of the rotation
         vector since t = 0, at most half a turn; a sensor on a joint counts turns.
     direction : (3,)
         Along which, or about which; only its direction counts.
     frame : {"world", "body"}
         Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node. "position"
-        and "rotation" are measured along directions of the world.
+        and "rotation_vector" are measured along directions of the world.
     point : (3,), optional
         Point that is measured, world frame, as built, which then moves with the node; by default the node itself.
     origin : (3,)
@@ -78,7 +78,7 @@ class NodeSensor(Sensor):
         self.nodes = (node,)
         self.quantity, self.frame = quantity, frame
         self.direction, self.origin, self.offset = np.asarray(direction), np.asarray(origin), lever(node, point)
-        if frame == "body" and quantity in ("position", "rotation"):
+        if frame == "body" and quantity in ("position", "rotation_vector"):
             raise ModelError(f"NodeSensor on {node}: a {quantity} is measured along a direction of the world frame")
 
     @property
@@ -129,7 +129,7 @@ class NodeSensorBatch(SensorBatch):
         if self._quantity == "position":
             along = motion.x[rows] + np.matvec(R, c) - self._origin
             return np.vecdot(self._direction, along), NodeSensorContext(e, Omega, none, none)
-        if self._quantity == "rotation":
+        if self._quantity == "rotation_vector":
             w = so3.log(self._R0.mT @ R)
             e = np.vecmat(self._direction, self._R0)
             return np.vecdot(e, w), NodeSensorContext(e, Omega, none, w)
@@ -138,7 +138,7 @@ class NodeSensorBatch(SensorBatch):
         elif self._quantity == "acceleration":
             along = a + so3.cross(alpha, c) + so3.cross(Omega, so3.cross(Omega, c))
         else:
-            along = Omega if self._quantity == "angular velocity" else alpha
+            along = Omega if self._quantity == "angular_velocity" else alpha
         return np.vecdot(e, along), NodeSensorContext(e, Omega, along, none)
 
     def by_place(self, context: NodeSensorContext) -> Array:
@@ -147,7 +147,7 @@ class NodeSensorBatch(SensorBatch):
         if self._quantity == "position":
             return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
         none = np.zeros_like(e)
-        if self._quantity == "rotation":
+        if self._quantity == "rotation_vector":
             return np.concatenate([none, np.vecmat(e, so3.inverse_tangent_operator(context.w))], axis=-1)
         return np.concatenate([none, so3.cross(context.along, e) if self._world else none], axis=-1)
 
@@ -156,7 +156,7 @@ class NodeSensorBatch(SensorBatch):
         e, c, Omega, none = context.e, self._c, context.Omega, np.zeros_like(context.e)
         if self._quantity == "velocity":
             return np.concatenate([e, so3.cross(c, e)], axis=-1)
-        if self._quantity == "angular velocity":
+        if self._quantity == "angular_velocity":
             return np.concatenate([none, e], axis=-1)
         if self._quantity == "acceleration":
             round_ = so3.cross(so3.cross(Omega, c), e) + so3.cross(c, so3.cross(e, Omega))
@@ -168,6 +168,6 @@ class NodeSensorBatch(SensorBatch):
         e = context.e
         if self._quantity == "acceleration":
             return np.concatenate([e, so3.cross(self._c, e)], axis=-1)
-        if self._quantity == "angular acceleration":
+        if self._quantity == "angular_acceleration":
             return np.concatenate([np.zeros_like(e), e], axis=-1)
         return None

@@ -73,6 +73,8 @@ class SampledController(ControlElement):
     ``initial_output``.
     """
 
+    offset: float  # type: ignore[assignment]  # of time; it is on no node
+
     def __init__(
         self,
         inputs: Inputs,

@@ -1,4 +1,4 @@
-"""Sensors of reactions, the multiplier of an equation of a joint, and sensors by a function of a motion."""
+"""What sensors share, one algebraic unknown ``y`` each with the equation ``y - s = 0``; multipliers, and users' own."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class FunctionSensor(Sensor):
     nodes : list of Node
         The nodes that it looks at.
     measure : function of a Motion
-        Returns a number. The :class:`~fem_mbs.model.Motion` has these nodes alone, in their order: ``x`` (p, 3) world,
-        ``R`` (p, 3, 3), ``V`` and ``A`` (p, 6) in body components, ``t`` and ``gravity``. Derivatives come from
+        Returns a number. The :class:`~fem_mbs.contracts.Motion` has these nodes alone, in their order: ``x`` (p, 3)
+        world, ``R`` (p, 3, 3), ``V`` and ``A`` (p, 6) in body components, ``t`` and ``gravity``. Derivatives come from
         differences.
     """
 

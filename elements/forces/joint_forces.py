@@ -1,11 +1,9 @@
-"""Stops at the ends of the way of a joint.
+"""Springs, dampers, stops and laws of users along a coordinate of a joint.
 
-``N = k d max(0, 1 + c d')`` for the depth ``d`` in a stop (Hunt, Crossley, *Journal of Applied Mechanics* 42, 1975,
-with exponent one): continuous where it meets, never a pull, and what it gives back is at most ``k d^2/2``.
-
-Springs, dampers and laws of users along a coordinate of a joint.
-
-``N = k (q - q_0) + c q'`` resists; a law of a user acts along the coordinate, on b against a (docs/forces.md).
+A spring and a damper resist by ``N = k (q - q_0) + c q'``; a law of a user acts along the coordinate, on b against a
+(docs/forces.md). Stops at the ends of the way resist by ``N = k d max(0, 1 + c d')`` for the depth ``d`` in them (Hunt,
+Crossley, *Journal of Applied Mechanics* 42, 1975, with exponent one): continuous where it meets, never a pull, and what
+it gives back is at most ``k d^2/2``.
 """
 
 from __future__ import annotations

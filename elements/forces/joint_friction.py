@@ -6,11 +6,8 @@ With the coefficient ``g(v) = mu_k + (mu_s - mu_k) exp(-(v/v_s)^2)`` and the loa
     LuGre         N = L (sigma z + tau sigma exp(-(v/v_s)^2) z') + c v,   z' = v - sigma |v| z/g(v),
 
 where ``z`` is how far bristles are bent, ``sigma = mu_s/bristle`` and ``tau = bristle/v_s`` (Canudas de Wit, Olsson,
-Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995; docs/friction.md).
-
-What presses on a joint and lets it rub: a preload, and the forces and moments that the joint carries.
-
-docs/friction.md, "What presses".
+Astrom, Lischinsky, *IEEE Transactions on Automatic Control* 40, 1995; docs/friction.md). The load is a preload, and
+what the forces and moments that the joint carries add to it (docs/friction.md, "What presses").
 """
 
 from __future__ import annotations

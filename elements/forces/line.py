@@ -4,7 +4,7 @@ The points ``p_i = x_i + R_i c_i`` are at the distance ``length``, which body in
 gradient they change by ``H``: with the unit vector ``e`` from a to b and ``F = d(p_b - p_a)``, ``G = e^T F`` and
 ``H = F^T (I - e e^T) F/length + (d F^T) e`` (docs/theory.md, "Lines").
 
-Springs as coils whose pitch follows the length, actuators as cylinders whose rods do, bars as lines.
+In pictures springs are coils whose pitch follows the length, actuators cylinders whose rods do, bars lines.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Moment(Load):
 
 
 class BodyLoads(ElementBatch):
-    """Loads that follow their nodes."""
+    """Loads that follow their nodes (the torques of Holzinger, Arnold, Gerstmayr 2024, eq. 9)."""
 
     def __init__(self, loads: Sequence[Load], number: Numbering) -> None:
         self.owners = loads
@@ -154,7 +154,7 @@ class BodyLoads(ElementBatch):
 
 
 class WorldLoads(BodyLoads):
-    """Loads that keep their direction in the world."""
+    """Loads that keep their direction in the world (the forces of Holzinger, Arnold, Gerstmayr 2024, eq. 9)."""
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array]:
         """Minus the wrench at the node, turned to the body frame."""

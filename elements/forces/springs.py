@@ -1,15 +1,9 @@
-"""A spring that slips: dry friction, a rope on a drum, a bar that yields.
+"""Springs between two points: with a damper beside them or in series, by a law of a user, or such that slip.
 
-Ideal plasticity in one dimension by return mapping (Simo, Hughes, *Computational Inelasticity*, 1998, section 1.4;
-docs/theory.md, "Lines").
-
-A spring and a damper side by side between two points.
-
-``N = k (l - l_0) + c l'``, or any law of the time, the length and its rate (docs/theory.md, "Lines").
-
-A spring and a damper in series.
-
-``N = k (l - l_0 - z)``, ``z' = N/eta`` (docs/theory.md, "Lines").
+Side by side ``N = k (l - l_0) + c l'``, or any law of the time, the length and its rate; in series (Maxwell)
+``N = k (l - l_0 - z)``, ``z' = N/eta``. A spring that slips is dry friction, a rope on a drum, a bar that yields: ideal
+plasticity in one dimension by return mapping (Simo, Hughes, *Computational Inelasticity*, 1998, section 1.4).
+docs/theory.md, "Lines".
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@ At the places ``s_a``, ``s_b`` the curves have a common point and a common tange
     e_k . (r + S P_b - P_a) = 0,    (n x P_a') . S P_b' = 0,
 
 two equations more than places would need, so that one motion is closed. The equations of the places say that the third
-multiplier is zero and that the force is along the common normal (docs/curves.md, "Cam joint").
-
-Where two planar curves touch, as built.
+multiplier is zero and that the force is along the common normal (docs/curves.md, "Cam joint"). Where the curves touch
+as built is sought among all places on both.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What says ``sum f_k q_k = law(t)`` of coordinates of joints.
 
 With the coordinates' gradients ``G`` and second derivatives ``H``, the gradient is ``sum f G`` and its derivative
-``sum f H`` (docs/theory.md, "Couplings").
-
-Couplings that lock each other: together they leave a coordinate no motion at all.
+``sum f H`` (docs/theory.md, "Couplings"). Couplings that lock each other, so that together they leave a coordinate no
+motion at all, are found and named.
 """
 
 from __future__ import annotations

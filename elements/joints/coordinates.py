@@ -2,8 +2,7 @@
 
 Axes of a joint coincide as built; ``i``, ``j``, ``k`` below are its three axes, right-handed. Everything is against the
 relative motion ``xi`` of frame b in its own components, see ``frames.py`` (docs/theory.md, "Joint coordinates").
-
-Places along beams and curves: unknowns of joints, coordinates without mass, on which forces and drives act.
+Places along beams and curves are coordinates, too: unknowns of joints, without mass, on which forces and drives act.
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 With the place ``s`` on the curve ``P`` in frame a and the point ``c`` in frame b, ``r + S c - P(s) = 0``; the equation
 of ``s`` is ``P' . lambda = 0``, no force along the curve (docs/curves.md, "Curve joint").
 
-Splines in space as curves that joints follow: cubic, through given points, smooth to the second derivative.
-
-The parameter is the arc length: at the given points exactly, between them to within the error of the spline
-(docs/curves.md, "Splines").
+Curves are cubic splines through given points, smooth to the second derivative. Their parameter is the arc length: at
+the given points exactly, between them to within the error of the spline (docs/curves.md, "Splines").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Distance joint: a rod without mass between two points, whose length is that of a line (``forces/line.py``)."""
+"""Distance joint: a massless rod between two points, whose length is that of a line (``elements/forces/line.py``)."""
 
 from __future__ import annotations
 

@@ -1,26 +1,21 @@
-"""Constraints on how one frame stands to another that have places along curves as unknowns of their own.
-
-An equation ``phi(h, s)`` of the relative placement ``h`` and places ``s`` has the gradient ``(b J, c)``, ``b`` against
-the relative motion and ``c = phi_s``; with ``frames.py`` its derivative is ``((H, (b_s J)^T), (b_s J, phi_ss))``.
-
-Constraints on how one frame stands to another: everything that follows from their relative motion.
+"""Constraints on how one frame stands to another: everything that follows from their relative motion.
 
 Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
 ``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. A constraint ``phi(h, t)`` is described by its
 gradient ``b`` (6,) against ``xi`` and the derivative ``h`` (6, 6) of that; what it means for the nodes is written here:
-``B = b J`` and ``H = DB = J^T h J + (Ad^T dual(b) J, 0)``, as ``Ad_(h^-1)`` itself turns with ``xi``
-(docs/theory.md, "Joints").
+``B = b J`` and ``H = DB = J^T h J + (Ad^T dual(b) J, 0)``, as ``Ad_(h^-1)`` itself turns with ``xi`` (docs/theory.md,
+"Joints").
 
-Constraints that are linear in how one frame stands to another, and all that follows from one constant tensor.
+An equation ``phi(h, s)`` that also has places ``s`` along curves, unknowns of its own, has the gradient ``(b J, c)``
+with ``c = phi_s``, and its derivative is ``((H, (b_s J)^T), (b_s J, phi_ss))``.
 
-Node b stands to node a at ``S = R_a^T R_b``, ``r = R_a^T (x_b - x_a)``. The twelve numbers ``p = (S, r)`` change with
-body increments ``delta`` of both nodes by
+Where a constraint is linear in how the frames stand, all follows from one constant tensor. The twelve numbers
+``p = (S, r)``, ``S = R_a^T R_b``, ``r = R_a^T (x_b - x_a)``, change with body increments of both nodes by
 
     delta S = S skew(theta_b) - skew(theta_a) S,    delta r = S U_b - U_a - theta_a x r,
 
 which is linear in ``p``: ``delta p = GAMMA (p, 1) delta``. An equation ``Phi = w . p - o`` has the gradient
-``B = w GAMMA (p, 1)``, and its derivative ``H = DB = w SECOND (p, 1)`` with ``SECOND = GAMMA GAMMA``
-(docs/theory.md, "Joints").
+``B = w GAMMA (p, 1)``, and its derivative ``H = DB = w SECOND (p, 1)`` with ``SECOND = GAMMA GAMMA``.
 """
 
 from __future__ import annotations

@@ -1,15 +1,4 @@
-"""Revolute joint: frees the rotation about one axis, which a drive can prescribe.
-
-Prismatic joint: frees the translation along one axis, which a drive can prescribe.
-
-Cylindrical joint: frees the translation along an axis and the rotation about it.
-
-Spherical joint: closes the relative translation.
-
-Planar joint: frees two translations in a plane and the rotation about its normal.
-
-Fixed joint: closes all relative motions.
-"""
+"""The lower pairs: spherical, revolute, prismatic, cylindrical, planar and fixed joints."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Joints of rotations alone: parallel axes, and no relative rotation at all.
-
-A point of one node on a line or in a plane of another.
-"""
+"""Joints that close little: a point on a line or in a plane, parallel axes, and no relative rotation."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class RelativeBatch(ConstraintBatch):
         return np.cos(angle), np.sin(angle)
 
     def evaluate(self, motion: Motion, prescribed: PrescribedCoordinates) -> tuple[Array, Array, RelativeContext]:
-        """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement."""
+        """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement (Bruels, Cardona, Arnold 2012, eqs. 8, 9)."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         p = at = placement.placement(x, R)
         if self._far is not None:

@@ -1,13 +1,12 @@
-"""Constant velocity joint: two shafts at any angle turn at the same speed.
+"""Joints of two shafts at an angle: the universal joint, and the constant velocity joint.
 
-A joint is homokinetic where it is symmetric to the plane that bisects the shafts (Hunt, *Constant-velocity shaft
-couplings: a general theory*, Journal of Engineering for Industry 95, 1973). The relative rotation is then one about an
-axis ``n`` in that plane, perpendicular to both shafts, by the angle ``beta`` between them: ``S = exp(beta n)`` with
-``n . u = 0`` for the shaft ``u``. With ``sin(beta) n`` the axial vector of ``S``, that is ``y . S x - x . S y = 0`` for
-two axes across the shaft, linear in ``S``. Turned by the same angle about the shafts, ``S`` becomes
-``exp(-phi u) S exp(phi u)``, and ``n`` another axis across ``u``: equal rotations at any angle, exactly.
-
-Universal joint: frees two rotations, about perpendicular axes of which each node carries one.
+A universal joint frees two rotations, about perpendicular axes of which each node carries one. A joint is homokinetic
+where it is symmetric to the plane that bisects the shafts (Hunt, *Constant-velocity shaft couplings: a general theory*,
+Journal of Engineering for Industry 95, 1973). The relative rotation is then one about an axis ``n`` in that plane,
+perpendicular to both shafts, by the angle ``beta`` between them: ``S = exp(beta n)`` with ``n . u = 0`` for the shaft
+``u``. With ``sin(beta) n`` the axial vector of ``S``, that is ``y . S x - x . S y = 0`` for two axes across the shaft,
+linear in ``S``. Turned by the same angle about the shafts, ``S`` becomes ``exp(-phi u) S exp(phi u)``, and ``n``
+another axis across ``u``: equal rotations at any angle, exactly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A node that travels along a beam that deforms.
 
 The arc length ``sigma`` is an unknown of the joint, a coordinate without mass. With the section frame there
-(``beam_track.py``), the node's point stands to the section at ``r + S c = 0``: three equations along the axes of the
-section, whose multipliers obey ``epsilon . lambda = 0`` by the equation of ``sigma``: no force along the beam
+(``elements/beams/track.py``), the node's point stands to the section at ``r + S c = 0``: three equations along the axes
+of the section, whose multipliers obey ``epsilon . lambda = 0`` by the equation of ``sigma``: no force along the beam
 (docs/curves.md, "Sliding joint").
 """
 

@@ -1,7 +1,4 @@
-"""A law through values at given times: measured, computed elsewhere, or from a file.
-
-Columns of numbers from a text file; an error names the line.
-"""
+"""A law through values at given times: measured, computed elsewhere, or columns of a text file."""
 
 from __future__ import annotations
 

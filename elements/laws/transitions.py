@@ -1,11 +1,4 @@
-"""Harmonic motion.
-
-From one value to another at rest, by a polynomial.
-
-A ramp, with corners as round as one likes.
-
-The smooth start of a drive that then turns at a constant rate.
-"""
+"""Laws for drives and loads: harmonic motion, steps by a polynomial, ramps with round corners, smooth starts."""
 
 from __future__ import annotations
 

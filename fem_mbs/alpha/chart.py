@@ -89,7 +89,7 @@ class GroupChart:
         return a
 
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
-        """``T^-1(D)``, and the factors times that."""
+        """``T^-1(D)``, and the factors times that (Arnold, Cardona, Bruels 2015, eq. 31)."""
         T_inv = self.kinematics.inverse_tangent(D)
         return T_inv, factors * T_inv
 
@@ -118,7 +118,7 @@ class GroupChart:
         return vddot
 
     def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
-        """Arnold, Cardona, Bruels (2015), eq. 141."""
+        """Arnold, Cardona, Bruels (2015), eq. 69; Bruels, Cardona, Arnold (2012), eq. 47, has the other sign."""
         error = C_q * vddot
         self.kinematics.add_bracket(error, 1.0 / 12.0, v, vdot)
         return error

@@ -85,6 +85,6 @@ class Index2Equations(StepEquations):
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
         push = constraints.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
-        G = self.velocity_gradients(residual, dV)
+        G = constraints.velocity_derivatives(system, evaluation, dV, self.h)
         H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
         return Linearization(system.ggl.factor(index3, W, *map(flat, (push, G, H))), T_inv)

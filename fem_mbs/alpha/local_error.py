@@ -51,7 +51,7 @@ def defect(
 ) -> Array:
     """Defect ``h^3 (C_q vddot + ...)`` (N,) of the increment in the step of ``h`` that led to a state.
 
-    Arnold, Cardona, Bruels (2015), Lemma 4.2. ``slope`` (N,) is the derivative of the accelerations, over two steps
+    Arnold, Cardona, Bruels (2015), eq. 69. ``slope`` (N,) is the derivative of the accelerations, over two steps
     where there are as many, because numerical damping makes the highest frequencies alternate from step to step;
     ``curvature`` (k,) is the second one, which states need.
     """

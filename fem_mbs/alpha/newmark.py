@@ -1,6 +1,7 @@
 """Newmark's formulas with the recursion of the algorithmic accelerations, linear in the increment of a step.
 
-Bruels, Cardona, Arnold (2012), eqs. 27-32 and Table 1. From the values for ``vdot = 0``,
+Bruels, Cardona, Arnold (2012), eqs. 30-32 and Table 1 (the "2015 paper" is Arnold, Cardona, Bruels, *A Lie algebra
+approach to Lie group time integration of constrained systems*). From the values for ``vdot = 0``,
 
     a* = (alpha_f vdot_n - alpha_m a_n)/(1 - alpha_m)
     v* = v_n + h (1 - gamma) a_n + h gamma a*
@@ -34,12 +35,12 @@ class Parameters(NamedTuple):
 
     @property
     def shift(self) -> float:
-        """``Delta_alpha``: ``a_n`` stands for ``vdot(t_n + Delta_alpha h)``."""
+        """``Delta_alpha``: ``a_n`` stands for ``vdot(t_n + Delta_alpha h)`` (2015 paper, eq. 41)."""
         return self.alpha_m - self.alpha_f
 
     @property
     def C_q(self) -> float:  # noqa: N802
-        """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, Lemma 4.2)."""
+        """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, eqs. 40a, 69)."""
         return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
 
     @property
@@ -90,7 +91,7 @@ def _quadrature_error(alpha_m: float, shift: float, gamma: float) -> float:
 
 
 def chung_hulbert(rho_inf: float) -> Parameters:
-    """Coefficients of second order with spectral radius ``rho_inf`` at infinite frequency."""
+    """Coefficients of second order with spectral radius ``rho_inf`` at infinite frequency (2015 paper, eqs. 41, 42)."""
     alpha_m = (2.0 * rho_inf - 1.0) / (rho_inf + 1.0)
     alpha_f = rho_inf / (rho_inf + 1.0)
     gamma = 0.5 + alpha_f - alpha_m

@@ -32,7 +32,6 @@ import numpy as np
 
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import RateSensitivities
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
@@ -73,7 +72,10 @@ class StabilizedEquations(StepEquations):
         directions = factors, T_inv, residual.evaluation.motion.R
         if first is not None:
             directions = first.directions or (first.factors, first.T_inv, self.state.R)
-        return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
+        if dV is None:
+            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+        G = constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
+        return Linearization(factors, T_inv, G, directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
@@ -82,7 +84,10 @@ class StabilizedEquations(StepEquations):
         is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
-        G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
+        G = linearization.velocity_gradients
+        if G is None:  # of a matrix that was kept over steps
+            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+            G = constraints.velocity_derivatives(system, residual.evaluation, dV, self.h)
         along, T_inv, R = linearization.directions or (factors, linearization.T_inv, self.state.R)
         none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
@@ -106,14 +111,6 @@ class StabilizedEquations(StepEquations):
         """Largest increment of the configuration or of ``Z``, weighted."""
         assert correction.Z is not None
         return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
-
-    def _velocity_gradients(
-        self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
-    ) -> list[Array]:
-        """``G``, from the derivatives of body velocities where a matrix was just made of them."""
-        if dV is None:
-            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
-        return self.velocity_gradients(residual, dV)
 
     def _increment(self, T_inv: Array, z: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""

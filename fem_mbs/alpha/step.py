@@ -236,17 +236,13 @@ class StepEquations:
         if not self.system.has_velocity_level:
             return None
         moving = zip(
-            self.velocity_gradients(residual, dV),
+            constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
             residual.evaluation.gradients,
             self.system.constraint_slices,
             strict=True,
         )
         level = self.system.velocity_level
         return [np.where(level[rows, None], gradient, B) for gradient, B, rows in moving]
-
-    def velocity_gradients(self, residual: StepResidual, dV: RateSensitivities) -> list[Array]:
-        """Derivatives ``h d(B v + Phi_t)/d(increment)`` (m, b) of all batches."""
-        return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
     # correct
 

@@ -1,4 +1,4 @@
-"""The high-speed rotor on flexible supports of Holzinger, Arnold, Gerstmayr (2024), section 4.2.
+"""The high-speed rotor on flexible supports of Holzinger, Arnold, Gerstmayr (2024), section 4.2, eq. 44.
 
 The table of its data is not public; these are chosen such that the axis precesses with the published period of 2.5 s.
 The moment on the rotor is one of the world frame: fixed to the body it would turn with the spin, and the axis would

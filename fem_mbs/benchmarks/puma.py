@@ -1,4 +1,4 @@
-"""The Puma 560 of Holzinger, Arnold, Gerstmayr (2024), section 4.4: six hinges that follow angles in time.
+"""The Puma 560 of Holzinger, Arnold, Gerstmayr (2024), section 4.4, eq. 45: six hinges that follow angles in time.
 
 Table by Denavit and Hartenberg, after Corke. Two of its inertias are not those of a body: of link 1 only the second
 counts, and of link 3 the first is raised to the least that a body can have.

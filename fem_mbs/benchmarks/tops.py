@@ -1,8 +1,9 @@
 """Heavy tops: one body of 15 kg about a fixed point, fast or slow.
 
-Bruels, Cardona, Arnold (2012), section 7.1; Holzinger, Arnold, Gerstmayr (2024), section 4.1. A tilted top is the same
-one with renamed body axes in a turned world; its Tait-Bryan angles stay away from their singular positions, while those
-of the upright one pass them in every turn.
+Bruels, Cardona, Arnold (2012), eqs. 83-85; Arnold, Cardona, Bruels (2015), eqs. 21, 22, and A.1 of that on velocity
+projection; Holzinger, Arnold, Gerstmayr (2024), section 4.1. A tilted top is the same one with renamed body axes in a
+turned world; its Tait-Bryan angles stay away from their singular positions, while those of the upright one pass them in
+every turn.
 """
 
 from __future__ import annotations

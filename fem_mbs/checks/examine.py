@@ -1,15 +1,14 @@
 """Looks at a model before it runs: what it can do, what it weighs, and what looks wrong.
 
-Nodes that look forgotten: used by nothing, at one place but not connected, with no way to the ground.
-
-Elements that look added twice: of one class, with equal arguments, on the same nodes.
+Wrong look nodes that seem forgotten (used by nothing, at one place but not connected, with no way to the ground) and
+elements that seem added twice (of one class, with equal arguments, on the same nodes), among others (docs/check.md).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -21,16 +20,20 @@ from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.system.sizes import GAP
 from fem_mbs.system.system import Evaluation, System
 
-if TYPE_CHECKING:
-    from fem_mbs.model.description import ModelDescription
-
-
 NEAR = 1e-6
 """Distance of nodes that are at one place, against the extent of the model."""
+LARGE = 300.0
+"""Extent in m from which on lengths look like millimetres."""
+SHORT = 10.0
+"""Extent up to which lengths do not look like millimetres."""
+SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
+REACH = 100.0
+"""Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
 
 
 def look_at_nodes(system: System) -> Iterator[Finding]:
@@ -113,15 +116,6 @@ def _equal(one: Any, other: Any) -> bool:
     if isinstance(one, int | float | str):
         return bool(one == other)
     return False
-
-
-LARGE = 300.0
-"""Extent in m from which on lengths look like millimetres."""
-SHORT = 10.0
-"""Extent up to which lengths do not look like millimetres."""
-SMALL_G, LARGE_G = (9.0, 11.0), (9000.0, 11000.0)
-REACH = 100.0
-"""Distance of the point of a joint from its node, against the extent of the nodes, that looks wrong."""
 
 
 def examine(model: ModelDescription) -> Check:

@@ -7,7 +7,7 @@ found out by looking for attributes: what an object offers is what its class der
 an author of        derives from                                    and may offer
 ==================  ==============================================  ====================================================
 an element          :class:`Element`, whose cells compute in an     ``unknowns``, ``picture``, ``shapes``, ``doubts``,
-                    :class:`ElementBatch`                           ``center_of_mass``, ``point``; by
+                    :class:`ElementBatch`                           ``center_of_mass``, ``offset``; by
                                                                     :class:`SectionForces` what sections bear, by
                                                                     :class:`SignalSource` signals
 a joint             :class:`Constraint` and                         ``unknowns``, ``picture``, ``shapes``, ``axes``,
@@ -76,7 +76,8 @@ from fem_mbs.contracts.method import (
     unconstrained,
 )
 from fem_mbs.contracts.motion import Motion, RateSensitivities, none
-from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, look_up, of_kind
+from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, of_kind
+from fem_mbs.contracts.names import PartNames, look_up, make
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
@@ -120,6 +121,7 @@ from fem_mbs.contracts.validate import (
     vector,
     whole_number,
 )
+from fem_mbs.lie import se3, so3
 
 __all__ = [
     "ARRAYS",
@@ -172,6 +174,7 @@ __all__ = [
     "Numbering",
     "OPTIONAL",
     "Part",
+    "PartNames",
     "Path",
     "Picture",
     "Placed",
@@ -228,6 +231,7 @@ __all__ = [
     "is_symmetric",
     "lever",
     "look_up",
+    "make",
     "make_node",
     "name_of",
     "named_file",
@@ -242,10 +246,12 @@ __all__ = [
     "public",
     "real",
     "rotation_matrix",
+    "se3",
     "shaped",
     "shown",
     "signal",
     "signals",
+    "so3",
     "sources",
     "text",
     "truth",

@@ -14,10 +14,10 @@ from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete
+from fem_mbs.contracts.names import PartNames, by_model, defer, takes_parts, waits
+from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, placements, snapshot
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
@@ -43,24 +43,6 @@ CONSTRUCTORS: set[Callable[..., Any]] = set()
 """Those that check their arguments."""
 
 
-class Placements:
-    """Counts the nodes that were moved after they were made."""
-
-    count = 0
-
-
-placements = Placements()
-
-
-def snapshot(value: Any) -> Any:
-    """A value that does not change with the arrays and lists of a script."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(map(snapshot, value))
-    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
-
-
 def checked(public: Checked) -> Checked:
     """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
     if isinstance(public, type):
@@ -70,16 +52,21 @@ def checked(public: Checked) -> Checked:
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    parameters = inspect.signature(function).parameters.values()
+    signature = inspect.signature(function)
+    parameters = signature.parameters.values()
     names = [own.name for own in parameters if own.kind not in (own.VAR_POSITIONAL, own.KEYWORD_ONLY, own.VAR_KEYWORD)]
     method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
     ordered: list[tuple[Rule | None, Kinds]] = []
     rules: dict[str, tuple[Rule | None, Kinds]] = {}
+    slots: set[str] = set()
+    """Arguments that take nodes, elements and joints, and so their names."""
 
     def resolve() -> None:
         """At the first call: names in annotations may stand further down in a file."""
         for name, hint in hints_of(function).items():
             rules[name] = rule_of(hint)
+            if takes_parts(hint):
+                slots.add(name)
         ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
 
     @wraps(function)
@@ -89,23 +76,33 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*given, **named)  # of a base, by a constructor that has checked
         if not ordered:
             resolve()
-        keeps = constructor and isinstance(given[0], Public) and given[0].remembers
+        pairs = [*zip(names, given, strict=False), *named.items()]
+        waiting = [name for name, value in pairs if waits(value, name in slots)]
+        deferred = (given[1:], dict(named)) if waiting and outer is call and isinstance(given[0], ModelPart) else None
+        if waiting and not deferred:
+            model = next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None)
+            about = Label(function, list(given), {}, method).call
+            given, named = by_model(model, about, tuple(names), frozenset(slots), given, named)
+        keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
         values, label = list(given), None
         for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
-            if rule is None or isinstance(value, kinds):
+            if rule is None or isinstance(value, kinds) or (deferred and names[k] in waiting):
                 continue
             label = label or Label(function, values, named, method)
             label.argument, label.passed = names[k], k
             values[k] = rule(value, label)
         for name, value in named.items():
             rule, kinds = rules.get(name, FREE)
-            if rule is None or isinstance(value, kinds):
+            if rule is None or isinstance(value, kinds) or (deferred and name in waiting):
                 continue
             label = label or Label(function, values, named, method)
             label.argument, label.passed = name, len(given)
             named[name] = rule(value, label)
         try:
+            if deferred:
+                signature.bind(*given, **named)
+                return defer(given[0], tuple(names[1:]), frozenset(slots), *deferred)
             result = function(*values, **named)
         except TypeError:
             if why := misfit(function, values, named, method):

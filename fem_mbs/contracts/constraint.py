@@ -194,10 +194,16 @@ class ConstraintBatch:
         raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
-        """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``."""
+        """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.
+
+        Part of ``K`` in Bruels, Cardona, Arnold (2012), eq. 34.
+        """
         H = multipliers[:, None, None] * self.second(context)
         return np.add.reduceat(H, np.searchsorted(self.cell, np.arange(len(self.nodes))))
 
     def rate_gradient(self, context: Any, V: Array) -> Array:
-        """Derivative ``H V`` (m, b) of ``B V`` at constant velocities ``V`` (n, b)."""
+        """Derivative ``H V`` (m, b) of ``B V`` at constant velocities ``V`` (n, b).
+
+        This is ``Z(q)(V, .)`` of Arnold, Cardona, Bruels (2015), eq. 17.
+        """
         return np.vecmat(V[self.cell], self.second(context))  # type: ignore[no-any-return]

@@ -1,7 +1,4 @@
-"""The contract of an element: whatever puts forces on nodes.
-
-What an element is told about the model that it is part of, to say what looks wrong of it.
-"""
+"""The contract of an element, whatever puts forces on nodes, and what it is told of the model that it is part of."""
 
 from __future__ import annotations
 
@@ -63,7 +60,7 @@ class Element(ModelPart):
        and bring energy.
     6. ``picture(number, stations)`` says how it is drawn, if nodes are not enough, or ``shapes(size)`` if it is rigid.
        The body of a node has ``center_of_mass`` (3,) in the frame of that node; what acts at a point of its one node
-       has ``point`` (3,) there: both are drawn.
+       has ``offset`` (3,) there: both are drawn.
     7. ``doubts(around)`` says what looks wrong of it in its model.
 
     What more it may offer is declared by classes to be mixed in: section forces by :class:`SectionForces`, signals by
@@ -75,7 +72,7 @@ class Element(ModelPart):
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
-        *("external", "active", "doubts", "center_of_mass", "point"),
+        *("external", "active", "doubts", "center_of_mass", "offset"),
     )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
@@ -84,7 +81,7 @@ class Element(ModelPart):
     active: bool = False
     center_of_mass: Array | None = None
     """Of the body that its one node carries, in the frame of that node; None of what is no body."""
-    point: Array = np.zeros(3)
+    offset: Array = np.zeros(3)
     """Where it acts on its one node, in the frame of that node."""
 
     @property
@@ -217,11 +214,23 @@ class ElementBatch:
         raise NotImplementedError(f"{type(self).__name__} reads multipliers and must define by_multipliers(context)")
 
     def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``."""
+        """Derivative ``K + C dV + M dA`` where velocities and accelerations follow the increments, ``(n, b, b)``.
+
+        The share of an element in the iteration matrix (Bruels, Cardona, Arnold 2012, eq. 34).
+        """
         result = self.stiffness(context)
         for matrix, follow in ((self.damping(context), dV), (self.mass(context), dA)):
             if matrix is not None:
                 result = result + follow.after(matrix, self.nodes, self.own)
+        return result
+
+    def rate_force(self, context: Any, dV: Array, dA: Array) -> Array | None:
+        """``C dV + M dA`` (n, b) of changes ``(n, b)`` of velocities and accelerations; None for neither."""
+        result = None
+        for matrix, change in ((self.damping(context), dV), (self.mass(context), dA)):
+            if matrix is not None:
+                force: Array = np.matvec(matrix, change)
+                result = force if result is None else result + force
         return result
 
     def accept(self, context: Any) -> Array:

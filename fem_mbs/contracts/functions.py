@@ -1,13 +1,10 @@
-"""Functions that users give for drives and loads: their values and derivatives, or an error that names the owner.
+"""Functions of time that users give for drives and loads: values, derivatives, jumps, or an error that names the owner.
 
-Functions of time that jump, and say when.
-
-Derivatives of functions of time by differences over steps that fit.
-
-One-sided differences of six values, back in time where there is any, over ever shorter steps, extrapolated (Ridders,
-*Accurate computation of F'(x) and F'(x)F''(x)*, Advances in Engineering Software 4, 1982): the entry of the table is
-taken that agrees best with its neighbours. A function of any rate up to some MHz is resolved. Steps have no common
-measure, lest a vibration looks as if it stood still. Plain numbers are several times faster here than arrays.
+Derivatives that a function does not have itself are one-sided differences of six values, back in time where there is
+any, over ever shorter steps, extrapolated (Ridders, *Accurate computation of F'(x) and F'(x)F''(x)*, Advances in
+Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. A function of any
+rate up to some MHz is resolved. Steps have no common measure, lest a vibration looks as if it stood still. Plain
+numbers are several times faster here than arrays.
 """
 
 from __future__ import annotations

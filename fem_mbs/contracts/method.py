@@ -137,7 +137,7 @@ class Method(Public):
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
        the step does to the memory is the business of the method. It ends with ``system.accept(state)``, which updates
-       unknowns of kind "history", and raises one of ``fem_mbs.solve.FAILURES`` where a shorter step may have a
+       unknowns of kind "history", and raises one of ``fem_mbs.newton.FAILURES`` where a shorter step may have a
        solution.
     5. ``check(system)`` refuses models that it cannot integrate.
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from fem_mbs.contracts.constraint import Constraint
@@ -22,15 +21,6 @@ CALLED: dict[Any, str] = {
 }
 
 
-def look_up(parts: Mapping[str, Part], name: str, label: str) -> Part:
-    """The part of a name, or a :class:`ModelError` that begins with ``label`` and says which names are near."""
-    if name in parts:
-        return parts[name]
-    near = get_close_matches(name, parts, 3, 0.5)
-    hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {_some(parts)}"
-    raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {hint}")
-
-
 def of_kind(part: Any, kind: type[Kind], label: str, hint: str = "") -> Kind:
     """A part, if it is of a kind, or a :class:`ModelError`."""
     if not isinstance(part, kind):
@@ -45,9 +35,3 @@ def _rule(kind: type[Part]) -> Callable[[Any, Any], Any]:
 NodeOrName = Annotated[Node | str, _rule(Node)]
 ElementOrName = Annotated[Element | str, _rule(Element)]
 JointOrName: TypeAlias = Constraint | str
-
-
-def _some(names: Iterable[str], most: int = 8) -> str:
-    names = list(names)
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(repr, names[:most])) + rest

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
-from fem_mbs.contracts.checked import checked, placements
-from fem_mbs.contracts.public import ModelPart, instance
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.public import ModelPart, instance, placements
 from fem_mbs.contracts.validate import rotation_matrix, vector
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS

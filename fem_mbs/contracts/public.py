@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import numpy as np
+
 from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
@@ -24,13 +26,31 @@ class ConstructorArguments(NamedTuple):
     """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
 
 
+class Placements:
+    """Counts the nodes that were moved after they were made."""
+
+    count = 0
+
+
+placements = Placements()
+
+
+def snapshot(value: Any) -> Any:
+    """A value that does not change with the arrays and lists of a script."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(snapshot, value))
+    return {key: snapshot(own) for key, own in value.items()} if type(value) is dict else value
+
+
 class Public:
     """Base of what users hold: ``dir`` shows what they may use, and a name that is none of its own cannot be set.
 
     Names that begin with "_" or that ``_internal`` lists are not shown. Attributes are those that the constructor
     sets and those that the class declares; once the constructor has ended, others are refused, but for names that
-    begin with "_". A class whose constructor is :func:`~fem_mbs.contracts.checked.checked` keeps what it was made of,
-    as ``constructor_arguments``, unless it says ``remembers = False``.
+    begin with "_". An object keeps what it was made of, as ``constructor_arguments``, unless its class says
+    ``remembers = False``.
     """
 
     __slots__ = ()
@@ -91,9 +111,13 @@ def _completing(constructor: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(constructor)
     def construct(self: Any, *given: Any, **named: Any) -> None:
+        if type(self).__init__ is not construct:
+            return constructor(self, *given, **named)
+        raw = (snapshot(given), snapshot(named)) if self.remembers else None
         constructor(self, *given, **named)
-        if type(self).__init__ is construct:
-            complete(self)
+        if raw is not None:
+            vars(self)["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
+        complete(self)
 
     return construct
 

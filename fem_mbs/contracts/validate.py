@@ -227,7 +227,10 @@ def is_rotation(value: object) -> bool:
 
 
 def rotation_matrix(value: Any, label: object) -> Array:
-    """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``."""
+    """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``.
+
+    ``R R^T = I``, ``det R = 1`` (Holzinger, Arnold, Gerstmayr 2024, eq. 16).
+    """
     given = value.as_matrix() if is_rotation(value) else value
     result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
     # plain numbers are faster here than arrays

@@ -13,6 +13,12 @@ from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Kind,
 from fem_mbs.solution.balance import reactions
 from fem_mbs.system.system import System
 
+FINENESS = ((20, 24), (100, 12), (500, 6))
+"""Up to how many shapes a circle has how many sides; the more there are, the smaller each is on the screen."""
+COARSEST = 4
+SHARE, NEAR = 0.04, 0.4
+"""Symbols against the diagonal of the model, and against the usual distance to the next one."""
+
 
 class NodePicture:
     """The nodes of some ``rows`` (n,), and of which ``kind`` (n,) each is: node or body."""
@@ -67,14 +73,6 @@ def _axes(joint: Constraint) -> Array:
 
 def _vertices(numbers: dict[str, IntArray]) -> Cells:
     return Cells("vertex", np.arange(len(numbers["part"]))[:, None], numbers)
-
-
-FINENESS = ((20, 24), (100, 12), (500, 6))
-"""Up to how many shapes a circle has how many sides; the more there are, the smaller each is on the screen."""
-COARSEST = 4
-
-SHARE, NEAR = 0.04, 0.4
-"""Symbols against the diagonal of the model, and against the usual distance to the next one."""
 
 
 class Item(NamedTuple):

@@ -1,6 +1,4 @@
-"""Assembly of a model whose joints are open as built: what it does to the model, and what it says of it.
-
-Places at which joints are closed, nearest to where a model is built.
+"""Assembly of a model whose joints are open as built: the nearest places at which they are closed.
 
 Nearest is ``sum |x - x_0|^2/L^2 + |log(R_0^T R)|^2`` over all nodes, with the extent ``L`` of the model, and 2 s times
 the strain energy of beams, whose large weight ``s`` keeps their shape. A correction solves
@@ -50,6 +48,10 @@ SOLID = 1e10
 """Weight of the stiffest deformation of beams against that of a motion."""
 NAMED = 12
 """Open equations that a message names."""
+LISTED = 12
+"""Nodes that a table shows."""
+CONSISTENT = 1e-9
+"""Rate of a gap against the largest speed that is no violation."""
 
 
 class Pose(NamedTuple):
@@ -229,12 +231,6 @@ class Closing:
 def _is_solid(batch: ElementBatch, context: Any) -> bool:
     """Whether elements have stresses, as beams do: their nodes belong together."""
     return batch.stress_ahead(context, np.zeros((len(batch.nodes), 6 * batch.nodes.shape[1]))) is not None
-
-
-LISTED = 12
-"""Nodes that a table shows."""
-CONSISTENT = 1e-9
-"""Rate of a gap against the largest speed that is no violation."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,10 @@ def velocity_defect(system: System, place: StatePoint) -> Array:
 
 
 def constraint_correction(system: System, state: State, w: Array) -> Array:
-    """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``."""
+    """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``.
+
+    The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
+    """
     evaluation = without_accelerations(system, place_of(state))
     rate = constraints.product(system, evaluation.gradients, to_body(system, state.R, w))
     return from_body(system, state.R, _smallest(system, evaluation, rate))
@@ -97,7 +100,7 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
 def projected(system: System, place: StatePoint) -> StatePoint:
     """A place close by, in the metric of the mass, where joints are closed, and the closest velocities that they allow.
 
-    The matrix is that of the first place, which is near.
+    Eqs. 6 and 7 of the paper on velocity projection (2015). The matrix is that of the first place, which is near.
     """
     evaluation, factors, before = without_accelerations(system, place), None, np.inf
     for _ in range(CORRECTIONS):

@@ -67,7 +67,7 @@ def _rotation_vector(s: Array) -> Coefficients:
 
 
 def _conformal(s: Array) -> Coefficients:
-    """Functions of the conformal rotation vector, ``4 tan(phi/4)`` long (eq. 82)."""
+    """Functions of the conformal rotation vector, ``4 tan(phi/4)`` long (2012 paper, eq. 82)."""
     u = 2.0 + s / 8.0
     k, dk, ddk = 2.0 / u**2, -0.5 / u**3, 0.1875 / u**4
     v = 2.0 - s / 8.0
@@ -75,7 +75,7 @@ def _conformal(s: Array) -> Coefficients:
 
 
 def _conformal_rotation(c: Array) -> Array:
-    """Rotation matrices of conformal rotation vectors (eq. 81)."""
+    """Rotation matrices of conformal rotation vectors (2012 paper, eq. 81)."""
     c0 = (2.0 - np.vecdot(c, c) / 8.0)[..., None, None]
     outer = c[..., :, None] * c[..., None, :]
     rotation: Array = ((c0**2 + 8.0 * c0 - 16.0) * so3.IDENTITY + 2.0 * outer + 2.0 * c0 * so3.skew(c)) / (

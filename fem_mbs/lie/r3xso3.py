@@ -3,7 +3,7 @@
 An element is a pair ``(R, x)``; an increment ``d = (u, w)`` moves ``x`` by ``u`` in the world frame and ``R`` by ``w``
 in the body frame.
 
-Bruels, Cardona, Arnold (2012), section 3; docs/theory.md, "Groups".
+Bruels, Cardona, Arnold (2012), section 3; Arnold, Cardona, Bruels (2015), eqs. 1, 11a, 29; docs/theory.md, "Groups".
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 An element is a pair ``(R, x)``; an increment ``d = (U, w)`` has six numbers, translation first. All operators are
 written with the 6x6 matrix of the Lie bracket, ``bracket(d) = [[W, U~], [0, W]]`` (Sonneville, Cardona, Bruels 2014,
 Appendix A). Because it satisfies ``z (z^2 + phi^2)^2 = 0``, any function of it is a polynomial of degree four, and the
-coefficients follow from those of SO(3).
+coefficients follow from those of SO(3). Closed forms by blocks: Arnold, Cardona, Bruels (2015), eqs. 11b, 34, 35.
 """
 
 from __future__ import annotations

@@ -107,7 +107,10 @@ def _quaternion_row(R: Array) -> Array:
 
 
 def tangent_operator(w: Array) -> Array:
-    """Tangent operator ``T(w) = I - b W + c W^2`` (right Jacobian of the exponential), ``(..., 3, 3)``."""
+    """Tangent operator ``T(w) = I - b W + c W^2`` (right Jacobian of the exponential), ``(..., 3, 3)``.
+
+    Bruels, Cardona, Arnold (2012), eq. 26.
+    """
     b, c, _, _ = TANGENT(np.vecdot(w, w))
     W = skew(w)
     result: Array = IDENTITY - b * W + c * (W @ W)

@@ -1,14 +1,13 @@
-"""The iteration matrix of the stabilised index-2 equations on a kept pattern (Arnold, Cardona, Bruels 2015, eq. 62).
+"""Iteration matrices of equations with constraints on two or three levels, on a kept pattern.
 
+**Two levels**, the stabilised index-2 equations (Arnold, Cardona, Bruels 2015, eq. 62):
 ``[[K, B^T, W P], [B, 0, 0], [G, 0, H P]]`` with the multipliers ``eta`` in the last columns: they push the
 configuration along ``P``, the transposed gradients at the start of the step. The products are sums over pairs of
 entries, and which entries meet is known beforehand. Equations of velocities have no ``eta`` and stand in the second
 row, where their rates follow the pushed configuration as in the third.
 
-The iteration matrix of equations with constraints on three levels, on a kept pattern.
-
-Its blocks stand where those of ``[[K, B^T], [B, 0]]`` do: with ``F`` on forces, and rows ``P``, ``G``, ``A`` of the
-constraints on positions, velocities and accelerations,
+**Three levels.** The blocks stand where those of ``[[K, B^T], [B, 0]]`` do: with ``F`` on forces, and rows ``P``,
+``G``, ``A`` of the constraints on positions, velocities and accelerations,
 
     [[F  B^T | F_Z     | F_Y    ]     increment, multipliers
      [P      | P_Z     |        ]

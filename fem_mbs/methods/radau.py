@@ -1,19 +1,13 @@
-"""Three-stage Radau IIA on the group: a method of order 5 for stiff and constrained models.
+"""Three-stage Radau IIA on the group: a method of order 5 for stiff and constrained models, and its local error.
 
-Hairer, Wanner, *Solving Ordinary Differential Equations II* (1996), IV.8 and VII.4. The equations of the stages are in
-``radau_stages.py``, the end of a step in ``radau_end.py``, the coefficients in ``radau_tableau.py``.
+Hairer, Wanner, *Solving Ordinary Differential Equations II* (1996), IV.5 (Table 5.6), IV.8 and VII.4. Stage values
+``z`` after the start have the rates ``W z/h`` with ``W = A^-1``, whose eigenvectors part a linear system of all stages
+into one real and two conjugate complex ones. The equations of the stages and the end of a step are in
+``radau_stages.py``.
 
-The three-stage Radau IIA method: its coefficients, and the polynomial through its stages.
-
-Hairer, Wanner, *Solving Ordinary Differential Equations II* (1996), IV.5 (Table 5.6) and IV.8. Stage values ``z`` after
-the start have the rates ``W z/h`` with ``W = A^-1``. Its eigenvectors part a linear system of all stages into one real
-and two conjugate complex ones.
-
-The local error of a step of Radau IIA, from an embedded formula of order 3.
-
-Hairer, Wanner II, IV.8, eqs. 8.17-8.19, for equations of second order: the difference of both formulas in positions and
-in velocities is filtered by the real matrix of the stages, ``(w/h)^2 M + (w/h) C + K`` beside the constraints. What
-stiffness and joints hold back drops out.
+The local error is that of an embedded formula of order 3 (eqs. 8.17-8.19), for equations of second order: the
+difference of both formulas in positions and in velocities is filtered by the real matrix of the stages,
+``(w/h)^2 M + (w/h) C + K`` beside the constraints. What stiffness and joints hold back drops out.
 """
 
 from __future__ import annotations

@@ -9,12 +9,11 @@ With body increments ``d_i`` of the stages, body velocities change by ``d' + [v,
 all stages become ``K + C dV + M dA`` of one place, with the eigenvalues of ``W/h`` in place of the time derivative
 (docs/theory.md, "Radau IIA on the group").
 
-The end of a step of Radau IIA: joints closed, accelerations and multipliers that obey the hidden constraints.
-
-The stages obey the constraints on velocities. Positions leave theirs by an error of the order of the step's own, which
-is taken out as in projected Runge-Kutta methods (Hairer, Wanner II, VII.2), along what forces of the joints do to the
-structure within the step, so that nothing stiff is set in motion. Multipliers and accelerations of the last stage are
-of order 3 where joints act; the hidden constraints give them the order of positions and velocities.
+At the end of a step joints are closed, and accelerations and multipliers obey the hidden constraints. The stages obey
+the constraints on velocities. Positions leave theirs by an error of the order of the step's own, which is taken out as
+in projected Runge-Kutta methods (Hairer, Wanner II, VII.2), along what forces of the joints do to the structure within
+the step, so that nothing stiff is set in motion. Multipliers and accelerations of the last stage are of order 3 where
+joints act; the hidden constraints give them the order of positions and velocities.
 """
 
 from __future__ import annotations

@@ -2,16 +2,10 @@
 
 Stage ``i`` is an increment ``D_i = h sum a_ij K_j`` from the start of the step, ``q_i = q_0 exp(D_i)``, and the rates
 of the increment follow from the velocities there, ``K_i = T^-1(D_i) v_i`` (Munthe-Kaas 1998; Holzinger, Arnold,
-Gerstmayr, *Evaluation and implementation of Lie group integration methods*, Algorithm 3). Accelerations come from the
-equations of motion together with the constraints differentiated twice (index 1).
+Gerstmayr 2024, *Evaluation and implementation of Lie group integration methods*, eq. 25 and Algorithm 3). Accelerations
+come from the equations of motion together with the constraints differentiated twice (index 1).
 
-Explicit Runge-Kutta methods by their coefficients (Butcher's tableaus).
-
-Hairer, Norsett, Wanner, *Solving Ordinary Differential Equations I*, 1993, table II.1.2 (RK4) and II.5.2 (DOPRI5);
-Bogacki, Shampine, *A 3(2) pair of Runge-Kutta formulas*, 1989 (ODE23); Butcher, *On Runge-Kutta processes of high
-order*, 1964 (RK6, seven stages: RK67 of Holzinger, Arnold, Gerstmayr 2024).
-
-What explicit Runge-Kutta methods share, on the group and in angles: the tableau, and the limit of stability.
+What it shares with the same methods in angles, the tableau and the limit of stability, is here, too.
 """
 
 from __future__ import annotations

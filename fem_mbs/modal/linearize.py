@@ -1,10 +1,6 @@
-"""The equations of motion, linear in small deviations from a state.
+"""The equations of motion, linear in small deviations from a state, also as ``x' = A x + B w``, ``y = C x + D w``.
 
-docs/modes.md, "The matrices".
-
-Linear equations in the form of control: ``x' = A x + B w``, ``y = C x + D w``.
-
-docs/control.md, "As a state space".
+docs/modes.md, "The matrices"; docs/control.md, "As a state space".
 """
 
 from __future__ import annotations

@@ -38,6 +38,9 @@ DRIFT = 1e-3
 """Lengths, against the extent of the model, and angles by which a state may miss its equilibrium unnoticed."""
 RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
+Frames = Annotated[int, partial(whole_number, least=2)]
+DISPLACEMENT, ANGLE = 0.1, 0.5
+"""Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
 @checked
@@ -154,11 +157,6 @@ def _warn(modes: Modes) -> None:
         )
     if count := growing(modes):
         LOG.warning("modes: %d of %d modes grow: the state is not stable", count, len(modes.eigenvalues))
-
-
-Frames = Annotated[int, partial(whole_number, least=2)]
-DISPLACEMENT, ANGLE = 0.1, 0.5
-"""Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
 class ShapesOfMotion(Public):

@@ -14,7 +14,7 @@ from fem_mbs.contracts import (
     Group,
     Name,
     Node,
-    Public,
+    PartNames,
     RotationLike,
     Vector3,
     check_node,
@@ -22,6 +22,7 @@ from fem_mbs.contracts import (
     checked,
     complete,
     look_up,
+    make,
     make_node,
     shown,
     text,
@@ -36,7 +37,7 @@ Part = TypeVar("Part", bound=Element | Constraint)
 
 
 @checked
-class ModelDescription(Public):
+class ModelDescription(PartNames):
     """The parts of a model and their names: all that is computed with; what users hold is its subclass ``Model``."""
 
     called: ClassVar[str] = "a Model"
@@ -119,7 +120,11 @@ class ModelDescription(Public):
 
     @checked
     def add(self, element: Part, name: Name | None = None) -> Part:
-        """Add an element, a load or a joint and return it."""
+        """Add an element, a load or a joint and return it.
+
+        It may have been given names of the model's nodes, elements and joints in place of these.
+        """
+        make(element, self)
         if not isinstance(element, Element | Constraint):
             raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")
         if element.name is not None:
@@ -174,7 +179,8 @@ class ModelDescription(Public):
 
     def __getitem__(self, name: str) -> Named:
         """The node, element or joint of a name, such as ``model["tip"]``; near names are told where there is none."""
-        return look_up(self._parts, text(name, "Model[...]: name"), "Model")
+        found: Named = look_up(self._parts, text(name, "Model[...]: name"), "Model")
+        return found
 
     def __contains__(self, part: object) -> bool:
         if isinstance(part, str):

@@ -1,7 +1,4 @@
-"""Which nodes, elements and joints are what others are built on.
-
-What is counted and measured of a model as built.
-"""
+"""The parts of a model: which are built on which, and what is counted and measured of them as built."""
 
 from __future__ import annotations
 
@@ -14,6 +11,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, Node, Part, attributes_of
+
+ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
+"""What holds no part, or is not looked into."""
+TOGETHER = (list, tuple, set, frozenset)
 
 
 def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[Element | Constraint]) -> str:
@@ -61,11 +62,6 @@ def extent(nodes: list[Node]) -> float:
 def counted(number: int, what: str) -> str:
     """A number of things: "1 node", "2 nodes"."""
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)
-"""What holds no part, or is not looked into."""
-TOGETHER = (list, tuple, set, frozenset)
 
 
 def users(owner: object, parts: Sequence[Part], wanted: Iterable[Part]) -> dict[Part, list[Part]]:

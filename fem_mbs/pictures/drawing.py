@@ -1,7 +1,4 @@
-"""What a picture shows, whoever draws it: surfaces, lines and points in colours, arrows, names.
-
-What a picture has beside the scene: nodes that are held, and lines from bodies to joints away from their shapes.
-"""
+"""What a picture shows, whoever draws it: surfaces, lines and points in colours, arrows, names, nodes that are held."""
 
 from __future__ import annotations
 
@@ -21,6 +18,24 @@ CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8)
 FACES = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
 SIDES = 8
 NO_FACES, NO_LINES = np.empty((0, 4), np.intp), np.empty((0, 2), np.intp)
+STATIONS = 5
+COLORS = {
+    Kind.SURFACE: "#4a90c4",
+    Kind.BODY_SHAPE: "#b4bcc4",
+    Kind.JOINT_SHAPE: "#ff8c00",
+    Kind.SPRING: "#2e8b57",
+    Kind.LINE: "#1f4e79",
+    Kind.NODE: "#202020",
+    Kind.BODY: "#202020",
+}
+"""Joints are shown by their shapes, and not as points beside."""
+FORCE, MOMENT, SHADOW, LINK = "#c2185b", "#9467bd", "#9a9a9a", "#7a838b"
+AXES = ("#d62728", "#2ca02c", "#1f77b4")
+MOST_AXES, MOST_NAMES = 60, 15
+LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
+"""Arrows, and axes of nodes, against the diagonal of the model."""
+LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
+"""When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
 
 
 class Fixed(NamedTuple):
@@ -70,27 +85,7 @@ def _inside(body: Any, point: Array, size: float) -> bool:
 
 def _place(part: Node | Element | Constraint) -> Array:
     """Where its name is written, in the frame of its last node."""
-    return np.zeros(3) if isinstance(part, Node) else part.offset if isinstance(part, Constraint) else part.point
-
-
-STATIONS = 5
-COLORS = {
-    Kind.SURFACE: "#4a90c4",
-    Kind.BODY_SHAPE: "#b4bcc4",
-    Kind.JOINT_SHAPE: "#ff8c00",
-    Kind.SPRING: "#2e8b57",
-    Kind.LINE: "#1f4e79",
-    Kind.NODE: "#202020",
-    Kind.BODY: "#202020",
-}
-"""Joints are shown by their shapes, and not as points beside."""
-FORCE, MOMENT, SHADOW, LINK = "#c2185b", "#9467bd", "#9a9a9a", "#7a838b"
-AXES = ("#d62728", "#2ca02c", "#1f77b4")
-MOST_AXES, MOST_NAMES = 60, 15
-LONGEST, SHORTEST, AXIS = 0.15, 0.06, 0.04
-"""Arrows, and axes of nodes, against the diagonal of the model."""
-LATER = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-"""When loads are looked at, in s from the time of the picture: those that are zero at first are drawn as they begin."""
+    return np.zeros(3) if isinstance(part, Node) else part.offset
 
 
 class Layer(NamedTuple):
@@ -237,7 +232,7 @@ def _of_loads(batch: Any, motion: Motion) -> tuple[Array, Array]:
         if wrench.any(axis=(1, 2, 3)).all():
             break
     if batch.nodes.shape[1] == 1:
-        points = np.array([owner.point for owner in batch.owners])
+        points = np.array([owner.offset for owner in batch.owners])
         wrench[:, 0, 1] -= np.cross(points, wrench[:, 0, 0])
         x = x + np.matvec(R, points[:, None])
     wrench = np.matvec(R[:, :, None], wrench)

@@ -18,6 +18,8 @@ from fem_mbs.errors import MissingPackageError, ModelError
 
 EXTRAS = {"matplotlib": "plot", "pyvista": "look", "imageio": "look", "imageio_ffmpeg": "look"}
 """The extra of the library that brings each."""
+WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
+"""The variable by which VTK is told which kind of window to make; by default it tries one after the other, aloud."""
 
 
 def need(module: str, what: str) -> Any:
@@ -47,10 +49,6 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
 def there_is(module: str) -> bool:
     """Whether an optional package is installed."""
     return find_spec(module) is not None
-
-
-WINDOW = "VTK_DEFAULT_OPENGL_WINDOW"
-"""The variable by which VTK is told which kind of window to make; by default it tries one after the other, aloud."""
 
 
 def there_is_a_screen() -> bool:

@@ -38,6 +38,7 @@ FLAT = 0.15
 """Extent across a model that is seen from the side, against its diagonal."""
 ALIKE = 2.0
 """Ratio of two extents across a model that is slender, not flat."""
+Renderer = Annotated[str, choice(RENDERERS)]
 
 
 def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
@@ -48,7 +49,6 @@ def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
 
 
 Size = Annotated[tuple[int, int], pair_of_pixels]
-Renderer = Annotated[str, choice(RENDERERS)]
 
 
 class View(Public):

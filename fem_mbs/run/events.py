@@ -21,8 +21,6 @@ from fem_mbs.system.system import System
 PRECISION = 1e-12
 """Of an instant within its step."""
 NO_STATS = Stats(np.zeros(0, np.intp), 0, 0, 0, 0, np.zeros(0), 0.0)
-
-
 Measure = Callable[[State, State, float | None], Any]
 """The value of an event at a state; beside it, the last state and the value there, None at the start."""
 
@@ -95,11 +93,9 @@ class Events:
         for (event, label, _), signs, states in zip(self._watched, self._signs, self.states, strict=True):
             if len(signs - {0.0}) < 2 and not states and not event.optional:
                 sign = "positive" if 1.0 in signs else "negative" if -1.0 in signs else "zero"
-                hint = (
-                    f"give fem_mbs.contracts.Event({event.function!r}, optional=True)"
-                    if isinstance(event.function, str)
-                    else ("set its attribute optional = True")
-                )
+                hint = "set its attribute optional = True"
+                if isinstance(event.function, str):
+                    hint = f"give fem_mbs.contracts.Event({event.function!r}, optional=True)"
                 error = ModelError(
                     f"{label} never changed its sign: it was {sign} during the whole run. An event is where a function "
                     f"of the state passes through zero; look at its sign and at the length of the run, or {hint} if it "

@@ -1,7 +1,4 @@
-"""Energies, and how well joints hold, at all times of a run.
-
-Forces and moments of joints from their multipliers.
-"""
+"""Energies, how well joints hold, and their forces and moments from multipliers, at all times of a run."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """What an element or a joint is at all times of a run: at ``nt`` times, it is ``nt`` copies of it at one.
 
 Kernels take arrays with one entry a cell, so that copies of a batch are a batch; some hundred instants are asked
-together. Batches that cannot be copied, and those that ask for the time, are asked at one instant after the other.
-
-Many copies of a batch as one batch, whatever its class.
-
-How its arrays go on from copy to copy is seen from three batches: of one copy, of the same one with all rows of nodes,
+together. Batches that cannot be copied, and those that ask for the time, are asked at one instant after the other. How
+its arrays go on from copy to copy is seen from three batches: of one copy, of the same one with all rows of nodes,
 unknowns and multipliers shifted, and of two copies. Numbers of cells follow from the last, rows from the second.
 """
 

@@ -1,6 +1,6 @@
-"""The states of a run as arrays over time, and the motions that elements see of them, of many instants at once.
+"""The states of a run as arrays over time, those between two steps, and the motions that elements see of them.
 
-States between two computed ones, along the group (docs/theory.md, "Between the steps").
+Between two steps states go along the group (docs/theory.md, "Between the steps").
 """
 
 from __future__ import annotations

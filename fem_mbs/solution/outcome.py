@@ -1,7 +1,4 @@
-"""How a run ended, and what it took.
-
-How good a run is, beside how far it went.
-"""
+"""How a run ended, what it took, and how good it is beside how far it went."""
 
 from __future__ import annotations
 

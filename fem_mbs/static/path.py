@@ -1,11 +1,9 @@
-"""A path of equilibria: steps that are tried, given up and repeated, of lengths that follow from how they went.
+"""A path of equilibria: steps of lengths that follow from how they went, and what to say where none leads on.
 
 Lengths have no unit: changes of the load factor are divided by its range. With arc length, rotations in rad and
 displacements over the extent of the model, in the mean over all nodes, are added by squares.
 
 Keller, *Numerical solution of bifurcation and nonlinear eigenvalue problems* (1977); docs/statics.md, "The method".
-
-What to say of a path that cannot be followed to its end.
 """
 
 from __future__ import annotations
@@ -28,6 +26,25 @@ from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
 """A model that moves so many times further under the same load than at first gives way."""
+LOG = logging.getLogger("fem_mbs")
+FIRST = 0.1
+"""Length of the first step."""
+TARGET = 6
+"""Newton iterations of a step of the right length."""
+GROWTH, CUT = 2.0, 0.5
+"""Most by which a step may grow, and what is left of one that failed."""
+SMALLEST = 1e-6
+"""Shortest step."""
+DEVIATION = 0.5
+"""Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
+NOTHING = 1e-7
+"""Motions, against the extent of the model and in rad, that may deviate."""
+CAREFUL = 1e-2
+"""Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
+SAME_LOAD = 1e-10
+"""Load factors that differ by less of their range are the same."""
+AIMED, TURN = 2.0, 3.0
+"""Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
 
 
 def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
@@ -94,27 +111,6 @@ def _largest(path: EquilibriumPath) -> str:
     return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in direction)})"
 
 
-LOG = logging.getLogger("fem_mbs")
-FIRST = 0.1
-"""Length of the first step."""
-TARGET = 6
-"""Newton iterations of a step of the right length."""
-GROWTH, CUT = 2.0, 0.5
-"""Most by which a step may grow, and what is left of one that failed."""
-SMALLEST = 1e-6
-"""Shortest step."""
-DEVIATION = 0.5
-"""Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
-NOTHING = 1e-7
-"""Motions, against the extent of the model and in rad, that may deviate."""
-CAREFUL = 1e-2
-"""Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
-SAME_LOAD = 1e-10
-"""Load factors that differ by less of their range are the same."""
-AIMED, TURN = 2.0, 3.0
-"""Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
-
-
 class PathStep(NamedTuple):
     """An equilibrium found from the last one, and how."""
 
@@ -125,7 +121,7 @@ class PathStep(NamedTuple):
     report: Report
 
 
-class Place(NamedTuple):
+class PathPoint(NamedTuple):
     """A place on the path: an equilibrium and what it is like there."""
 
     point: Point
@@ -201,7 +197,7 @@ class EquilibriumPath:
         self.here = place
         return step
 
-    def _attempt(self, length: float, stops: Array) -> tuple[PathStep, Place, int]:
+    def _attempt(self, length: float, stops: Array) -> tuple[PathStep, PathPoint, int]:
         """The equilibrium a length ahead or at a stop before, what it is like, and the iterations it took."""
         ahead = self.here.tangent.times(length)
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
@@ -219,7 +215,7 @@ class EquilibriumPath:
             raise NotConvergedError("the path may branch on the way", step.report, step)
         return step, place, iterations
 
-    def _branches(self, place: Place) -> bool:
+    def _branches(self, place: PathPoint) -> bool:
         """Whether the stability changes on the way to a place while the load goes on in the same sense."""
         known = min(place.unstable, self.here.unstable) >= 0
         return known and place.unstable != self.here.unstable and place.tangent.load * self.here.tangent.load > 0.0
@@ -251,14 +247,14 @@ class EquilibriumPath:
             raise NotConvergedError(f"a node turns by {turn:.2g} rad in one step", report)
         return PathStep(point, evaluation, increment, report)
 
-    def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> Place:
+    def _place(self, point: Point, evaluation: Evaluation, came: Direction) -> PathPoint:
         """A place on the path to which ``came`` led."""
         equations = self.equations
         rate = equations.response(equations.factor(evaluation), equations.load_derivative(point))
         tangent = self.metric.unit(Direction(*rate, 1.0))
         if self.metric.product(tangent, came) < 0.0:
             tangent = tangent.times(-1.0)
-        return Place(point, evaluation, tangent, unstable_motions(equations, point))
+        return PathPoint(point, evaluation, tangent, unstable_motions(equations, point))
 
     def _turn(self, increment: Direction) -> float:
         """Largest rotation of a node."""

@@ -6,9 +6,8 @@ they are eliminated, so that only the stiffness knows of them: its geometric par
 correction extrapolates linearly, not those of the trial, which in slender beams stretch far too much on the way
 (Magisano, Leonetti, Garcea, *Computer Methods in Applied Mechanics and Engineering* 313, 2017).
 
-Whether an equilibrium is stable, from the signs of the pivots of its stiffness.
-
-Sylvester's law of inertia; docs/statics.md, "The method".
+Whether the equilibrium is stable follows from the signs of the pivots of its stiffness, by Sylvester's law of inertia
+(docs/statics.md, "The method").
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The generalised-alpha method on a linear equation of unbounded frequency, which is a constraint.
 
-Arnold, Cardona, Bruels (2015), section 3.2: with ``lambda = omega^2 q`` the equation ``q'' + omega^2 q = 0`` becomes
-``q'' = -lambda``, ``q = 0`` for ``omega -> infinity``. What the method does there it does to the multipliers of joints.
+Arnold, Cardona, Bruels (2015), section 3.2, eqs. 43 to 48: with ``lambda = omega^2 q`` the equation
+``q'' + omega^2 q = 0`` becomes ``q'' = -lambda``, ``q = 0`` for ``omega -> infinity``. What the method does there it
+does to the multipliers of joints.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def gradient_transpose_product(system: System, gradients: list[Array], multiplie
 
 def velocity_residual(system: System, evaluation: Evaluation) -> Array:
     """``B V + Phi_t``, or ``B V - b`` of equations of velocities, ``(m,)``."""
-    V, result = body_velocity(evaluation.motion), np.empty(system.m)
+    V, result = evaluation.velocity, np.empty(system.m)
     for k, joints in enumerate(system.constraint_batches):
         phi, gradient, context = evaluation.phi[k], evaluation.gradients[k], evaluation.constraint_contexts[k]
         rate = _rate(joints, phi, gradient, context, V[system.gradient_components[k]])
@@ -93,14 +93,14 @@ def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V:
 
 def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
     """Derivatives (m, b) of :func:`velocity_residual` at constant body velocities, for each batch."""
-    V = body_velocity(evaluation.motion)
+    V = evaluation.velocity
     parts = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, strict=True)
     return [rate_gradient_of(joints, context, V[rows]) for joints, context, rows in parts]
 
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V, result = body_velocity(evaluation.motion), []
+    V, result = evaluation.velocity, []
     parts = zip(
         system.constraint_batches,
         evaluation.constraint_contexts,

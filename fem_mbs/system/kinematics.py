@@ -3,7 +3,7 @@
 Elements work in body components: the velocity ``V = (U, Omega)`` and the acceleration ``A = (acceleration of the
 node point, Omega dot)`` in the body frame, and increments ``(delta U, delta theta)``. With ``P = diag(R^T, I)`` on
 R3xSO3 and ``P = I`` on SE(3), ``V = P v``; the residual in body components is ``P^-T r``, so both groups share one set
-of equations (Bruels, Cardona, Arnold 2012, sections 3 and 4; docs/theory.md, "Both groups, one set of equations").
+of equations (Bruels, Cardona, Arnold 2012, eqs. 18, 29; docs/theory.md, "Both groups, one set of equations").
 
 Rates come in pairs ``(2, n, 6)``: velocities and accelerations, of the group or of the body.
 """

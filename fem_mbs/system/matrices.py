@@ -16,7 +16,7 @@ from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ElementBatch, RateSensitivities
-from fem_mbs.linear.solvers import Factors, sums
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.system.workspace import Workspace
@@ -117,7 +117,8 @@ def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1
 
 def assemble(system: System, values: Array) -> Array:
     """Stored values of the matrix with these entries."""
-    return sums(system.solver.slots, values, system.solver.storage + 1)[:-1]
+    solver = system.solver
+    return np.bincount(solver.slots, values, solver.storage + 1)[:-1]  # type: ignore[return-value]
 
 
 def force_matrix(system: System, values: Array) -> csc_array:
@@ -212,9 +213,8 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -
     """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations."""
     result = np.zeros(system.N)
     for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        for matrix, change in ((batch.damping, dV), (batch.mass, dA)):
-            if (own := matrix(context)) is not None:
-                result += np.bincount(rows.ravel(), np.matvec(own, change[rows]).ravel(), system.N)
+        if (force := batch.rate_force(context, dV[rows], dA[rows])) is not None:
+            result += np.bincount(rows.ravel(), force.ravel(), system.N)
     return result
 
 

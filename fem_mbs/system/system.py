@@ -15,7 +15,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
-from fem_mbs.linear.solvers import sums
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
@@ -42,6 +41,8 @@ class Evaluation(NamedTuple):
     contexts: list[Any]
     gradients: list[Array]
     constraint_contexts: list[Any]
+    velocity: Array
+    """Body velocities of the nodes, then rates of own unknowns, ``(N,)``."""
     phi: list[Array]
     """What constraint batches returned: ``Phi``, or ``-b`` of equations of velocities."""
 
@@ -156,7 +157,10 @@ class System(Layout, FrozenModel):
         return Prescribed(elements, constraints)
 
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
-        """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion."""
+        """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion.
+
+        Bruels, Cardona, Arnold (2012), eqs. 7, 8, 33.
+        """
         work, contexts = self.workspace, []
         if self.readers:
             motion = replace(motion, multipliers=multipliers)
@@ -171,7 +175,7 @@ class System(Layout, FrozenModel):
             if np.shape(gradient) != place.shape:
                 raise wrong_shapes(self, motion, prescribed)
             np.multiply(multipliers[rows, None], gradient, out=place)
-        residual = sums(self.force_slots, work.forces, self.N)
+        residual: Array = np.bincount(self.force_slots, work.forces, self.N)  # type: ignore[assignment]
         scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual)
         return Evaluation(
             motion,
@@ -184,11 +188,12 @@ class System(Layout, FrozenModel):
             contexts,
             joints.gradients,
             joints.constraint_contexts,
+            joints.velocity,
             joints.phi,
         )
 
     def joints(self, motion: Motion, prescribed: Prescribed) -> Evaluation:
-        """The equations of the joints alone, without forces."""
+        """The equations of the joints alone, without forces (Bruels, Cardona, Arnold 2012, eq. 8)."""
         values = np.empty(self.m)
         phis: list[Array] = []
         gradients: list[Array] = []
@@ -202,7 +207,9 @@ class System(Layout, FrozenModel):
             contexts.append(context)
         if self.has_velocity_level:
             values = np.where(self.velocity_level, 0.0, values)
-        return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, [], gradients, contexts, phis)
+        velocity = np.append(motion.V, motion.udot) if self.k else motion.V.reshape(-1)
+        none: tuple[Any, ...] = [], gradients, contexts, velocity, phis
+        return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, *none)
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import wraps
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, ElementBatch, RateSensitivities
+from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
+from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.physics import (
     forces_at_rest_are_the_gradient_of_the_energy,
     forces_change_momentum_and_nothing_else,
@@ -22,11 +23,12 @@ from fem_mbs.testing.physics import (
     power_becomes_energy_or_is_lost,
     weight_acts_like_an_acceleration,
 )
+from fem_mbs.testing.report import Law, LawReport, hold
 from fem_mbs.testing.stage import Make, at_rest, build, neighbour, random_motion
 from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
 
 
-def matrices_are_derivatives(trial: ElementTrial) -> None:
+def matrices_are_derivatives(trial: ElementTrial) -> str | None:
     """``stiffness``, ``damping`` and ``mass`` against differences of ``force``, one kind of change at a time."""
     names, sizes = trial.names(), trial.sizes()
     order = np.append(np.full(6 * trial.system.n, 2), trial.system.order)
@@ -48,6 +50,7 @@ def matrices_are_derivatives(trial: ElementTrial) -> None:
         agree(what, actual[:, kinds], expected[:, kinds], names, columns, noise=noise[:, kinds])
     if trial.batch.reads is not None:
         _multipliers_too(trial, context, rounding(trial.residual(), np.ones(trial.system.m)))
+    return None
 
 
 def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None:
@@ -61,8 +64,28 @@ def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None
     agree(f"{trial.name}: by_multipliers", actual, expected, trial.names(), columns, noise=noise)
 
 
-def tangent_is_the_sum(trial: ElementTrial) -> None:
+def rate_force_is_that_of_the_matrices(trial: ElementTrial) -> str | None:
+    """``rate_force`` is ``C dV + M dA``, where a batch has its own."""
+    if type(trial.batch).rate_force is ElementBatch.rate_force:
+        return "it leaves forces of changed rates to the engine"
+    rng, batch, (_, context) = np.random.default_rng(trial.seed), trial.batch, trial.force()
+    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
+    dV, dA = rng.normal(size=(2, len(batch.nodes), b))
+    actual, expected = batch.rate_force(context, dV, dA), ElementBatch.rate_force(batch, context, dV, dA)
+    if actual is None or expected is None:
+        if actual is not expected:
+            raise ContractError(f"{trial.name}: rate_force must be None where there is neither damping nor mass")
+        return "it has neither damping nor mass"
+    size = float(np.abs(expected).max())
+    if not np.abs(actual - expected).max() <= 1e-11 * size:
+        raise ContractError(f"{trial.name}: rate_force is not damping times dV and mass times dA")
+    return None
+
+
+def tangent_is_the_sum(trial: ElementTrial) -> str | None:
     """``tangent`` is ``K + C dV + M dA``, angular velocities following rotations alone."""
+    if type(trial.batch).tangent is ElementBatch.tangent:
+        return "it leaves its tangent to the engine"
     rng = np.random.default_rng(trial.seed + 10)
     n, k = trial.system.n, trial.system.k
     follows = []
@@ -74,9 +97,10 @@ def tangent_is_the_sum(trial: ElementTrial) -> None:
     actual = trial.dense(trial.batch.tangent(context, *follows))
     expected = trial.dense(ElementBatch.tangent(trial.batch, context, *follows))
     agree(f"{trial.name}: tangent, against K + C dV + M dA,", actual, expected, trial.names(), trial.names(), 1e-11)
+    return None
 
 
-def many_are_the_sum(trial: ElementTrial) -> None:
+def many_are_the_sum(trial: ElementTrial) -> str | None:
     """A batch of several elements does what each does alone."""
     twice = System(build(trial.make, trial.make)[0])
     motion = random_motion(twice, trial.seed)
@@ -94,6 +118,7 @@ def many_are_the_sum(trial: ElementTrial) -> None:
     force = evaluation.force - sum(joints)
     size = np.abs(expected).max(initial=1e-9)
     near(f"{trial.name}: two of them in a batch", force, expected, 1e-12 * size, "Do arrays keep their first axis?")
+    return None
 
 
 def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, Array, Array]]:
@@ -102,10 +127,10 @@ def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, 
     return ((rows, evaluation.multipliers[s], B) for rows, s, B in parts)
 
 
-def unknowns_are_of_their_kind(trial: ElementTrial) -> None:
+def unknowns_are_of_their_kind(trial: ElementTrial) -> str | None:
     """States have their rate in their own equation, algebraic unknowns themselves; history is accepted in its shape."""
     if trial.batch.own is None:
-        return
+        return "it has no unknowns of its own"
     _, context = trial.force()
     own = slice(6 * trial.system.n, None)
     for kind, order, matrix in (
@@ -122,9 +147,10 @@ def unknowns_are_of_their_kind(trial: ElementTrial) -> None:
     if (trial.system.order < 0).any():
         kept = trial.batch.accept(context)
         near(f"{trial.name}: shape of what accept returns", np.shape(kept), trial.batch.own.shape, 0.0)
+    return None
 
 
-def stresses_are_extrapolated_linearly(trial: ElementTrial) -> None:
+def stresses_are_extrapolated_linearly(trial: ElementTrial) -> str | None:
     """``stress_ahead`` is the tangent of the stress, and its own stress changes no stiffness; where a batch has one."""
     rest = at_rest(trial.motion)
     _, context = trial.force(rest)
@@ -132,7 +158,7 @@ def stresses_are_extrapolated_linearly(trial: ElementTrial) -> None:
     d = own[trial.rows]
     here = trial.batch.stress_ahead(context, 0.0 * d)
     if here is None:
-        return
+        return "it has no law of stress"
 
     def true(s: float) -> Array:
         there = trial.force(neighbour(rest, s * own))[1]
@@ -142,53 +168,87 @@ def stresses_are_extrapolated_linearly(trial: ElementTrial) -> None:
     near(f"{trial.name}: stress_ahead", slope, expected, 1e-6 * np.abs(expected).max())
     K, same = trial.batch.stiffness(context), trial.batch.stiffness(trial.batch.with_stress(context, here))
     near(f"{trial.name}: stiffness with_stress of its own", same, K, 1e-12 * np.abs(K).max())
+    return None
 
 
-class ElementLaw(NamedTuple):
-    """A law, and the elements it is one for."""
-
-    check: Callable[[ElementTrial], None]
-    of: Callable[[Element], bool]
-
-
-def _every(element: Element) -> bool:
-    return True
-
-
-def _internal(element: Element) -> bool:
-    return not element.external
+def jumps_are_told(trial: ElementTrial) -> str | None:
+    """``next_jump`` is a time, and ``jump`` returns the values ``(n, s)`` of ``own``."""
+    batch = trial.batch
+    if type(batch).next_jump is ElementBatch.next_jump and type(batch).jump is ElementBatch.jump:
+        return "nothing in it jumps"
+    if np.isnan(instant := batch.next_jump(0.0, trial.motion.u)):
+        raise ContractError(f"{trial.name}: next_jump must return a time in s or infinity, received {instant}")
+    after = batch.jump(trial.force()[1])
+    if after is not None and batch.own is not None:
+        near(f"{trial.name}: shape of what jump returns", np.shape(after), batch.own.shape, 0.0)
+    return None
 
 
-def _passive(element: Element) -> bool:
+def sensors_act_on_nothing(trial: ElementTrial) -> str | None:
+    """A sensor says ``y - s = 0`` of its own unknown and puts no force on nodes."""
+    if not isinstance(trial.element, Sensor):
+        return "it is no sensor"
+    kinds = [trial.element.unknowns[k].kind for k in trial.element.outputs]
+    if set(kinds) != {"algebraic"}:
+        raise ContractError(f"{trial.name}: the outputs of a sensor are algebraic unknowns, received the kinds {kinds}")
+    force = trial.residual()
+    near(f"{trial.name}: forces on nodes", trial.system.nodes_of(force), 0.0, 0.0, "A sensor only measures")
+    measured = replace(trial.motion, u=trial.motion.u - trial.system.own_of(force))
+    rest = trial.system.own_of(trial.residual(measured))
+    near(f"{trial.name}: y - s with y as measured", rest, 0.0, 1e-12 * (1.0 + np.abs(measured.u).max()))
+    return None
+
+
+def _of(law: Law, why: Callable[[Element], str | None]) -> Law:
+    """A law for those elements of which nothing is said why it is none."""
+
+    @wraps(law)
+    def law_of_some(trial: ElementTrial) -> str | None:
+        return why(trial.element) or law(trial)
+
+    return law_of_some
+
+
+def _external(element: Element) -> str | None:
+    return "it is a load from outside" if element.external else None
+
+
+def _hidden(element: Element) -> str | None:
     """Whether configuration and states say all about its energy: history and algebraic unknowns may hide some of it."""
-    kinds = {unknown.kind for unknown in element.unknowns}
-    return not element.external and not element.active and kinds <= {"coordinate", "state"}
+    kinds = {unknown.kind for unknown in element.unknowns} - {"coordinate", "state"}
+    if element.external or element.active:
+        return "it is a load or a motor, which brings energy"
+    return f"unknowns of kind '{min(kinds)}' may hide energy" if kinds else None
 
 
-ELEMENT_LAWS = {
-    check.__name__: ElementLaw(check, of)
-    for check, of in (
-        (shapes_are_right, _every),
-        (evaluation_is_pure, _every),
-        (matrices_are_derivatives, _every),
-        (tangent_is_the_sum, _every),
-        (many_are_the_sum, _every),
-        (unknowns_are_of_their_kind, _every),
-        (stresses_are_extrapolated_linearly, _every),
-        (moving_everything_changes_nothing, _every),
-        (mass_is_that_of_the_energy, _every),
-        (weight_acts_like_an_acceleration, _internal),
-        (forces_change_momentum_and_nothing_else, _internal),
-        (forces_at_rest_are_the_gradient_of_the_energy, _passive),
-        (power_becomes_energy_or_is_lost, _passive),
-        (moving_rigidly_loses_nothing, _passive),
+ELEMENT_LAWS: dict[str, Law] = {
+    law.__name__: law
+    for law in (
+        shapes_are_right,
+        evaluation_is_pure,
+        matrices_are_derivatives,
+        rate_force_is_that_of_the_matrices,
+        tangent_is_the_sum,
+        many_are_the_sum,
+        unknowns_are_of_their_kind,
+        stresses_are_extrapolated_linearly,
+        jumps_are_told,
+        moving_everything_changes_nothing,
+        mass_is_that_of_the_energy,
+        _of(weight_acts_like_an_acceleration, _external),
+        _of(forces_change_momentum_and_nothing_else, _external),
+        _of(forces_at_rest_are_the_gradient_of_the_energy, _hidden),
+        _of(power_becomes_energy_or_is_lost, _hidden),
+        _of(moving_rigidly_loses_nothing, _hidden),
+        sensors_act_on_nothing,
+        *OFFERS,
     )
 }
 """All laws by name."""
 
 
-def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> list[str]:
-    """Hold an element to the laws of its contract; returns what was checked.
+def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+    """Hold an element to the laws of its contract, its optional parts included; says which of them were checked.
 
     Parameters
     ----------
@@ -209,11 +269,22 @@ def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> list[str]:
     >>> from fem_mbs.testing import check_element
     >>> laws = check_element(lambda stage: RigidBody(stage.line[0], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)))
     """
-    checked: list[str] = []
-    for seed in seeds:
-        trial = ElementTrial.of(make, seed)
-        element = trial.element
-        checked = [name for name, law in ELEMENT_LAWS.items() if law.of(element)]
-        for name in checked:
-            ELEMENT_LAWS[name].check(trial)
-    return checked
+    trials = [ElementTrial.of(make, seed) for seed in seeds]
+    return hold(type(trials[0].element).__name__, ELEMENT_LAWS, *trials)
+
+
+def check_sensor(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+    """Hold a sensor to the laws of its contract: those of an element, and that it measures and acts on nothing.
+
+    Parameters and errors are those of :func:`check_element`.
+
+    Examples
+    --------
+    >>> from fem_mbs.elements import NodeSensor
+    >>> from fem_mbs.testing import check_sensor
+    >>> laws = check_sensor(lambda stage: NodeSensor(stage.line[0], "position", stage.vector((0, 0, 1))))
+    """
+    report = check_element(make, seeds)
+    if sensors_act_on_nothing.__name__ in report.does_not_apply:
+        raise ContractError(f"check_sensor: {report.subject} is no Sensor; check_element is for elements")
+    return report

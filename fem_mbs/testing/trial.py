@@ -39,6 +39,11 @@ class LawTrial:
         return cls(make, seed, system, random_motion(system, seed, pose))
 
     @property
+    def part(self) -> Element | Constraint:
+        """What is held to the law: the last part of the model."""
+        return self.system.number.parts[-1]  # type: ignore[return-value]
+
+    @property
     def name(self) -> str:
         """The class that is held to the law."""
         return type(self.system.all_batches[0]).__name__
@@ -136,15 +141,16 @@ class JointTrial(LawTrial):
         return result
 
 
-def shapes_are_right(trial: LawTrial) -> None:
+def shapes_are_right(trial: LawTrial) -> str | None:
     """Forces, gradients and matrices have the shapes that nodes and unknowns ask for."""
     try:
         check_shapes(trial.system, trial.motion, trial.system.prescribe(trial.motion.t))
     except FemMbsError as error:
         raise ContractError(str(error)) from error
+    return None
 
 
-def evaluation_is_pure(trial: LawTrial) -> None:
+def evaluation_is_pure(trial: LawTrial) -> str | None:
     """The same motion gives the same equations, and nothing of the motion is changed."""
     kept = {name: np.copy(getattr(trial.motion, name)) for name in ("x", "R", "V", "A", "u", "udot", "uddot")}
     system = trial.system
@@ -156,3 +162,4 @@ def evaluation_is_pure(trial: LawTrial) -> None:
     for name, value in kept.items():
         if not np.array_equal(getattr(trial.motion, name), value):
             raise ContractError(f"{trial.name} changes motion.{name}; work on a copy")
+    return None

@@ -26,7 +26,11 @@ def test_independent_solution_agrees_with_the_table():
 
 @pytest.mark.parametrize(
     ("group", "step", "t_end"),
-    [("R3xSO3", 4e-3, 2.0), ("R3xSO3", 2e-3, 2.0), ("SE3", 4e-3, 2.0), ("SE3", 2e-3, 2.0)],
+    [
+        pytest.param(group, step, 2.0, marks=[pytest.mark.slow] * (step < 4e-3))
+        for group in ("R3xSO3", "SE3")
+        for step in (4e-3, 2e-3)
+    ],
 )
 def test_runs_without_failed_step_and_keeps_the_joint_closed(group, step, t_end):
     solution, _, _ = run(group, step, t_end)

@@ -35,7 +35,8 @@ LAWS = [
 
 @pytest.mark.parametrize(("name", "law"), LAWS)
 def test_laws(name: str, law: str) -> None:
-    METHOD_LAWS[law](bench(name))
+    if reason := METHOD_LAWS[law](bench(name)):
+        pytest.skip(f"does not apply: {reason}")
 
 
 @cache

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import test_methods
 import test_rolling_disc
-from catalogue import GROUPS
 from test_redundant import door, total
 
 import fem_mbs as mbs
@@ -16,9 +15,12 @@ from fem_mbs.testing.bench import free
 
 METHOD = mbs.RadauIIA()
 both = pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+one = pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group", ["mixed", *(pytest.param(name, marks=pytest.mark.slow) for name in ("R3xSO3", "SE3"))]
+)
 def test_order_is_five_in_all_unknowns(group: str) -> None:
     """Of a driven crank, a beam and a disc, against a reference with a quarter of the shortest step."""
     study = mbs.convergence_study(lambda: test_methods.model(group), METHOD, (0.03, 0.015), 0.00375, t_end=0.3)
@@ -27,7 +29,7 @@ def test_order_is_five_in_all_unknowns(group: str) -> None:
     np.testing.assert_allclose(list(study.orders.values()), 5.0, atol=0.2)
 
 
-@both
+@one
 def test_order_is_five_without_joints(group: str) -> None:
     study = mbs.convergence_study(lambda: free(group), METHOD, (0.04, 0.02), 0.005, t_end=0.4)
     orders = [study.orders[name] for name in ("position", "rotation", "velocity")]

@@ -95,7 +95,7 @@ def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
 @pytest.mark.parametrize(("formulation", "adapt", "order"), [
     ("index3", True, 2),
     ("index3", False, 1),
-    ("index2", True, 2),
+    pytest.param("index2", True, 2, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, adapt: bool, order: int) -> None:
     """With the changes of ``a`` and ``v``; without them the order falls to one."""

@@ -2,37 +2,51 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import fem_mbs as mbs
 from fem_mbs.elements import Force, RigidBody, SphericalJoint
 
 ROOT = Path(__file__).parents[2]
-Called = tuple[str, str]
-"""A file and the name of a function in it, without that of its class."""
+Way = dict[CodeType, str]
+"""Functions of a way in their order, and how the page names them."""
 
 
-def ways() -> list[list[Called]]:
+def ways() -> list[Way]:
     """The tables of the page: as built, in a step, and back."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("### The way of one load value")[1]
     tables = re.findall(r"\|---\|---\|---\|\n((?:\|.*\n)+)", text)
-    return [re.findall(r"\| `(\S+)` \| `(?:\w+\.)?(\w+)` \|", table) for table in tables[:3]]
+    rows = [re.findall(r"\| `(\S+)\.py` \| `([\w.]+)` \|", table) for table in tables[:3]]
+    return [{code_of(file, name): f"{file}.py: {name}" for file, name in table} for table in rows]
 
 
-def first_calls() -> tuple[list[Called], list[Called]]:
-    """Functions of the library by their first call, from the script to the first step, and from there to a query."""
-    build: dict[Called, None] = {}
-    step: dict[Called, None] = {}
+def code_of(file: str, name: str) -> CodeType:
+    """The code of a function by its file and its name, that of its class before it."""
+    path = f"fem_mbs/{file}" if file.startswith("elements/") else file
+    found: Any = import_module(path.replace("/", "."))
+    for part in name.split("."):
+        assert part in vars(found), f"CONTRIBUTING.md: {file}.py has no {name}"
+        found = vars(found)[part]
+    found = found.__func__ if isinstance(found, classmethod | staticmethod) else found
+    code: CodeType = inspect.unwrap(found).__code__
+    return code
 
-    def watch(into: dict[Called, None]) -> Any:
+
+def first_calls() -> tuple[list[CodeType], list[CodeType]]:
+    """Functions by their first call, from the script to the end of the first step, and from there to a query."""
+    build: dict[CodeType, None] = {}
+    step: dict[CodeType, None] = {}
+
+    def watch(into: dict[CodeType, None]) -> Any:
         def profile(frame: FrameType, event: str, argument: object) -> None:
-            path = Path(frame.f_code.co_filename)
-            if event == "call" and ROOT in path.parents:
-                into.setdefault((path.relative_to(ROOT).as_posix(), frame.f_code.co_name))
+            if event == "call":
+                into.setdefault(frame.f_code)
 
         return profile
 
@@ -53,8 +67,10 @@ def first_calls() -> tuple[list[Called], list[Called]]:
 
 def test_the_ways_are_true() -> None:
     built, step, back = ways()
-    assert len(built) == 3 and len(step) > 5 and len(back) > 3
+    assert len(built) > 4 and len(step) > 7 and len(back) > 5
     at_first, later = first_calls()
-    for way, calls in ((built, at_first), ([*step, *back], later)):
-        assert set(way) <= set(calls), f"never called: {set(way) - set(calls)}"
-        assert [call for call in calls if call in way] == way
+    for way, calls in ((built, at_first), (step | back, later)):
+        never = [name for code, name in way.items() if code not in calls]
+        assert not never, f"CONTRIBUTING.md: never called: {never}"
+        order = [way[code] for code in calls if code in way]
+        assert order == list(way.values()), f"CONTRIBUTING.md: called in the order {order}"

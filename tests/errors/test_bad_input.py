@@ -76,7 +76,7 @@ MODEL: dict[str, Case] = {
     "name of a part taken": (lambda w: w.model.add(PointMass(w.tip, 1.0), name="pivot"), "the name 'pivot' is taken"),
     "name a number": (lambda w: w.model.add_node((0, 0, 0), name=5), "Model.add_node: name must be text, received 5"),
     "name empty": (lambda w: w.model.add_node((0, 0, 0), name=""), "Model.add_node: name must be text, received ''"),
-    "fix text": (lambda w: w.model.fix("bob"), "Model.fix: node must be a node made by model.add_node, received 'bob'"),
+    "fix text": (lambda w: w.model.fix("bop"), "Model.fix: node: nothing in the model is called 'bop'; is it 'bob'?"),
     "fix a foreign node": (lambda w: w.model.fix(w.foreign), "node 'foreign' belongs to another model"),
     "fix nothing": (lambda w: w.model.fix(w.tip, False, False), "nothing to hold at node 'tip'"),
     "fix by word": (
@@ -164,7 +164,10 @@ BODY: dict[str, Case] = {
         lambda w: RigidBody(None, 1.0, J),
         "RigidBody: node must be a node made by model.add_node, received",
     ),
-    "node by name": (lambda w: PointMass("bob", 1.0), "PointMass: node must be a node made by model.add_node"),
+    "node by a wrong name": (
+        lambda w: w.model.add(PointMass("bop", 1.0)),
+        "PointMass on 'bop': node: nothing in the model is called 'bop'; is it 'bob'?",
+    ),
     "nodes in a list": (lambda w: RigidBody([w.tip], 1.0, J), "RigidBody: node must be a node"),
     "mass zero": (
         lambda w: RigidBody(w.tip, 0, J),
@@ -229,8 +232,8 @@ BEAM: dict[str, Case] = {
     "no nodes": (lambda w: Beam([], SECTION), "a beam needs at least two nodes, received 0"),
     "one node, no list": (lambda w: Beam(w.bob, SECTION), "Beam: nodes must be a list of Nodes, received node 'bob'"),
     "names": (
-        lambda w: Beam(["bob", "tip"], SECTION),
-        "nodes[0] must be a node made by model.add_node, received 'bob'",
+        lambda w: w.model.add(Beam(["bob", "tp"], SECTION)),
+        "nodes: nothing in the model is called 'tp'; is it 'tip'",
     ),
     "points": (
         lambda w: Beam([w.bob, (2, 0, 0)], SECTION),
@@ -279,13 +282,16 @@ BEAM: dict[str, Case] = {
         "node 'tip' is at [2. 0. 0.], not at the end of the beam [1. 0.",
     ),
     "end by name": (
-        lambda w: line(w, end_node="tip"),
-        "end_node must be a node made by model.add_node, received 'tip'",
+        lambda w: line(w, end_node="tp"),
+        "end_node: nothing in the model is called 'tp'; is it 'tip'",
     ),
 }
 
 JOINT: dict[str, Case] = {
-    "node by name": (lambda w: SphericalJoint("bob", w.tip), "SphericalJoint: a must be a node made by model.add_node"),
+    "node by a wrong name": (
+        lambda w: w.model.add(SphericalJoint("bop", w.tip)),
+        "SphericalJoint on 'bop': a: nothing in the model is called 'bop'",
+    ),
     "node missing": (
         lambda w: FixedJoint(w.bob, None),
         "FixedJoint on node 'bob': b must be a node made by model.add_node, received",
@@ -310,7 +316,10 @@ JOINT: dict[str, Case] = {
 }
 
 LOAD: dict[str, Case] = {
-    "node by name": (lambda w: Force("bob", J), "Force: node must be a node made by model.add_node, received 'bob'"),
+    "force by a wrong name": (
+        lambda w: w.model.add(Force("bop", J)),
+        "Force on 'bop': node: nothing in the model is called",
+    ),
     "force a number": (lambda w: Force(w.tip, 5), "Force on node 'tip': value must be three numbers, received 5"),
     "force nan": (lambda w: Force(w.tip, (0, 0, NAN)), "Force on node 'tip': value must be finite"),
     "frame unknown": (

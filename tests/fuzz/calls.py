@@ -17,6 +17,7 @@ from values import falling, good, junk, world
 import fem_mbs as mbs
 import fem_mbs.elements
 from fem_mbs.contracts import LARGEST, hints_of
+from fem_mbs.contracts.names import Deferred
 
 RECORDS = {
     mbs.State,  # checked where it is given to something
@@ -57,7 +58,7 @@ SLOW = {
     "linearize",
     "export_fmu",
 }
-BESIDE = {"Model.check_name", "Modes.to_paraview", "Buckling.to_paraview"}
+BESIDE = {"Model.check_name", "Model.hold", "Modes.to_paraview", "Buckling.to_paraview"}
 BESIDE |= {f"{kind.__name__}.{name}" for kind in RESULTS for name in ("plot", "animate")}
 """Left out: what draws, and what does the same as another call in many files."""
 ALWAYS = {
@@ -167,6 +168,8 @@ def one(call: Call, w: SimpleNamespace, found: Findings) -> None:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             answer = call.of(w)(**given)
+            if isinstance(answer, Deferred):  # which text for a node or a joint makes
+                w.model.add(answer)
     except mbs.FemMbsError as error:
         found.counts["refused"] += 1
         # an extreme number may fail for what comes of it; what can never be right has to be named

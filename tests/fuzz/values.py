@@ -37,6 +37,7 @@ from fem_mbs.elements import (
     beams_from_mesh,
 )
 from fem_mbs.lie import so3
+from fem_mbs.model.description import ModelDescription
 
 SECTION = BeamSection(1e3, 1e3, 10.0, 10.0, 1.0, (2e-2, 1e-2, 1e-2))
 EXTREMES = (1e308, -1e308, 1e-320, 5e-324, 10**400, -(10**25), 2**63, 1e61, 1e-61, 1e155, 1e-155, 1e30, 1e-30)
@@ -158,6 +159,7 @@ def pick(values: list[Any], w: SimpleNamespace) -> Any:
 
 OBJECTS_OF: dict[type, Any] = {
     mbs.Node: lambda w: pick(w.model.nodes[1:], w),
+    ModelDescription: lambda w: pick([w.model, w.stiff], w),
     mbs.Model: lambda w: pick([w.model, w.stiff], w),
     mbs.System: lambda w: w.run.system,
     mbs.State: lambda w: w.run.state(-1),
@@ -281,8 +283,8 @@ SPECIAL: dict[str, Any] = {
     "delay": lambda w: 0.01,
     "num": lambda w: [1.0, 2.0],
     "den": lambda w: [1.0, 3.0],
-    "quantity": lambda w: pick(["velocity", "acceleration", "angular velocity"], w),
-    "JointSensor.quantity": lambda w: "rate",
+    "quantity": lambda w: pick(["velocity", "acceleration", "angular_velocity"], w),
+    "JointSensor.quantity": lambda w: "coordinate_rate",
     "LineSensor.quantity": lambda w: "speed",
     "equation": lambda w: "translation x",
     "unknown": lambda w: "damper",

@@ -39,7 +39,7 @@ def arm(push: Any, angle: Any, driven: bool = False) -> tuple[mbs.Model, dict[st
         model.add(PositionMotor(hinge, angle, proportional=400.0, integral=100.0, derivative=40.0))
     model.add(SphericalJoint(body, bob, point=(1, 0, 0)))
     model.add(Force(bob, Vector(push, 0, 0)))
-    coordinate, rate = (model.add(JointSensor(hinge, quantity)) for quantity in ("coordinate", "rate"))
+    coordinate, rate = (model.add(JointSensor(hinge, quantity)) for quantity in ("coordinate", "coordinate_rate"))
     ahead = model.add(NodeSensor(bob, "velocity", (1, 0, 0)))
     return model, {"angle": coordinate, "rate": rate, "sum": 2.0 * coordinate - rate, "ahead": ahead}
 

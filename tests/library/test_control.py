@@ -56,7 +56,7 @@ def test_servo_follows_the_exact_solution(group):
     steps, errors = (0.02, 0.01), []
     for h in steps:
         model, _, hinge = rotor(group)
-        angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))
+        angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))
         servo = model.add(PID(1.0 - angle, P=40.0, D=3.0, rate=-rate))
         model.add(JointActuator(hinge, servo))
         run = mbs.simulate(model, 1.0, h)
@@ -80,7 +80,7 @@ def test_stiff_gains(gain):
     law, steps, errors = SpinUp(2.0, 1.0), (0.02, 0.01), []
     for h in steps:
         model, _, hinge = rotor("SE3")
-        angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))
+        angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))
         servo = model.add(PID(law - angle, P=P, D=D, rate=law.velocity - rate))
         model.add(JointActuator(hinge, servo))
         run = mbs.simulate(model, T, h)
@@ -247,9 +247,9 @@ def test_sensors_say_what_the_solution_says():
     node = model.add_node((1, 2, 3), velocity=rng.normal(size=3), angular_velocity=3 * rng.normal(size=3), name="top")
     model.add(RigidBody(node, 2.0, (0.1, 0.2, 0.25), (0.1, 0.2, 0.3)))
     e = np.array([1.0, -2.0, 0.5]) / np.linalg.norm([1.0, -2.0, 0.5])
-    quantities = ("position", "velocity", "acceleration", "angular velocity", "rotation")
+    quantities = ("position", "velocity", "acceleration", "angular_velocity", "rotation_vector")
     sensors = {name: model.add(NodeSensor(node, name, 3.0 * e)) for name in quantities}
-    body = model.add(NodeSensor(node, "angular velocity", e, frame="body"))
+    body = model.add(NodeSensor(node, "angular_velocity", e, frame="body"))
     tip = model.add(NodeSensor(node, "position", e, point=node.at((0.3, 0, 0.1)), origin=(1, 1, 1)))
     far = model.add(LineSensor(model.ground, node))
     quick = model.add(LineSensor(model.ground, node, "speed"))
@@ -261,8 +261,8 @@ def test_sensors_say_what_the_solution_says():
         (sensors["position"], x @ e),
         (sensors["velocity"], v @ e),
         (sensors["acceleration"], acceleration(run, node) @ e),
-        (sensors["angular velocity"], np.matvec(R, run.angular_velocity(node)) @ e),
-        (sensors["rotation"], run.rotation_vector(node) @ e),
+        (sensors["angular_velocity"], np.matvec(R, run.angular_velocity(node)) @ e),
+        (sensors["rotation_vector"], run.rotation_vector(node) @ e),
         (body, run.angular_velocity(node) @ e),
         (tip, (x + np.matvec(R, (0.3, 0, 0.1)) - 1.0) @ e),
         (far, length),
@@ -302,7 +302,7 @@ def test_a_winch_pulls():
 def test_equilibrium_and_modes_of_a_controlled_rotor():
     """An integrator finds its state; frequencies are the roots of the closed loop."""
     model, node, hinge = rotor("SE3")
-    angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))
+    angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))
     model.add(Moment(node, (0, 0, 0.5)))
     servo = model.add(PID(0.2 - angle, P=40.0, I=10.0, D=3.0, rate=-rate))
     model.add(JointActuator(hinge, servo))
@@ -318,7 +318,7 @@ def test_equilibrium_and_modes_of_a_controlled_rotor():
 
 def test_moments_on_a_node():
     model, node, _ = rotor("R3xSO3")
-    turn = model.add(NodeSensor(node, "angular velocity", (0, 0, 1), frame="body"))
+    turn = model.add(NodeSensor(node, "angular_velocity", (0, 0, 1), frame="body"))
     model.add(MomentActuator(node, 2.0 - 0.5 * turn, (0, 0, 2.0), frame="body"))
     run = mbs.simulate(model, 1.0, 0.005)
     np.testing.assert_allclose(run.signal(turn), 4.0 * (1 - np.exp(-run.t)), atol=2e-5)

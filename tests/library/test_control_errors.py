@@ -39,11 +39,11 @@ def parts():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda p: NodeSensor(p[1], "heat", (1, 0, 0)), ["NodeSensor", "quantity", "'angular velocity'", "'heat'"]),
+        (lambda p: NodeSensor(p[1], "heat", (1, 0, 0)), ["NodeSensor", "quantity", "'angular_velocity'", "'heat'"]),
         (lambda p: NodeSensor(p[1], "velocity", (0, 0, 0)), ["direction"]),
         (lambda p: NodeSensor(p[1], "position", (1, 0, 0), frame="body"), ["position", "world"]),
-        (lambda p: NodeSensor("x", "position", (1, 0, 0)), ["node made by model.add_node"]),
-        (lambda p: JointSensor(p[2], "torque"), ["quantity", "'coordinate'", "'rate'"]),
+        (lambda p: NodeSensor(3.0, "position", (1, 0, 0)), ["node made by model.add_node"]),
+        (lambda p: JointSensor(p[2], "torque"), ["quantity", "'coordinate'", "'coordinate_rate'"]),
         (lambda p: JointSensor(p[2], coordinate="slide"), ["'rotation z'", "'slide'"]),
         (lambda p: JointSensor(FixedJoint(p[0].ground, p[1])), ["leaves a motion free"]),
         (lambda p: LineSensor(p[1], p[1]), ["same place"]),

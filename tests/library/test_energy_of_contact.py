@@ -54,7 +54,7 @@ def test_stops_take_energy(seed: int, group: str, h: float, most: float) -> None
     assert energy[-1] < 0.95
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [{}, {"bristle": 1e-4}], ids=("regularised", "bristles"))
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_friction_takes_energy(seed: int, kind: dict[str, Any], group: str) -> None:

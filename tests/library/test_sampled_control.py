@@ -234,7 +234,7 @@ def test_reactions_of_a_pendulum_under_a_sampled_controller(group, formulation):
         bob = model.add_node((arm, 0, 0), name="bob")
         model.add(RigidBody(bob, mass, (inertia, inertia, inertia)))
         hinge = model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
-        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))]
+        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))]
         computer = model.add(SampledController(sensors, period, lambda t, x, u: torque(*u)))
         model.add(JointActuator(hinge, computer))
         run = mbs.simulate(model, 0.58, h, mbs.GeneralizedAlpha(formulation=formulation))
@@ -253,7 +253,7 @@ def test_a_flexible_arm_with_hardly_any_inertia_at_its_motor():
         section = BeamSection(1e6, (4e5, 4e5), 30.0, (40.0, 40.0), 0.5, (1e-4, 5e-5, 5e-5)).with_damping(1e-3)
         arm = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=4)
         hinge = model.add(RevoluteJoint(model.ground, arm.nodes[0], (0, 0, 1)))
-        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "rate"))]
+        sensors = [model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))]
         law = SampledController(sensors, 0.01, lambda t, x, u: 6.0 * (0.5 - u[0]) - 0.8 * u[1], delay=0.004)
         model.add(JointActuator(hinge, model.add(law)))
         run = mbs.simulate(model, 0.1, h)

@@ -7,18 +7,17 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks import moving_load
 from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
-    JointDrive,
     JointStop,
     PointMass,
     RevoluteJoint,
     RigidBody,
     SlidingJoint,
 )
-from fem_mbs.elements.joints.relative import RelativeJoint
 
 GROUPS = ("R3xSO3", "SE3")
 KINDS = (("SE3", 1), ("R3xSO3", 1), ("SE3", 2), ("SE3", 3))
@@ -104,80 +103,51 @@ def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
 
-class Roller(RelativeJoint):
-    """Free along x and to turn about y."""
-
-    closes = ("translation y", "translation z", "rotation x", "rotation z")
-
-    def __init__(self, a: mbs.Node, b: mbs.Node) -> None:
-        super().__init__(a, b, None, np.eye(3))
+SPEED, WHOLE = 0.4 * moving_load.CRITICAL, moving_load.MASS * moving_load.LENGTH
 
 
-SPAN, HEIGHT, RHO, YOUNG = 10.0, 0.05, 7850.0, 210e9
-MU, EI = RHO * HEIGHT**2, YOUNG * HEIGHT**4 / 12
-OMEGA = np.pi**2 * np.sqrt(EI / MU) / SPAN**2
-SPEED = 0.4 * OMEGA * SPAN / np.pi
-
-
-def bridge(group: str, order: int, elements: int, mass: float, load: float, steps: int) -> tuple[np.ndarray, ...]:
-    """Deflection in the middle while a mass with a load crosses a beam at constant speed."""
-    model = mbs.Model(group)
-    section = BeamSection.rectangle(width=HEIGHT, height=HEIGHT, E=YOUNG, nu=0.3, rho=RHO)
-    beam = Beam.line(model, (0, 0, 0), (SPAN, 0, 0), section, elements=elements, order=order)
-    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0)))
-    model.add(Roller(model.ground, beam.nodes[-1]))
-    node = bead(model, np.zeros(3), (SPEED, 0, 0), mass)
-    model.add(Force(node, (0, 0, -load)))
-    model.add(JointDrive(model.add(SlidingJoint(beam, node)), lambda t: SPEED * t))
-    time = SPAN / SPEED * (1 - 1e-9)
+def bridge(group: str, order: int, elements: int, mass: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
+    """Deflection in the middle while a mass with a load crosses a beam at constant speed, and what it should be."""
+    model, middle = moving_load.bridge(SPEED, group, elements, order, mass)
+    time = moving_load.LENGTH / SPEED * (1 - 1e-9)
     solution = mbs.simulate(model, time, time / steps)
-    return solution.t, -solution.position(beam.nodes[len(beam.nodes) // 2])[:, 2]
+    exact = moving_load.deflection(solution.t, SPEED) if mass < 1.0 else moving_mass(solution.t, mass)
+    return -solution.position(middle)[:, 2], exact
 
 
-def moving_load(t: np.ndarray, load: float, modes: int = 30) -> np.ndarray:
-    """Series of the deflection in the middle of a simply supported beam under a constant force at constant speed."""
-    k = np.arange(1, modes + 1)[:, None]
-    own, forced = k**2 * OMEGA, k * np.pi * SPEED / SPAN
-    terms = (np.sin(forced * t) - forced / own * np.sin(own * t)) / (own**2 - forced**2) * np.sin(k * np.pi / 2)
-    return 2 * load / (MU * SPAN) * terms.sum(axis=0)
-
-
-def moving_mass(t: np.ndarray, mass: float, load: float, modes: int = 15) -> np.ndarray:
-    """The same with the inertia of the mass, whose vertical acceleration is ``w_tt + 2 v w_xt + v^2 w_xx``."""
+def moving_mass(t: np.ndarray, mass: float, modes: int = 15) -> np.ndarray:
+    """The deflection with the inertia of the mass, whose vertical acceleration is ``w_tt + 2 v w_xt + v^2 w_xx``."""
     k = np.arange(1, modes + 1)
-    wave = k * np.pi / SPAN
+    wave = k * np.pi / moving_load.LENGTH
 
     def rate(time: float, y: np.ndarray) -> np.ndarray:
         q, q_dot = np.split(y, 2)
         s, c = np.sin(wave * SPEED * time), wave * np.cos(wave * SPEED * time)
-        force = load - mass * (2 * SPEED * c @ q_dot - SPEED**2 * (wave**2 * s) @ q)
-        matrix = 0.5 * MU * SPAN * np.eye(modes) + mass * np.outer(s, s)
-        return np.append(q_dot, np.linalg.solve(matrix, s * force - 0.5 * MU * SPAN * (k**2 * OMEGA) ** 2 * q))
+        force = moving_load.PUSH - mass * (2 * SPEED * c @ q_dot - SPEED**2 * (wave**2 * s) @ q)
+        matrix = 0.5 * WHOLE * np.eye(modes) + mass * np.outer(s, s)
+        return np.append(q_dot, np.linalg.solve(matrix, s * force - 0.5 * WHOLE * (k**2 * moving_load.OMEGA) ** 2 * q))
 
     solution = solve_ivp(rate, (0, t[-1]), np.zeros(2 * modes), "DOP853", t, rtol=1e-10, atol=1e-13)
     return np.sin(k * np.pi / 2) @ solution.y[:modes]
 
 
 @pytest.mark.parametrize("group", ["SE3", pytest.param("R3xSO3", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("mass", [pytest.param(1e-6, marks=pytest.mark.slow), 0.3 * MU * SPAN])
+@pytest.mark.parametrize("mass", [pytest.param(1e-6, marks=pytest.mark.slow), 0.3 * WHOLE])
 def test_load_that_crosses_a_bridge(group: str, mass: float) -> None:
-    t, z = bridge(group, 3, 4, mass, 10.0, 100)
-    exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
+    z, exact = bridge(group, 3, 4, mass, 100)
     assert np.abs(z - exact).max() < 4e-3 * np.abs(exact).max()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("mass", [1e-6, 0.3 * MU * SPAN])
+@pytest.mark.parametrize("mass", [1e-6, 0.3 * WHOLE])
 def test_load_on_finer_meshes(group: str, mass: float) -> None:
     errors = []
     for elements in (8, 16, 32):
-        t, z = bridge(group, 1, elements, mass, 10.0, 400)
-        exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
+        z, exact = bridge(group, 1, elements, mass, 400)
         errors.append(np.abs(z - exact).max() / np.abs(exact).max())
     assert errors[1] < 0.33 * errors[0] and errors[2] < 0.33 * errors[1]
-    t, z = bridge(group, 3, 8, mass, 10.0, 800)
-    exact = moving_load(t, 10.0) if mass < 1.0 else moving_mass(t, mass, 10.0)
+    z, exact = bridge(group, 3, 8, mass, 800)
     assert np.abs(z - exact).max() < 4e-4 * np.abs(exact).max()
 
 

@@ -20,7 +20,7 @@ def moved_to_and_fro(group: str) -> tuple[mbs.Model, FrictionSpring, SphericalJo
     return model, model.add(FrictionSpring(model.ground, end, K, LIMIT)), model.add(guide)
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_force_follows_the_elastic_and_ideally_plastic_law(group: str) -> None:
     model, spring, _ = moved_to_and_fro(group)
     solution = mbs.simulate(model, 2.0, 0.005)

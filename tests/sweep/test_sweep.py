@@ -288,13 +288,16 @@ def test_other_files_are_refused(store: Callable[[Path], Path], words: str, tmp_
         ((studies.square, [{"y": 1}]), r"cases\[0\] does not fit .* of studies.square\(x: .*missing .* 'x', received"),
         ((studies.square, [{"x": 1, "error": 2}]), r"cases\[0\] has the name 'error', which rows have of their own"),
         ((studies.square, NUMBERS, 4), r"executor must be an Executor .* such as ProcessPoolExecutor\(4\), received 4"),
-        ((studies.square, NUMBERS, None, None, 1), "unexpected keyword argument 'seed'"),
-        ((studies.drawn, [{"x": 1, "seed": 2}], None, None, 1), r"cases\[0\] has a 'seed' of its own, 2; leave out"),
+        ((studies.square, NUMBERS, None, {"seed": 1}), "unexpected keyword argument 'seed'"),
+        (
+            (studies.drawn, [{"x": 1, "seed": 2}], None, {"seed": 1}),
+            r"cases\[0\] has a 'seed' of its own, 2; leave out",
+        ),
     ],
 )
 def test_bad_input_is_refused_before_anything_runs(arguments: tuple[Any, ...], words: str) -> None:
     with pytest.raises(mbs.ModelError, match=words):
-        mbs.sweep(*arguments)
+        mbs.sweep(*arguments[:3], **(arguments[3] if len(arguments) > 3 else {}))
 
 
 def test_an_executor_that_was_shut_down() -> None:

@@ -1,7 +1,4 @@
-"""A model made again from its description.
-
-Elements and joints of a script's own classes, in a model from a file: their names, nodes and unknowns.
-"""
+"""A model made again from its description, with stand-ins for elements and joints of a script's own classes."""
 
 from __future__ import annotations
 
@@ -29,12 +26,12 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.files.store.functions import RecordedFunction
-from fem_mbs.files.store.values import Data, Reader
+from fem_mbs.files.store.values import Data, Reader, find_class
 from fem_mbs.model.model import Model
 
 
-class Foreign:
-    """What foreign elements and joints share.
+class Unavailable:
+    """What stand-ins of elements and joints share.
 
     Parameters
     ----------
@@ -42,6 +39,8 @@ class Foreign:
         The class that they were of.
     group : int
         Those of one group shared a batch.
+    outside : list of str
+        Classes that would have to be imported.
     """
 
     def __init__(
@@ -52,8 +51,9 @@ class Foreign:
         unknowns: Sequence[Unknown],
         turned: Sequence[Node],
         pinned: Sequence[Node],
+        outside: Sequence[str] = (),
     ) -> None:
-        self.kind, self.group = kind, group
+        self.kind, self.group, self.outside = kind, group, tuple(outside)
         self.nodes, self.unknowns = tuple(nodes), tuple(unknowns)
         self._turned, self._pinned = tuple(turned), tuple(pinned)
 
@@ -72,13 +72,13 @@ class Foreign:
         return self.group
 
 
-class ForeignElement(Foreign, Element):
+class UnavailableElement(Unavailable, Element):
     """An element of a class that is not at hand."""
 
     @classmethod
-    def batch(cls, elements: Sequence[ForeignElement], number: Numbering) -> ElementBatch:
+    def batch(cls, elements: Sequence[UnavailableElement], number: Numbering) -> ElementBatch:
         """Elements that shared a batch."""
-        return ForeignElements(elements, number)
+        return UnavailableElements(elements, number)
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
@@ -86,7 +86,7 @@ class ForeignElement(Foreign, Element):
     __repr__ = __str__
 
 
-class ForeignConstraint(Foreign, Constraint):
+class UnavailableConstraint(Unavailable, Constraint):
     """A joint of a class that is not at hand."""
 
     def __init__(
@@ -106,14 +106,14 @@ class ForeignConstraint(Foreign, Constraint):
         return self, name
 
     @classmethod
-    def coordinate_batch(cls, joints: Sequence[ForeignConstraint], name: str, number: Numbering) -> CoordinateBatch:
+    def coordinate_batch(cls, joints: Sequence[UnavailableConstraint], name: str, number: Numbering) -> CoordinateBatch:
         """Coordinates that nobody can measure."""
-        return ForeignCoordinate(joints, number)
+        return UnavailableCoordinate(joints, number)
 
     @classmethod
-    def batch(cls, constraints: Sequence[ForeignConstraint], number: Numbering) -> ConstraintBatch:
+    def batch(cls, constraints: Sequence[UnavailableConstraint], number: Numbering) -> ConstraintBatch:
         """Joints that shared a batch."""
-        return ForeignConstraints(constraints, number)
+        return UnavailableConstraints(constraints, number)
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
@@ -123,16 +123,18 @@ class ForeignConstraint(Foreign, Constraint):
 
 def refuse(part: Any) -> NoReturn:
     """What is asked of a class that is not at hand."""
+    modules = sorted({name.partition(":")[0] for name in part.outside} - {"__main__"})
+    hint = f"Import {' and '.join(modules)} before mbs.load, or give" if modules else "Give"
     raise LawError(
         f"{part} is of a class of the script that made the file, or was given what no file can hold; classes do not "
-        "travel in files. Give the model of the script as model"
+        f"travel in files. {hint} the model of the script as model"
     )
 
 
-class ForeignElements(ElementBatch):
-    """Foreign elements, which have places and nothing else."""
+class UnavailableElements(ElementBatch):
+    """Elements whose class is not at hand, which have places and nothing else."""
 
-    def __init__(self, elements: Sequence[ForeignElement], number: Numbering) -> None:
+    def __init__(self, elements: Sequence[UnavailableElement], number: Numbering) -> None:
         self.owners, self.nodes = elements, node_rows(elements, number)
         self.own = own_rows(elements, number) if elements[0].unknowns else None
 
@@ -145,10 +147,10 @@ class ForeignElements(ElementBatch):
         refuse(self.owners[0])
 
 
-class ForeignConstraints(ConstraintBatch):
-    """Foreign joints."""
+class UnavailableConstraints(ConstraintBatch):
+    """Joints whose class is not at hand."""
 
-    def __init__(self, joints: Sequence[ForeignConstraint], number: Numbering) -> None:
+    def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
         self.owners, self.nodes = joints, node_rows(joints, number)
         self.own = own_rows(joints, number) if joints[0].unknowns else None
         self.cell = np.repeat(np.arange(len(joints)), [len(joint.equations) for joint in joints])
@@ -159,10 +161,10 @@ class ForeignConstraints(ConstraintBatch):
         refuse(self.owners[0])
 
 
-class ForeignCoordinate(CoordinateBatch):
-    """A coordinate of a foreign joint."""
+class UnavailableCoordinate(CoordinateBatch):
+    """A coordinate of a joint whose class is not at hand."""
 
-    def __init__(self, joints: Sequence[ForeignConstraint], number: Numbering) -> None:
+    def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
         self._joint, self.nodes = joints[0], node_rows(joints, number)
         self.own = own_rows(joints, number) if joints[0].unknowns else None
 
@@ -171,26 +173,26 @@ class ForeignCoordinate(CoordinateBatch):
         refuse(self._joint)
 
 
-def rebuild(data: Data, functions: list[RecordedFunction]) -> Model:
-    """The model of a description.
+def rebuild(data: Data, functions: list[RecordedFunction], whole: bool = True) -> Model:
+    """The model of a description, with laws of the script made again if ``whole``, else by their samples.
 
     Raises
     ------
     FemMbsError
         If there is none.
     """
-    return _Builder(data, functions).model
+    return _Builder(data, functions, whole).model
 
 
 class _Builder:
     """Makes a model: parts that others are built on first."""
 
-    def __init__(self, data: Data, functions: list[RecordedFunction]) -> None:
+    def __init__(self, data: Data, functions: list[RecordedFunction], whole: bool) -> None:
         text = json.loads(data.text)
         self._parts: list[dict[str, Any]] = text["parts"]
         self._made: dict[int, Any] = {}
         self._functions = functions
-        self._reader = reader = Reader(data.numbers, self._node, self._part, self._function)
+        self._reader = reader = Reader(data.numbers, self._node, self._part, self._function, whole)
         self.model = model = Model(text["group"], reader.value(text["gravity"]))
         self._add_nodes(text["nodes"])
         moved = [(cut, k, reader.value(x), reader.value(R)) for k, cut, x, R in text["moved"]]
@@ -228,7 +230,9 @@ class _Builder:
         return self.model.nodes[_number(k, len(self.model.nodes), "node")]
 
     def _function(self, k: int) -> RecordedFunction:
-        return self._functions[_number(k, len(self._functions), "function")]
+        function = self._functions[_number(k, len(self._functions), "function")]
+        function.needed = True
+        return function
 
     def _part(self, k: int) -> Any:
         k = _number(k, len(self._parts), "part")
@@ -236,22 +240,24 @@ class _Builder:
             self._made[k] = None
             own = self._parts[k]
             try:
-                self._made[k] = self._foreign(own["foreign"]) if "foreign" in own else self._reader.value(_call(own))
+                at_hand = "class" in own and all(find_class(name) is not None for name in own.get("outside", ()))
+                self._made[k] = self._reader.value(_call(own)) if at_hand else self._unavailable(own)
             except FemMbsError as error:
                 raise type(error)(f"{own['name'] or own.get('class')}: {error}") from None
         if not isinstance(part := self._made[k], Element | Constraint):
             raise ModelError(f"{self._parts[k]['name']} is no element or joint, or one that is built on itself")
         return part
 
-    def _foreign(self, own: dict[str, Any]) -> Element | Constraint:
+    def _unavailable(self, part: dict[str, Any]) -> Element | Constraint:
+        own = part["unavailable"]
         nodes, turned, pinned, unknowns = (
             self._reader.value(own[n]) for n in ("nodes", "rotation_dependent", "rotation_free", "unknowns")
         )
-        shared = own["kind"], own["group"], nodes, unknowns, turned, pinned
+        shared = own["kind"], own["group"], nodes, unknowns, turned, pinned, part.get("outside", ())
         if "equations" not in own:
-            return ForeignElement(*shared)
+            return UnavailableElement(*shared)
         coordinates = [Coordinate(*given) for given in own["coordinates"]]
-        return ForeignConstraint(
+        return UnavailableConstraint(
             own["equations"], coordinates, self._reader.value(own["offset"]), own["length"], *shared
         )
 

@@ -1,11 +1,8 @@
 """A model as data: its nodes, and its elements and joints as the arguments with which they were made.
 
 A model that is made again from its description is the same to the bit: parts are made by their constructors, on nodes
-where these were then (:meth:`Model.assemble` may have moved them since).
-
-Whether two objects of one class have the same numbers.
-
-Whether two descriptions are of one model, and if not, what differs.
+where these were then (:meth:`Model.assemble` may have moved them since). Two descriptions are compared, and what
+differs is told.
 """
 
 from __future__ import annotations
@@ -17,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, ControlElement, Node, attributes_of
+from fem_mbs.contracts import Constraint, ControlElement, Node, Public, attributes_of
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.functions import RecordedFunction, recorded
-from fem_mbs.files.store.values import CLASSES, Data, UnstorableError, Writer
+from fem_mbs.files.store.values import Data, UnstorableError, Writer
 from fem_mbs.system.system import System
 
 PASSED_OVER = ("constructor_arguments", "name")
@@ -46,7 +43,7 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
             return name
         pairs = (difference(a, b, name, seen) for a, b in zip(one.values(), other.values(), strict=True))
         return next(filter(None, pairs), "")
-    if type(one) is not type(other) or type(one).__module__.split(".")[0] != LIBRARY:
+    if type(one) is not type(other) or not (isinstance(one, Public) or type(one).__module__.split(".")[0] == LIBRARY):
         return ""
     own, others = attributes_of(one), attributes_of(other)
     pairs = (
@@ -157,7 +154,7 @@ def describe(system: System) -> Description:
         described.append(_part(writer, system, part, cuts, groups))
     data = writer.data(text)
     functions = [recorded(own) for own in writer.functions]
-    again = System(rebuild(data, functions), *([system.end] if np.isfinite(system.end) else []))
+    again = System(rebuild(data, functions, whole=False), *([system.end] if np.isfinite(system.end) else []))
     _check(system, again)
     return Description(data, functions, again)
 
@@ -184,20 +181,21 @@ def _later(node: Node) -> Iterator[tuple[Array, Array]]:
 def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
     made = part.constructor_arguments
     own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
+    known = len(writer.outside)
     try:
-        # a class of the library, made of what a file can hold
-        if CLASSES.get(type(part).__name__) is not type(part):
-            raise UnstorableError
         own |= writer.arguments(part)
         if isinstance(part, ControlElement) and part.connected is not None:
             own["connect"] = writer.value(part.connected)
     except UnstorableError:
-        own["stage"] = len(cuts)
-        own["foreign"] = _foreign(writer, system, part, groups)
+        own = {"name": part.name, "stage": len(cuts), "unavailable": _unavailable(writer, system, part, groups)}
+    else:
+        if outside := writer.outside[known:]:
+            own |= {"outside": outside, "unavailable": _unavailable(writer, system, part, groups)}
     return own
 
 
-def _foreign(writer: Writer, system: System, part: Any, groups: dict[Any, int]) -> dict[str, Any]:
+def _unavailable(writer: Writer, system: System, part: Any, groups: dict[Any, int]) -> dict[str, Any]:
+    """What stands for a part whose class is not at hand."""
     group = groups.setdefault((type(part), part.batch_key()), len(groups))
     lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "rotation_dependent", "rotation_free")}
     lists["unknowns"] = [writer.arguments(unknown) for unknown in part.unknowns]

@@ -24,7 +24,7 @@ from fem_mbs.files.store.guard import check_checkpoint, check_run, guarded
 from fem_mbs.files.store.head import read_head
 from fem_mbs.files.store.rows import row_type, turning_joints
 from fem_mbs.files.store.table import last_checkpoint
-from fem_mbs.files.store.values import CLASSES, Data, Reader, unpacked
+from fem_mbs.files.store.values import CLASSES, Data, Reader, find_class, unpacked
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.solution.channels import parse
@@ -157,7 +157,10 @@ class RunFile:
     @cached_property
     def method(self) -> Method | None:
         """The method of the run; None for one of a class of the script."""
-        made = self._options_reader.value(self.options["method"])
+        given = self.options["method"]
+        if given is None or find_class(given["class"]) is None:
+            return None
+        made = self._options_reader.value(given)
         return made if isinstance(made, Method) else None
 
     @cached_property
@@ -167,7 +170,7 @@ class RunFile:
 
     def stands(self, method: Method | None = None) -> Checkpoint | None:
         """Where the run stands; None if it is not known, or what the method of a script remembers."""
-        name = self.checkpoint["memory_name"]
+        name, method = self.checkpoint["memory_name"], method or self.method
         methods = [kind for kind in CLASSES.values() if issubclass(kind, Method) and kind is not Method]
         known = {kind.Memory.__name__: kind.Memory for kind in (type(method) if method else methods[0], *methods)}
         if name not in known:

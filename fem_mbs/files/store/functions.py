@@ -67,6 +67,8 @@ class RecordedFunction:
         Which attributes of ``contracts.laws`` it has.
     missing : bool
         Whether there is no function.
+    needed : bool
+        Whether a model has it.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class RecordedFunction:
         samples: Samples | None = None,
     ) -> None:
         self.__name__ = name
-        self._original, self.missing = original, original is None
+        self._original, self.missing, self.needed = original, original is None, False
         self._times: Array | None = None
         self._values: Array | None = None
         self.has = has if original is None else brought_along(original)

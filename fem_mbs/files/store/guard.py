@@ -1,7 +1,4 @@
-"""Whatever a file holds that is opened: what goes wrong names it, and what it counts is what it can have.
-
-Files that one process writes to at a time.
-"""
+"""Files that are opened: one process writes to each, what goes wrong names it, and its counts are what it can have."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from pathlib import Path as FilePath
 
 from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
+from fem_mbs.files.store.build import Unavailable
 from fem_mbs.files.store.file import RunFile, open_run
 from fem_mbs.files.store.guard import guarded
 from fem_mbs.files.store.reading import event_state, loaded
@@ -103,9 +104,9 @@ def _resumed(
         raise ModelError(
             f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
         )
-    if model is None:
-        _check_complete(file)
     system = file.system(model)
+    if model is None:
+        _check_complete(file, system)
     method = _method(file, given)
     method.check(system)
     integration = _integration(file, model, system, method)
@@ -165,10 +166,10 @@ def _recorder(
     return recorder
 
 
-def _check_complete(file: RunFile) -> None:
+def _check_complete(file: RunFile, system: System) -> None:
     """Refuse a file whose model has not travelled as a whole."""
-    missing = [f"the function '{own.__name__}'" for own in file.functions]
-    missing += [f"the {part['foreign']['kind']} '{part['name']}'" for part in file.parts if "foreign" in part]
+    missing = [f"the function '{own.__name__}'" for own in file.functions if own.needed]
+    missing += [f"the {part}" for part in system.number.parts if isinstance(part, Unavailable)]
     if missing:
         raise ModelError(
             f"resume: '{file.path}' lacks {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: functions "

@@ -3,7 +3,9 @@
 Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
 says what it is: arrays, whose numbers stand in one list beside the text; tuples and dicts; nodes and parts of the model
 by their number; objects of classes of the library by the name of the class and its arguments; functions by their
-number. Reading makes objects of these classes by their constructors, which check their arguments, and of no others.
+number. Reading makes objects by their constructors, which check their arguments, of these classes and no others: those
+of the library, and those of a script that derive from a contract and whose module is imported already. No file makes
+Python import a module.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ import inspect
 import json
 import math
 import struct
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Node, Public, is_rotation, shown
+from fem_mbs.contracts import Constraint, Element, Method, Node, Public, Shape, TimeLaw, is_rotation, shown
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
 
@@ -30,6 +35,10 @@ class Data(NamedTuple):
     numbers: Array
 
 
+class UnstorableError(Exception):
+    """A value that a file cannot hold."""
+
+
 CLASSES: dict[str, type] = {}
 """Classes of which a file may hold objects, by name; the library registers its own when it is imported."""
 
@@ -37,6 +46,38 @@ CLASSES: dict[str, type] = {}
 def register(kinds: Iterable[Any]) -> None:
     """Let files hold objects of classes; whatever else is among them is passed over."""
     CLASSES.update({kind.__name__: kind for kind in kinds if isinstance(kind, type)})
+
+
+OUTSIDE = (Element, Constraint, TimeLaw, Method, Shape)
+"""Contracts whose classes may be of a script."""
+
+
+def class_name(kind: type) -> str:
+    """What a file calls a class: those of a script by module and name.
+
+    Raises
+    ------
+    UnstorableError
+        If that does not lead back to the class.
+    """
+    name = kind.__name__ if CLASSES.get(kind.__name__) is kind else f"{kind.__module__}:{kind.__qualname__}"
+    if find_class(name) is not kind:
+        raise UnstorableError(name)
+    return name
+
+
+def find_class(name: str) -> type | None:
+    """The class that a file calls so: of the library, or of a contract and of a module that is imported by now.
+
+    A file never makes Python import a module; what is missing is None.
+    """
+    if ":" not in name:
+        return CLASSES.get(name)
+    module, _, own = name.partition(":")
+    if module.split(".")[0] == "fem_mbs" or not isinstance(there := sys.modules.get(module), ModuleType):
+        return None
+    kind = vars(there).get(own)
+    return kind if isinstance(kind, type) and issubclass(kind, OUTSIDE) and kind.__module__ == module else None
 
 
 def packed(data: Data) -> bytes:
@@ -55,10 +96,6 @@ EXACT = 2**53
 """Whole numbers below this one are exact as floating-point numbers."""
 
 
-class UnstorableError(Exception):
-    """A value that a file cannot hold."""
-
-
 class Writer:
     """Makes text and numbers of values.
 
@@ -68,6 +105,8 @@ class Writer:
         Functions that values contain; they are written as their numbers.
     parts : list
         The given parts, and those that values contain beside them.
+    outside : list of str
+        Classes of the script that were written so far.
     """
 
     def __init__(self, nodes: Sequence[Node] = (), parts: Sequence[Element | Constraint] = ()) -> None:
@@ -77,6 +116,7 @@ class Writer:
         self._arrays: list[Array] = []
         self._size = 0
         self.functions: list[Callable[..., Any]] = []
+        self.outside: list[str] = []
 
     def data(self, value: Any) -> Data:
         """The text of what :meth:`value` returned, and its numbers."""
@@ -111,7 +151,10 @@ class Writer:
         """An object as its class and the arguments of its constructor."""
         made = value.constructor_arguments if isinstance(value, Public) else None
         given, named = (made.arguments, made.named) if made else _attributes(value)
-        result = {"class": type(value).__name__, "arguments": [self.value(own) for own in given]}
+        name = class_name(type(value))
+        if ":" in name:
+            self.outside.append(name)
+        result = {"class": name, "arguments": [self.value(own) for own in given]}
         return result | ({"named": {name: self.value(own) for name, own in named.items()}} if named else {})
 
     def _object(self, value: Any) -> Any:
@@ -119,13 +162,27 @@ class Writer:
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
         if CLASSES.get(type(value).__name__) is type(value):
             return self.arguments(value)
+        if isinstance(value, OUTSIDE) and not isinstance(value, TimeLaw):
+            return self.arguments(value)
         if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
         if callable(value) and not isinstance(value, type):
             if not any(value is own for own in self.functions):
                 self.functions.append(value)
-            return {"function": next(k for k, own in enumerate(self.functions) if own is value)}
+            number = next(k for k, own in enumerate(self.functions) if own is value)
+            return {"function": number} | self._law(value)
         raise UnstorableError(shown(value))
+
+    def _law(self, value: Any) -> dict[str, Any]:
+        """How a law of a class of the script is made again, where that is at hand; its samples are kept too."""
+        functions, outside = len(self.functions), len(self.outside)
+        try:
+            law = {"law": self.arguments(value)} if isinstance(value, TimeLaw) else {}
+        except UnstorableError:
+            law = {}
+        known = len(self.functions) == functions
+        del self.functions[functions:], self.outside[outside:]
+        return law if known else {}
 
     def _member(self, value: Any) -> dict[str, int]:
         if isinstance(value, Node):
@@ -149,6 +206,8 @@ class Writer:
 
 def _attributes(value: Any) -> tuple[list[Any], dict[str, Any]]:
     """Arguments of an object that has them as attributes, by position and by name."""
+    if not isinstance(value, tuple) and not is_dataclass(value):
+        raise UnstorableError(shown(value))
     given, named = [], {}
     for name, parameter in inspect.signature(type(value)).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
@@ -161,6 +220,16 @@ def _attributes(value: Any) -> tuple[list[Any], dict[str, Any]]:
 SECTION_STEPS = ("rectangle", "circle", "tube", "general", "with_damping", "shifted", "turned")
 
 
+def missing(name: str) -> str:
+    """What to do about a class that is not there."""
+    module, of_script, _ = name.partition(":")
+    if not of_script:
+        return "which fem_mbs does not have"
+    if module == "__main__":
+        return "of the script that made the file; import it before mbs.load"
+    return f"of a script; import {shown(module)[1:-1]} before mbs.load, if you trust it"
+
+
 class Reader:
     """Makes values of text and numbers.
 
@@ -170,6 +239,8 @@ class Reader:
         Those of all arrays.
     node, part, function : functions
         What has a number.
+    whole : bool
+        Whether laws of the script are made again, where their classes are at hand, in place of their samples.
     """
 
     def __init__(
@@ -178,8 +249,9 @@ class Reader:
         node: Callable[[int], Node] | None = None,
         part: Callable[[int], Any] | None = None,
         function: Callable[[int], Any] | None = None,
+        whole: bool = True,
     ) -> None:
-        self._numbers = numbers
+        self._numbers, self._whole = numbers, whole
         self._of_number = {"node": node, "part": part, "function": function}
 
     def value(self, value: Any) -> Any:
@@ -208,12 +280,15 @@ class Reader:
                 return self._section(content)
             if (find := self._of_number.get(kind)) is not None:
                 return find(content)
+        if value.keys() == {"function", "law"} and (find := self._of_number["function"]) is not None:
+            at_hand = self._whole and find_class(value["law"]["class"]) is not None
+            return self._made(value["law"]) if at_hand else find(value["function"])
         raise ModelError(f"it holds a value of an unknown kind, {shown(value)}")
 
     def _made(self, value: dict[str, Any]) -> Any:
-        kind = CLASSES.get(value["class"])
+        kind = find_class(value["class"])
         if kind is None:
-            raise ModelError(f"it holds an object of the class {shown(value['class'])}, which fem_mbs does not have")
+            raise ModelError(f"it holds an object of the class {shown(value['class'])}, {missing(value['class'])}")
         named = {str(name): self.value(own) for name, own in value.get("named", {}).items()}
         return kind(*map(self.value, value["arguments"]), **named)
 

@@ -1,12 +1,10 @@
 """The generalised-alpha method in classical coordinates: Tait-Bryan angles, or Euler parameters.
 
-For comparison with the Lie group method (Holzinger, Arnold, Gerstmayr 2024, sections 2.1 and 3.3): Newmark's formulas
-hold for the coordinates ``q`` of ``classical_chart.py`` and their rates, as plain sums; velocities follow as ``H q'``,
-accelerations as ``H q'' + H' q'``. The equations ``H^T (M vdot + g + B^T lambda) = 0`` are solved without the factor
-``H^T``. Euler parameters obey ``e.e = 1`` at the end of each step; their rates need not obey the derivative of this
-constraint, as in every method of index 3. Its multiplier is zero: ``H^T`` has no part along ``e``, as ``G e = 0``.
-
-One step of the generalised-alpha method in classical coordinates, for the index-3 equations.
+For comparison with the Lie group method (Holzinger, Arnold, Gerstmayr 2024, eqs. 12, 33-38): Newmark's formulas hold
+for the coordinates ``q`` of ``classical_chart.py`` and their rates, as plain sums; velocities follow as ``H q'``,
+accelerations as ``H q'' + H' q'``. The index-3 equations ``H^T (M vdot + g + B^T lambda) = 0`` are solved without the
+factor ``H^T``. Euler parameters obey ``e.e = 1`` at the end of each step; their rates need not obey the derivative of
+this constraint, as in every method of index 3. Its multiplier is zero: ``H^T`` has no part along ``e``, as ``G e = 0``.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@ Holzinger, Arnold, Gerstmayr (2024), section 2.1: with ``q = (x, c)`` the veloci
 ``H = diag(I, G)``, whatever group the nodes of the model carry. Rotations that are held stay as they are; their
 coordinates count from there, so that no singularity concerns them.
 
-Where the norm of Euler parameters becomes unstable: a constraint of index 3, whose rate no equation closes.
-
-A unit quaternion turns by half the angle of the body, so that the limit is twice that of docs/theory.md, "Index 3 and
-its limit". The rate ``e.e'`` alternates and grows until Newton's method fails or, worse, does not.
+The norm of Euler parameters is a constraint of index 3 whose rate no equation closes, and becomes unstable. A unit
+quaternion turns by half the angle of the body, so that the limit is twice that of docs/theory.md, "Index 3 and its
+limit". The rate ``e.e'`` alternates and grows until Newton's method fails or, worse, does not.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class ClassicalChart(LocalChart):
         return np.stack([first, second])
 
     def matrix(self, D: Array) -> Array:
-        """``H`` (n, 6, 3 + l)."""
+        """``H`` (n, 6, 3 + l), eqs. 6, 7 of Holzinger, Arnold, Gerstmayr (2024)."""
         H = np.zeros((len(D), 6, self.width))
         H[:, :3, :3] = np.eye(3)
         H[:, 3:, 3:] = self.kind.jacobian(self.rotations(D))

@@ -1,16 +1,15 @@
 """Explicit Runge-Kutta methods in Tait-Bryan angles, for models without constraints.
 
-Holzinger, Arnold, Gerstmayr (2024), section 2.1 and Algorithm 2, for comparison with the methods on the group: angles
+Holzinger, Arnold, Gerstmayr (2024), eq. 32 and Algorithm 2, for comparison with the methods on the group: angles
 ``c`` are integrated with their rates ``c'`` (classical formulation 2), or with angular velocities, from which the rates
 follow as ``c' = G^-1 Omega`` (classical formulation 1).
 
-Where Tait-Bryan angles are singular, ``b = +-90`` degrees, and steps that do not resolve them nearby.
-
-As the angle ``b`` of a body passes the singularity at a small distance, ``a`` and ``c`` turn by half a turn against
-each other within that distance over the angular velocity. A longer step leads to a rotation that looks like any other,
-and is wrong. What tells is the error that a rule of the second order makes of the angles, ``h^2/12`` times the change
-of their second derivatives, and the sign of ``cos b``, which hardly any motion changes. Shorter steps in place of one
-that was refused are no remedy: what the steps before have lost is not small any more, so that the run ends.
+Tait-Bryan angles are singular at ``b = +-90`` degrees, and steps nearby may not resolve them: as the angle ``b`` of a
+body passes the singularity at a small distance, ``a`` and ``c`` turn by half a turn against each other within that
+distance over the angular velocity. A longer step leads to a rotation that looks like any other, and is wrong. What
+tells is the error that a rule of the second order makes of the angles, ``h^2/12`` times the change of their second
+derivatives, and the sign of ``cos b``, which hardly any motion changes. Shorter steps in place of one that was refused
+are no remedy: what the steps before have lost is not small any more, so that the run ends.
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
 """Euler's method on the group, in five forms.
 
-*Euler methods on Lie group for DAEs of multibody systems* (2018): the implicit method for the equations with
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eqs. 1-13: the implicit method for the equations with
 constraints on positions, on positions and velocities, on accelerations, and on all three, and the symplectic method. In
 the implicit ones the increment ``D`` of a step is solved for as in the generalised-alpha method, with Euler's formulas
 ``v = D/h``, ``vdot = (v - v_n)/h`` in place of Newmark's; what a form asks of the constraints is in ``alpha/step.py``,
-``alpha/index2.py``, ``index1.py`` and ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
+``alpha/index2.py``, below for index 1, and in ``overdetermined.py``. The symplectic one is in ``symplectic.py``.
 
-One step with constraints on accelerations: the index-1 equations.
+With constraints on accelerations, the index-1 equations, ``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0``
+stands in place of ``Phi = 0``. Nothing brings positions and velocities back to their own constraints: errors of the
+formulas let both drift away.
 
-``d^2 Phi/dt^2 = B V' + Z(V, V) + 2 Phi_tq V + Phi_tt = 0`` stands in place of ``Phi = 0``. Nothing brings positions and
-velocities back to their own constraints: errors of the formulas let both drift away.
-
-Increments of the group in canonical coordinates of the second kind: a move, then a turn about each body axis.
-
+Increments of the group may be in canonical coordinates of the second kind, a move, then a turn about each body axis:
 ``exp(D_1 e_1) ... exp(D_6 e_6)`` in place of ``exp(D)``: the configuration of a step of Crouch and Grossman with one
 stage. To first order both are the same; this one depends on the order of the axes.
 """

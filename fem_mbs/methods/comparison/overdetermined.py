@@ -1,5 +1,7 @@
 """One step with constraints on positions, velocities and accelerations at once.
 
+Of *Euler methods on Lie group for DAEs of multibody systems* (2018), eq. 6, the form ODAE.
+
 The three levels are more equations than unknowns. Each of the lower two gets a correction in the metric of the mass,
 
     v_1 = v_0 + h a - M^-1 B^T(q_0) mu,    q_1 = q_0 exp(h (v_1 - M^-1 B^T(q_0) eta)),
@@ -109,7 +111,7 @@ class OverdeterminedEquations(StepEquations):
             (1, 1): self._with_rows(metric, constraints.gradients_after(system, evaluation.gradients, Z[0]), self.h),
             (2, 2): self._with_rows(metric, level.by_rates(*Y), squared),
         }
-        rows = [flat(self.velocity_gradients(residual, dV))]
+        rows = [flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))]
         rows += [squared * flat(part) for part in (level.gradients(dV, dA), level.by_rates(*Z))]
         return Linearization(system.levels.factor(entries, rows), T_inv)
 

@@ -1,14 +1,14 @@
 """One step of the symplectic Euler method of the constrained Hamilton equations on the group.
 
+*Euler methods on Lie group for DAEs of multibody systems* (2018), eq. 7.
+
 From the discrete action ``h (T(w) - V(q_0))``, with the momenta ``p = M v`` and the forces ``f_0`` at the start,
 
     T^-T(-h w) M w = p_0 + h f_0 - h B^T(q_0) lambda,    q_1 = q_0 exp(h w),    Phi(q_1) = 0,
     p_1 = T^-T(h w) M w - B^T(q_1) mu,    B(q_1) M^-1 p_1 + Phi_t = 0.
 
 Implicit in ``w`` and ``lambda`` alone, by a mass matrix that must not change; forces are explicit. Reactions are
-``lambda + mu/h``: ``mu`` has half of what curves the motion.
-
-Which models are constrained Hamilton equations with a mass matrix that never changes, as symplectic methods need.
+``lambda + mu/h``: ``mu`` has half of what curves the motion. Models whose mass matrix changes are refused.
 """
 
 from __future__ import annotations

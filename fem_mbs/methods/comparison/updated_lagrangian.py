@@ -1,6 +1,6 @@
 """The updated Lagrangian method: the generalised-alpha method in local coordinates that start at zero in each step.
 
-Bruels, Cardona, Arnold (2012), section 6, eqs. 71-80; Cardona and Geradin (1988). It shares the step of the method on
+Bruels, Cardona, Arnold (2012), section 6, eqs. 65-82; Cardona and Geradin (1988). It shares the step of the method on
 the group (``alpha/step.py``) and has another chart.
 """
 

@@ -1,0 +1,113 @@
+"""Laws of what elements and joints may offer beside their equations: pictures, signals, section forces, recipes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Element, Motion, SectionForces, SignalSource
+from fem_mbs.errors import FemMbsError
+from fem_mbs.files.store.build import rebuild
+from fem_mbs.files.store.description import describe
+from fem_mbs.files.store.functions import read_samples, write_samples
+from fem_mbs.files.store.values import UnstorableError, class_name
+from fem_mbs.system.system import System
+from fem_mbs.testing.differences import ContractError, near
+from fem_mbs.testing.stage import AWAY, moved
+from fem_mbs.testing.trial import LawTrial
+
+STATIONS, SIZE, SIDES = 5, 0.1, 8
+
+
+def pictures_can_be_drawn(trial: LawTrial) -> str | None:
+    """Points are finite and as many as ``cells`` count, shapes are on its nodes, places on a node are (3,)."""
+    part, system = trial.part, trial.system
+    picture, shapes = part.picture(system.number, STATIONS), part.shapes(SIZE)
+    if picture is not None:
+        drawn = picture.draw(trial.motion, trial.motion.multipliers)
+        count = len(drawn["points"])
+        for name, values in drawn.items():
+            near(f"{trial.name}: shape of '{name}' in its picture", np.shape(values), (count, 3), 0.0)
+            if not np.isfinite(values).all():
+                raise ContractError(f"{trial.name}: '{name}' in its picture is not finite")
+        for cells in picture.cells:
+            if cells.points.size and not 0 <= cells.points.min() <= cells.points.max() < count:
+                raise ContractError(f"{trial.name}: cells of its picture count {count} points from 0")
+    for placed in shapes:
+        system.number(placed.node)
+        faces = placed.shape.faces(SIDES)
+        if any(points.size and points.max() >= len(faces.points) for _, points in faces.cells):
+            raise ContractError(f"{trial.name}: faces of {placed.shape} are of points that it does not have")
+    places = {"offset": part.offset} if part.nodes else {}
+    if isinstance(part, Element) and part.center_of_mass is not None:
+        places["center_of_mass"] = part.center_of_mass
+    for name, place in places.items():
+        near(f"{trial.name}: shape of {name}", np.shape(place), (3,), 0.0)
+    return "it has neither a picture nor shapes" if picture is None and not shapes else None
+
+
+def section_forces_are_of_its_frame(trial: LawTrial) -> str | None:
+    """As many rows as ``stations``, six numbers each, and the same wherever everything is."""
+    part = trial.part
+    if not isinstance(part, SectionForces):
+        return "it has no section forces"
+    rows = [trial.system.number(node) for node in part.nodes]
+
+    def forces(motion: Motion) -> Array:
+        return part.section_forces(motion.x[None, rows], motion.R[None, rows])
+
+    here, there = forces(trial.motion), forces(moved(trial.motion, AWAY))
+    near(f"{trial.name}: shape of section_forces", np.shape(here), (1, len(part.stations), 6), 0.0)
+    size = np.abs(here).max(initial=1e-9)
+    near(f"{trial.name}: section forces with everything moved rigidly", there, here, 1e-9 * size)
+    return None
+
+
+def signals_are_its_unknowns(trial: LawTrial) -> str | None:
+    """``signal_values`` has a column for each of the ``outputs``, that of the signal of its number."""
+    part = trial.part
+    if not isinstance(part, SignalSource):
+        return "it puts out no signal"
+    number, count = trial.system.number, len(part.outputs)
+    t, u = np.array([0.0, 1.0]), np.random.default_rng(trial.seed).normal(size=(2, trial.system.k))
+    values = part.signal_values(t, u, number)
+    near(f"{trial.name}: shape of signal_values", np.shape(values), (2,) if count == 1 else (2, count), 0.0)
+    for k, one in enumerate(part):
+        own = one.signal_values(t, u, number)
+        near(
+            f"{trial.name}: its output {k}, against column {k} of signal_values",
+            np.reshape(values, (2, -1))[:, k],
+            own,
+            0.0,
+        )
+    return None
+
+
+def it_can_be_made_again(trial: LawTrial) -> str | None:
+    """What is made of its ``constructor_arguments`` has the same equations: a file can hold it."""
+    part, system = trial.part, trial.system
+    try:
+        class_name(type(part))
+    except UnstorableError:
+        return "its class stands in no module, where files would find it"
+    try:
+        description = describe(system)
+    except FemMbsError as error:
+        raise ContractError(f"{trial.name}: {error}") from error
+    again = System(rebuild(description.model, read_samples(write_samples(description.functions))))
+    if type(other := again.number.parts[-1]) is not type(part):
+        return "it was given what no file can hold"
+    near(f"{trial.name}: unknowns of {other}, made again", again.u0, system.u0, 0.0)
+    if not description.functions:
+        load = np.ones(system.m)
+        first, second = (own.evaluate(trial.motion, load, own.prescribe(trial.motion.t)) for own in (system, again))
+        near(f"{trial.name}: forces of {other}, made again", second.force, first.force, 0.0)
+    return None
+
+
+OFFERS = (
+    pictures_can_be_drawn,
+    section_forces_are_of_its_frame,
+    signals_are_its_unknowns,
+    it_can_be_made_again,
+)

@@ -1,0 +1,101 @@
+"""What pages and docstrings name exists: dotted names of the package, files and folders."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import walk_packages
+
+import fem_mbs
+import fem_mbs.elements
+
+ROOT = Path(__file__).parents[1]
+ROOMS = [ROOT / name for name in ("fem_mbs", "elements", "examples", "tests", "docs")]
+SOURCES = [path for room in ROOMS for path in sorted(room.rglob("*.py")) if "_build" not in path.parts]
+FORMER = {"CHANGELOG.md", "changes_0_2.md"}
+"""Pages that say how things were called."""
+PAGES = [
+    page
+    for page in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")))
+    if not {*FORMER, "_build", "_generated"} & set(page.parts)
+]
+MODULES = {"fem_mbs", "fem_mbs.elements"} | {
+    module.name
+    for package in (fem_mbs, fem_mbs.elements)
+    for module in walk_packages(package.__path__, f"{package.__name__}.")
+}
+
+DOTTED = re.compile(r"(?<![\w./])(?:fem_mbs|mbs)(?:\.[A-Za-z_]\w*)+")
+PLACE = re.compile(r"(?<![\w./:~-])(?:fem_mbs|elements|examples|tests|docs)(?:/\w+)+(?:\.\w+)?(?![\w*])")
+"""A file or folder, from the root."""
+FILE = re.compile(r"(?<![\w./:~-])(?:\w+/)+\w+\.py\b")
+"""A file, from the root or from a room."""
+ALONE = re.compile(r"(?<=`)\w+\.py(?=`)")
+"""A file without its folder."""
+MADE = {"docs/_build"}
+"""What tools make."""
+
+
+def docstrings(path: Path) -> str:
+    """All strings of a file that stand alone: docstrings of modules, classes, functions and attributes."""
+    return "\n".join(alone(ast.parse(path.read_text(encoding="utf-8")).body))
+
+
+def alone(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield from alone(node.body)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module, or something in it; of a class, what its objects alone have is not known."""
+    parts = ["fem_mbs", *name.split(".")[1:]]
+    length = max(k for k in range(1, len(parts) + 1) if ".".join(parts[:k]) in MODULES)
+    found: object = importlib.import_module(".".join(parts[:length]))
+    for part in parts[length:]:
+        if part not in dir(found):
+            return isinstance(found, type)
+        found = inspect.getattr_static(found, part)
+    return True
+
+
+def unknown(text: str) -> Iterator[str]:
+    """Names in a text of what does not exist."""
+    yield from (name for name in set(DOTTED.findall(text)) if not exists(name))
+    yield from (name for name in set(PLACE.findall(text)) - MADE if not (ROOT / name).exists())
+    yield from (name for name in set(FILE.findall(text)) if not any((at / name).is_file() for at in (ROOT, *ROOMS)))
+    yield from set(ALONE.findall(text)) - {path.name for path in SOURCES}
+
+
+def test_pages_name_what_exists() -> None:
+    texts = {page: page.read_text(encoding="utf-8") for page in PAGES}
+    assert len(texts) > 40 and sum("fem_mbs/" in text for text in texts.values()) > 5
+    wrong = {str(page.relative_to(ROOT)): sorted(unknown(text)) for page, text in texts.items()}
+    assert {page: names for page, names in wrong.items() if names} == {}
+
+
+def test_docstrings_name_what_exists() -> None:
+    wrong = {str(path.relative_to(ROOT)): sorted(unknown(docstrings(path))) for path in SOURCES}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_what_does_not_exist_is_found() -> None:
+    text = """`fem_mbs.nowhere`, mbs.Modle, {py:class}`mbs.Model`, {py:func}`~fem_mbs.lie.so3.expp`,
+    fem_mbs.lie.so3.log, `elements/nothing/`, `elements/joints/`, ``joints/hinges.py``, ``lie/so3.py``,
+    `hinges.py`, `so3.py`, model.mbs.x
+    """
+    names = [
+        "elements/nothing",
+        "fem_mbs.lie.so3.expp",
+        "fem_mbs.nowhere",
+        "hinges.py",
+        "joints/hinges.py",
+        "mbs.Modle",
+    ]
+    assert sorted(unknown(text)) == names
