@@ -322,6 +322,8 @@ SPECIAL: dict[str, Any] = {
     "alpha": lambda w: 0.1,
     "newton": lambda w: mbs.Newton(),
     "initial": lambda w: None,
+    "PointToPoint.initial": lambda w: 0.0,
+    "PointToPoint.final": lambda w: 1.0,
     "state": lambda w: None,
     "group": lambda w: pick(["SE3", "R3xSO3"], w),
     "load_end": lambda w: 1.0,
