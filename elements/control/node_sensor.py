@@ -52,8 +52,8 @@ class NodeSensor(Sensor):
     node : Node
         Where it is fixed.
     quantity : {"position", "velocity", "acceleration", "rotation_vector", "angular_velocity", "angular_acceleration"}
-        What it measures. "position" is that of ``point`` from ``origin``; "rotation_vector" has a component of the
-        rotation vector since t = 0, at most half a turn; a sensor on a joint counts turns.
+        What it measures. "position" is that of ``point`` from ``origin``; "rotation_vector" is that of the rotation
+        since t = 0, at most half a turn; a sensor on a joint counts turns.
     direction : (3,)
         Along which, or about which; only its direction counts.
     frame : {"world", "body"}

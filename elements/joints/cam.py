@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
 from fem_mbs.elements.joints.curve import Points, Spline, Splines, sampled
-from fem_mbs.elements.joints.frames import First, Frames, PlacesBatch, Second, relative
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along, relative
 from fem_mbs.elements.joints.relative import axes_about
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -206,9 +206,10 @@ class CamJoint(Constraint):
         return touch(self.curves, self.plane, relative(x, R), label)
 
 
-class CamBatch(PlacesBatch):
+class CamBatch(FramesBatch):
     """Cams as arrays, with three equations and two places each."""
 
+    own: IntArray
     owners: Sequence[CamJoint]
 
     def __init__(self, cams: Sequence[CamJoint], number: Numbering) -> None:
@@ -236,7 +237,7 @@ class CamBatch(PlacesBatch):
         phi[:, :2] = np.matvec(plane, frames.r + np.matvec(S, B) - a[0])
         phi[:, 2] = np.vecdot(normal, B1)
         gradient = np.zeros((len(S), 3, 6))
-        gradient[:, :2, :3], gradient[:, :2, 3:] = seen, so3.cross(B[:, None], seen)
+        gradient[:, :2] = along(seen, B[:, None])
         gradient[:, 2, 3:] = so3.cross(B1, normal)
         c = np.empty((len(S), 3, 2))
         c[:, :2, 0], c[:, :2, 1] = -np.matvec(plane, a[1]), np.matvec(seen, B1)
@@ -249,8 +250,7 @@ class CamBatch(PlacesBatch):
         n = len(B)
         seen = self._plane @ frames.S
         bend, mixed, curved = np.zeros((n, 3, 6, 6)), np.zeros((n, 3, 2, 6)), np.zeros((n, 3, 2, 2))
-        turned = so3.skew(seen)
-        bend[:, :2, :3, 3:], bend[:, :2, 3:, 3:] = turned, so3.skew(B)[:, None] @ turned
+        bend[:, :2] = bend_along(seen, B[:, None])
         bend[:, 2, 3:, 3:] = so3.skew(B1) @ so3.skew(normal)
         mixed[:, :2, 1, 3:] = so3.cross(B1[:, None], seen)
         mixed[:, 2, 0, 3:], mixed[:, 2, 1, 3:] = so3.cross(B1, turning), so3.cross(B2, normal)

@@ -14,7 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Node, Numbering, node_rows
-from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, gradients, nodal, relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
 from fem_mbs.lie.coefficients import INVERSE_TANGENT
@@ -154,13 +154,9 @@ class RotationVectors(JointCoordinates):
 def translation(frames: Frames, joint: JointFrame, k: int) -> Measure:
     """How far the point of b has moved along an axis of a, in m."""
     axis = joint.axes_a[..., k]
-    along = np.vecmat(axis, frames.S)
+    seen = np.vecmat(axis, frames.S)
     value = np.vecdot(axis, frames.r + np.matvec(frames.S, joint.point_b) - joint.point_a)
-    gradient = np.concatenate([along, so3.cross(joint.point_b, along)], axis=-1)
-    bend = np.zeros((*along.shape[:-1], 6, 6))
-    bend[..., :3, 3:] = so3.skew(along)
-    bend[..., 3:, 3:] = so3.skew(joint.point_b) @ so3.skew(along)
-    return Measure(value, gradient, bend)
+    return Measure(value, along(seen, joint.point_b), bend_along(seen, joint.point_b))
 
 
 def turn(frames: Frames, joint: JointFrame, about: int, seen: int, of_a: bool) -> Measure:

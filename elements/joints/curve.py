@@ -35,10 +35,9 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.beams.curve_strain import gauss
 from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
-from fem_mbs.elements.joints.frames import First, Frames, PlacesBatch, Second
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along
 from fem_mbs.elements.joints.relative import TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
-from fem_mbs.lie import so3
 
 Points = Annotated[ArrayLike, lambda value, label: array(value, label, (None, 3), what="three numbers for each point")]
 """Points (n, 3) of a curve; closed where the last is the first again."""
@@ -214,9 +213,10 @@ class CurveJoint(Constraint):
         return nearest(self.curve, lever(a, b.at(self.offset)))
 
 
-class CurveBatch(PlacesBatch):
+class CurveBatch(FramesBatch):
     """Joints as arrays, with three equations each."""
 
+    own: IntArray
     owners: Sequence[CurveJoint]
 
     def __init__(self, joints: Sequence[CurveJoint], number: Numbering) -> None:
@@ -234,14 +234,11 @@ class CurveBatch(PlacesBatch):
             raise MotionError(self._left(int(off[0]), float(s[off[0], 0]), t))
         P, P1, P2, _ = self._curves.at(self._every, s[:, 0])
         phi = frames.r + np.matvec(frames.S, self._offset) - P
-        b = np.concatenate([frames.S, so3.cross(self._offset[:, None], frames.S)], axis=-1)
-        return First(phi, b, -P1[..., None], P2)
+        return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], P2)
 
     def second_order(self, frames: Frames, more: Array) -> Second:
         """The section turns with b, the curve bends."""
-        turned = so3.skew(frames.S)
-        bend = np.zeros((*turned.shape[:2], 6, 6))
-        bend[..., :3, 3:], bend[..., 3:, 3:] = turned, so3.skew(self._offset)[:, None] @ turned
+        bend = bend_along(frames.S, self._offset[:, None])
         return Second(bend, np.zeros((*bend.shape[:2], 1, 6)), -more[..., None, None])
 
     def astray(self, end: StepEnd) -> str:

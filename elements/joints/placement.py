@@ -1,4 +1,14 @@
-"""Constraints that are linear in how one frame stands to another, and all that follows from one constant tensor."""
+"""Constraints that are linear in how one frame stands to another, and all that follows from one constant tensor.
+
+Node b stands to node a at ``S = R_a^T R_b``, ``r = R_a^T (x_b - x_a)``. The twelve numbers ``p = (S, r)`` change with
+body increments ``delta`` of both nodes by
+
+    delta S = S skew(theta_b) - skew(theta_a) S,    delta r = S U_b - U_a - theta_a x r,
+
+which is linear in ``p``: ``delta p = GAMMA (p, 1) delta``. An equation ``Phi = w . p - o`` has the gradient
+``B = w GAMMA (p, 1)``, and its derivative ``H = DB = w SECOND (p, 1)`` with ``SECOND = GAMMA GAMMA``
+(docs/theory.md, "Joints").
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine, cosine_of
-from fem_mbs.elements.joints.frames import Frames, FramesBatch, FramesContext
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along
 from fem_mbs.elements.joints.relative import axes_about
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
@@ -161,11 +161,10 @@ def roll(frames: Frames, disc: JointFrame) -> Measure:
 class Rim(NamedTuple):
     """Where the lowest points are."""
 
-    t: Array
+    seen: Array
     """The normal and the two directions in frame b, ``(n, 3, 3)`` as rows."""
     w: Array
     """Steepest direction in the disc."""
-    kappa: Array
     sine: Array
     arm: Array
     """``c + d``."""
@@ -186,10 +185,10 @@ class RollingBatch(FramesBatch):
         self.points_a = np.array([disc.place for disc in discs])
         self._radius, self._height = np.array([[disc.radius, disc.height] for disc in discs]).T
 
-    def closed(self, frames: Frames, prescribed: None) -> tuple[Array, Array, Rim]:
+    def first(self, frames: Frames, s: Array, t: float) -> First:
         """The height, zero for the velocities, and the gradients."""
-        t = self._directions @ frames.S
-        n = t[:, 0]
+        seen = self._directions @ frames.S
+        n = seen[:, 0]
         kappa = np.vecdot(n, self._axis)
         across = n - kappa[:, None] * self._axis
         sine = np.linalg.norm(across, axis=-1)
@@ -199,17 +198,14 @@ class RollingBatch(FramesBatch):
         arm = self._center - self._radius[:, None] * w
         phi = np.zeros((len(n), 3))
         phi[:, 0] = np.vecdot(self._directions[:, 0], frames.r) + np.vecdot(n, arm) - self._height
-        b = np.concatenate([t, so3.cross(arm[:, None], t)], axis=-1)
-        return phi.ravel(), b.reshape(-1, 6), Rim(t, w, kappa, sine, arm)
+        return First(phi, along(seen, arm[:, None]), None, Rim(seen, w, sine, arm))
 
-    def bend(self, context: FramesContext) -> Array:
-        """``t`` turns against frame b, and the lowest point moves along the rim."""
-        t, w, _, sine, arm = context.own
+    def second_order(self, frames: Frames, more: Rim) -> Second:
+        """The directions turn against frame b, and the lowest point moves along the rim."""
+        seen, w, sine, arm = more
         # the rim's lowest point moves by d_arm theta, along the third direction m x w of the disc
-        along = np.cross(self._axis, w)
-        d_arm = -(self._radius / sine)[:, None, None] * (along[:, :, None] * along[:, None]) @ so3.skew(t[:, 0])
-        turned = so3.skew(t)
-        result = np.zeros((*turned.shape[:2], 6, 6))
-        result[..., :3, 3:] = turned
-        result[..., 3:, 3:] = so3.skew(arm)[:, None] @ turned - turned @ d_arm[:, None]
-        return result.reshape(-1, 6, 6)
+        third = np.cross(self._axis, w)
+        d_arm = -(self._radius / sine)[:, None, None] * (third[:, :, None] * third[:, None]) @ so3.skew(seen[:, 0])
+        bend = bend_along(seen, arm[:, None])
+        bend[..., 3:, 3:] -= so3.skew(seen) @ d_arm[:, None]
+        return Second(bend)

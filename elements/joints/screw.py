@@ -9,7 +9,6 @@ closed (docs/joints.md).
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, cosine, translation, turn
-from fem_mbs.elements.joints.frames import Frames, FramesBatch, FramesContext
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second
 from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
 from fem_mbs.errors import ModelError, MotionError
 
@@ -124,7 +123,7 @@ class ScrewBatch(FramesBatch):
         axes_a, axes_b, _, points_b = (np.array(part) for part in zip(*(s.frame for s in screws), strict=True))
         self._frame = JointFrame(axes_a, axes_b, 0.0 * self.points_a, points_b)
 
-    def closed(self, frames: Frames, prescribed: None) -> tuple[Array, Array, Any]:
+    def first(self, frames: Frames, s: Array, t: float) -> First:
         """Positions across the axis, cosines of the axes, and travel less angle."""
         x, y, travel = (translation(frames, self._frame, k) for k in range(3))
         angle = turned_with(frames, self._frame, self._lead)
@@ -137,12 +136,11 @@ class ScrewBatch(FramesBatch):
             )
         rows = x, y, *(cosine(frames, self._frame, k, 2) for k, _ in self.owners[0].cosines), screw
         phi, b, bend = (np.stack(part, axis=1) for part in zip(*rows, strict=True))
-        return phi.ravel(), b.reshape(-1, 6), bend.reshape(-1, 6, 6)
+        return First(phi, b, None, bend)
 
-    def bend(self, context: FramesContext) -> Array:
+    def second_order(self, frames: Frames, more: Array) -> Second:
         """Derivatives of the gradients."""
-        bend: Array = context.own
-        return bend
+        return Second(more)
 
     def astray(self, end: StepEnd) -> str:
         """Axes half a turn off meet the equations, too."""

@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest
 from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
-from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, nodal
+from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, nodal
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -240,7 +240,7 @@ class SlidingBatch(ConstraintBatch):
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
         S = frames.S
         b = np.zeros((len(rows), self._m, 6))
-        b[:, :3, :3], b[:, :3, 3:] = S, so3.cross(self._offset[rows, None], S)
+        b[:, :3] = along(S, self._offset[rows, None])
         if self._held:
             for k, (i, j) in enumerate(COSINES):
                 b[:, 3 + k, 3:] = so3.cross(self._axes[rows, j], S[:, i])
@@ -249,11 +249,10 @@ class SlidingBatch(ConstraintBatch):
     def _bend(self, S: Array, rows: IntArray) -> Array:
         """Derivatives ``(r, m, 6, 6)`` of ``b`` against the relative motion."""
         bend = np.zeros((len(rows), self._m, 6, 6))
-        turned = so3.skew(S)
-        bend[:, :3, :3, 3:], bend[:, :3, 3:, 3:] = turned, so3.skew(self._offset[rows])[:, None] @ turned
+        bend[:, :3] = bend_along(S, self._offset[rows, None])
         if self._held:
             for k, (i, j) in enumerate(COSINES):
-                bend[:, 3 + k, 3:, 3:] = so3.skew(self._axes[rows, j]) @ turned[:, i]
+                bend[:, 3 + k, 3:, 3:] = so3.skew(self._axes[rows, j]) @ so3.skew(S[:, i])
         return bend
 
     def _columns(self, elements: IntArray) -> IntArray:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_orig
 
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.names import PartNames, by_model, defer, takes_parts, waits
+from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
 from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, placements, snapshot
 from fem_mbs.contracts.renamed import misfit
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
@@ -82,7 +82,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         if waiting and not deferred:
             model = next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None)
             about = Label(function, list(given), {}, method).call
-            given, named = by_model(model, about, tuple(names), frozenset(slots), given, named)
+            given, named = by_model(model, about, Slots(tuple(names), frozenset(slots)), given, named)
         keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
         values, label = list(given), None
@@ -102,7 +102,7 @@ def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if deferred:
                 signature.bind(*given, **named)
-                return defer(given[0], tuple(names[1:]), frozenset(slots), *deferred)
+                return defer(given[0], Slots(tuple(names[1:]), frozenset(slots)), *deferred)
             result = function(*values, **named)
         except TypeError:
             if why := misfit(function, values, named, method):

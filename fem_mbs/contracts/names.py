@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from fem_mbs.contracts.public import ModelPart, Public
 from fem_mbs.contracts.validate import shown
@@ -30,15 +30,19 @@ def look_up(parts: Mapping[str, Any], name: str, label: str) -> Any:
     raise ModelError(f"{label}: nothing in the model is called {shown(name)}; {hint}")
 
 
+class Slots(NamedTuple):
+    """Arguments of a function: those that may be given by position, and those that take parts of models."""
+
+    places: tuple[str, ...]
+    parts: frozenset[str]
+
+
 class Deferred(ModelPart):
     """An element, a load or a joint that was given names, or what waits for names; ``model.add`` makes it."""
 
     remembers = False
     _kind: type[ModelPart]
-    _places: tuple[str, ...]
-    """Names of the arguments that may be given by position."""
-    _slots: frozenset[str]
-    """Those that take nodes, elements and joints."""
+    _slots: Slots
     _given: tuple[Any, ...]
     _named: dict[str, Any]
 
@@ -57,11 +61,9 @@ class Deferred(ModelPart):
     __repr__ = __str__
 
 
-def defer(
-    part: Any, places: tuple[str, ...], slots: frozenset[str], given: tuple[Any, ...], named: dict[str, Any]
-) -> None:
+def defer(part: Any, slots: Slots, given: tuple[Any, ...], named: dict[str, Any]) -> None:
     """Let an object whose constructor was called with names wait for a model."""
-    vars(part).update(_kind=type(part), _places=places, _slots=slots, _given=given, _named=named)
+    vars(part).update(_kind=type(part), _slots=slots, _given=given, _named=named)
     object.__setattr__(part, "__class__", Deferred)
 
 
@@ -70,7 +72,7 @@ def make(part: Any, model: PartNames) -> None:
     if not isinstance(part, Deferred):
         return
     waiting, kind = dict(vars(part)), part._kind
-    given, named = by_model(model, str(part), part._places, part._slots, part._given, part._named)
+    given, named = by_model(model, str(part), part._slots, part._given, part._named)
     vars(part).clear()
     object.__setattr__(part, "__class__", kind)
     try:
@@ -85,8 +87,7 @@ def make(part: Any, model: PartNames) -> None:
 def by_model(
     model: PartNames | None,
     label: str,
-    places: tuple[str, ...],
-    slots: frozenset[str],
+    slots: Slots,
     given: tuple[Any, ...],
     named: dict[str, Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -95,14 +96,14 @@ def by_model(
         return given, named
 
     def part(value: Any, argument: str) -> Any:
-        if isinstance(value, list | tuple) and waits(value, argument in slots):
+        if isinstance(value, list | tuple) and waits(value, argument in slots.parts):
             return type(value)([part(own, argument) for own in value])
-        if argument in slots and isinstance(value, str):
+        if argument in slots.parts and isinstance(value, str):
             return look_up(model._parts, value, f"{label}: {argument}")
         make(value, model)
         return value
 
-    by_place = tuple(part(value, place) for value, place in zip(given, places, strict=False))
+    by_place = tuple(part(value, place) for value, place in zip(given, slots.places, strict=False))
     return by_place, {argument: part(value, argument) for argument, value in named.items()}
 
 

@@ -19,6 +19,7 @@ from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.public import Public
+from fem_mbs.contracts.unknown import Unknown
 from fem_mbs.contracts.validate import name_of, real, shown
 from fem_mbs.errors import ModelError
 
@@ -134,10 +135,22 @@ class Signal(Combines):
 
 
 class SignalSource(Combines):
-    """Mixed into elements whose last own unknowns, or those that ``outputs`` lists, are signals."""
+    """Mixed into elements some of whose own unknowns are signals: those that ``outputs`` lists."""
 
-    outputs: tuple[int, ...] = (0,)
-    """Which of its own unknowns are its outputs."""
+    unknowns: tuple[Unknown, ...]
+    _outputs: tuple[int, ...] | None = None
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Which of its own unknowns are its outputs; if it does not say so, the algebraic ones, or all without any."""
+        if self._outputs is not None:
+            return self._outputs
+        every = range(len(self.unknowns))
+        return tuple(k for k in every if self.unknowns[k].kind == "algebraic") or tuple(every)
+
+    @outputs.setter
+    def outputs(self, which: tuple[int, ...]) -> None:
+        self._outputs = which
 
     def as_signal(self) -> Signal:
         """The only output."""

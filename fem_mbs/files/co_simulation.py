@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.contracts import Combines, Method, Seconds, State, checked, shown
+from fem_mbs.contracts import Combines, Method, Seconds, Signal, State, checked, one_of, shown, signal
 from fem_mbs.elements.laws.external_input import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
@@ -62,16 +62,20 @@ class CoSimulation:
         for name, law in inputs.items():
             if not isinstance(law, ExternalInput):
                 raise ModelError(f"CoSimulation: inputs[{name!r}] must be an ExternalInput, received {shown(law)}")
-        for name, source in outputs.items():
-            if not isinstance(source, Combines):
-                raise ModelError(
-                    f"CoSimulation: outputs[{name!r}] must be a sensor, a block or a sum of signals, received "
-                    f"{shown(source)}"
-                )
-        self.inputs, self.outputs, self.step = dict(inputs), dict(outputs), step
+        self.inputs, self.step = dict(inputs), step
+        self.outputs = {
+            name: self._signal(source, f"CoSimulation: outputs[{name!r}]") for name, source in outputs.items()
+        }
         self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
         self._state: State | None = None
+
+    @staticmethod
+    def _signal(source: Any, label: str) -> Signal:
+        """The one signal that an output is."""
+        if not isinstance(source, Combines):
+            raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
+        return signal(source, label)
 
     @property
     def state(self) -> State:
@@ -80,7 +84,8 @@ class CoSimulation:
             self._state = start(self._system, self._method)
         return self._state
 
-    def advance(self, duration: float) -> None:
+    @checked
+    def advance(self, duration: Seconds) -> None:
         """Go on by a communication step in s.
 
         Raises
@@ -103,6 +108,7 @@ class CoSimulation:
 
     def output(self, name: str) -> float:
         """The value of an output now."""
+        name = one_of(name, self.outputs, "CoSimulation.output: name")
         state = to_user(self._system, self.state)
         values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])

@@ -37,25 +37,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     """
     system = linear.system
     order = np.concatenate([np.full(6 * system.n, 2), system.order])[system.free_rows]
-    second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))
-    B = linear.B.toarray()
-    if system.velocity_level.any() or B[:, order < 2].any():
-        raise ModelError(
-            f"{LABEL}: joints that act on velocities or on unknowns of their own, such as rolling or sliding, have no "
-            "state space yet; linearize has their matrices"
-        )
-    if system.readers:
-        raise ModelError(
-            f"{LABEL}: {', '.join(str(own) for k in system.readers for own in system.batches[k].owners)} depend on "
-            "reactions of joints, which are no part of a state space yet; leave them out"
-        )
-    N = null_space(B[:, second] / np.maximum(np.abs(B[:, second]).max(axis=1, initial=0.0, keepdims=True), 1e-300))
-    q, s, a = N.shape[1], len(first), len(closed)
-    if q + s == 0:
-        raise ModelError(f"{LABEL}: nothing can move, and no element has a state")
-    base = np.zeros((len(order), q + s + a))
-    base[second, :q] = N
-    base[first, range(q, q + s)] = base[closed, range(q + s, q + s + a)] = 1.0
+    base, q, s = _basis(linear, order)
     M, C, K = (base.T @ (matrix @ base) for matrix in (linear.M, linear.C, linear.K))
     highest = np.hstack([M[:, :q], C[:, q : q + s], K[:, q + s :]])
     rates, places = C[:, :q], K[:, : q + s]
@@ -84,6 +66,31 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     result = StateSpace(whole[:, :n], whole[:, n:], y[:, :n], y[:, n:])
     result.input_names, result.output_names = tuple(inputs), tuple(outputs)
     return result
+
+
+def _basis(linear: LinearModel, order: Array) -> tuple[Array, int, int]:
+    """Motions that joints leave free, states and algebraic unknowns as columns; how many of the first two there are."""
+    system = linear.system
+    second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))
+    B = linear.B.toarray()
+    if system.velocity_level.any() or B[:, order < 2].any():
+        raise ModelError(
+            f"{LABEL}: joints that act on velocities or on unknowns of their own, such as rolling or sliding, have no "
+            "state space yet; linearize has their matrices"
+        )
+    if system.readers:
+        readers = ", ".join(str(element) for k in system.readers for element in system.batches[k].owners)
+        raise ModelError(
+            f"{LABEL}: {readers} depend on reactions of joints, which are no part of a state space yet; leave them out"
+        )
+    N = null_space(B[:, second] / np.maximum(np.abs(B[:, second]).max(axis=1, initial=0.0, keepdims=True), 1e-300))
+    q, s, a = N.shape[1], len(first), len(closed)
+    if q + s == 0:
+        raise ModelError(f"{LABEL}: nothing can move, and no element has a state")
+    base = np.zeros((len(order), q + s + a))
+    base[second, :q] = N
+    base[first, range(q, q + s)] = base[closed, range(q + s, q + s + a)] = 1.0
+    return base, q, s
 
 
 def _coefficients(linear: LinearModel, source: Any, label: str) -> Array:

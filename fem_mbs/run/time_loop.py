@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import ConstraintBatch, Method, State, check_step
+from fem_mbs.contracts import Method, State, check_step
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
@@ -136,7 +136,6 @@ class TimeIntegration:
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
         self._offers_doubt = type(method).doubt is not Method.doubt
-        self._checks_end = any(type(b).astray is not ConstraintBatch.astray for b in system.constraint_batches)
         if isinstance(initial, Checkpoint):
             self._go_on(initial)
         else:
@@ -193,7 +192,7 @@ class TimeIntegration:
                 step = self._stepper.step(self.system, self.state, h, self.memory)
                 if not self.steps:
                     check_step(step, self.method)
-                if self._checks_end:
+                if self.system.end_checks:
                     end = step.state
                     constraints.check_step(self.system, self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:

@@ -188,6 +188,8 @@ class Queries(Public):
     def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
         """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
         owner = self._part(part, "part")
+        if isinstance(owner, Node):
+            raise ModelError(f"{owner} has no unknowns of its own; elements and joints may have some")
         rows = self.system.number.own(owner)
         if name is None:
             return self.u[:, rows]

@@ -171,7 +171,7 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
 
 def check_step(system: System, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
     """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
-    for batch, rows in zip(system.constraint_batches, system.constraint_slices, strict=True):
+    for batch, rows in system.end_checks:
         if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
             raise MotionError(text)
 

@@ -118,6 +118,9 @@ class System(Layout, FrozenModel):
         super().__init__(model, end)
         self._sizes = sizes.Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
+        joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
+        self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
+        """Batches that look at how a step has ended, and their rows."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
 

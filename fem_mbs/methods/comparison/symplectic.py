@@ -135,7 +135,7 @@ class SymplecticProblem:
         applied = -turned - system.with_own(self._dual(state.v, self.momentum), 0.0 * v)
         self.applied = system.spread(system.at_free(applied))
         """``f_0``: forces without accelerations, but for those with which momenta turn, ``ad^T(v) M v``."""
-        self.at_end = system.prescribe(state.t + h).constraints
+        self.prescribed_at_end = system.prescribe(state.t + h)
 
     def guess(self) -> Unknown:
         """A step of the accelerations at its start."""
@@ -163,13 +163,9 @@ class SymplecticProblem:
         x, R = system.kinematics.retract(state.x, state.R, system.nodes_of(D))
         still, u = np.zeros((system.n, 6)), state.u + system.own_of(D)
         motion = Motion(state.t + self.h, x, R, still, still, system.gravity, u, 0.0 * u, 0.0 * u, state.multipliers)
-        found = [
-            joints.evaluate(motion, data) for joints, data in zip(system.constraint_batches, self.at_end, strict=True)
-        ]
-        phi, gradients, contexts = ([part[k] for part in found] for k in range(3))
-        return self.start._replace(
-            motion=motion, constraint=flat(phi), gradients=gradients, constraint_contexts=contexts, phi=phi
-        )
+        at_end = system.joints(motion, self.prescribed_at_end)
+        names = "motion", "constraint", "gradients", "constraint_contexts", "velocity", "phi"
+        return self.start._replace(**{name: getattr(at_end, name) for name in names})
 
     def size(self, trial: SymplecticResidual) -> tuple[float, float]:
         """Relative residuals of forces and of constraints."""
