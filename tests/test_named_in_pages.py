@@ -59,7 +59,7 @@ def exists(name: str) -> bool:
     length = max(k for k in range(1, len(parts) + 1) if ".".join(parts[:k]) in MODULES)
     found: object = importlib.import_module(".".join(parts[:length]))
     for part in parts[length:]:
-        if part not in dir(found):
+        if part not in (vars(found) if inspect.ismodule(found) else dir(found)):
             return isinstance(found, type)
         found = inspect.getattr_static(found, part)
     return True
@@ -78,6 +78,15 @@ def test_pages_name_what_exists() -> None:
     assert len(texts) > 40 and sum("fem_mbs/" in text for text in texts.values()) > 5
     wrong = {str(page.relative_to(ROOT)): sorted(unknown(text)) for page, text in texts.items()}
     assert {page: names for page, names in wrong.items() if names} == {}
+
+
+def test_authors_import_the_contracts_alone() -> None:
+    for name in ("add_an_element.md", "add_a_method.md"):
+        imported = re.findall(
+            r"^(?:from|import) (fem_mbs\S*)", (ROOT / "docs" / name).read_text(encoding="utf-8"), re.M
+        )
+        public = {"fem_mbs", "fem_mbs.contracts", "fem_mbs.elements", "fem_mbs.testing"}
+        assert imported and set(imported) <= public, name
 
 
 def test_docstrings_name_what_exists() -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix
-from fem_mbs.alpha.chart import Chart, GroupChart
+from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
@@ -88,7 +88,7 @@ class GeneralizedAlpha(Method):
 
     def chart(self, system: System) -> Chart:
         """The coordinates of a step."""
-        return GroupChart(system.kinematics)
+        return Chart(system.kinematics)
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]

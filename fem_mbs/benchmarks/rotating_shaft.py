@@ -28,24 +28,23 @@ SLOW, FAST = 0.8, 1.2
 T1, T2, T3 = 0.5, 1.0, 1.25
 
 
+def drive(t: float) -> tuple[float, float, float]:
+    """Angle, rate and acceleration of the driven end: to 0.8 of 60 rad/s by 0.5 s, held to 1 s, to 1.2 by 1.25 s."""
+
+    def rise(t: float, length: float) -> Array:
+        """Of a speed that rises from 0 to 1 by a cosine, then holds: its integral, the speed and its rate."""
+        inside = min(max(t, 0.0), length)
+        s, c = np.sin(np.pi * inside / length), np.cos(np.pi * inside / length)
+        way = inside - length / np.pi * s
+        return np.array([0.5 * way + max(t - length, 0.0), 0.5 * (1 - c), 0.5 * np.pi / length * s])
+
+    angle, rate, acceleration = SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(t - T2, T3 - T2))
+    return float(angle), float(rate), float(acceleration)
+
+
 def turn(t: float) -> float:
-    """Angle of the driven end: to 0.8 of 60 rad/s in 0.5 s, which is held to 1 s, then to 1.2 of it by 1.25 s."""
-
-    def rise(t: float, length: float) -> float:
-        """Integral of a speed that rises from 0 to 1 by a cosine, then holds."""
-        inside = min(t, length)
-        return 0.5 * (inside - length / np.pi * float(np.sin(np.pi * inside / length))) + max(t - length, 0.0)
-
-    return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(max(t - T2, 0.0), T3 - T2))
-
-
-def speed(t: float) -> float:
-    """Rate of :func:`turn`."""
-
-    def rise(share: float) -> float:
-        return 0.5 * (1 - float(np.cos(np.pi * min(max(share, 0.0), 1.0))))
-
-    return SPEED * (SLOW * rise(t / T1) + (FAST - SLOW) * rise((t - T2) / (T3 - T2)))
+    """Angle of the driven end."""
+    return drive(t)[0]
 
 
 HALF = LENGTH / 2
@@ -112,11 +111,11 @@ def motion(times: Array) -> Array:
 
     def rates(t: float, y: Array) -> Array:
         q, p, a, b = np.split(y, (MODES, 2 * MODES, 2 * MODES + TWISTS))
-        acceleration = _derivative(t)
+        turned, speed, acceleration = drive(t)
         twisted = -twisting * a - driven * acceleration
-        angle, rate, change = turn(t) + disk @ a, speed(t) + disk @ b, acceleration + disk @ twisted
+        angle, rate, change = turned + disk @ a, speed + disk @ b, acceleration + disk @ twisted
         unbalance = (rate**2 - 1j * change) * np.exp(1j * angle)
-        turning = 1j * gyro @ (speed(t) * p + acceleration * q)
+        turning = 1j * gyro @ (speed * p + acceleration * q)
         return np.concatenate([p, push * unbalance - squares * q + turning, b, twisted])
 
     start = np.zeros(2 * MODES + 2 * TWISTS, dtype=complex)
@@ -128,15 +127,6 @@ def motion(times: Array) -> Array:
         result[inside] = middle @ run.sol(times[inside])[:MODES]
         start = run.y[:, -1]
     return result
-
-
-def _derivative(t: float) -> float:
-    """Rate of :func:`speed`."""
-
-    def rise(t: float, length: float) -> float:
-        return 0.5 * np.pi / length * float(np.sin(np.pi * t / length)) if 0 < t < length else 0.0
-
-    return SPEED * (SLOW * rise(t, T1) + (FAST - SLOW) * rise(t - T2, T3 - T2))
 
 
 def rotating_shaft(

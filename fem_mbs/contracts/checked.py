@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -47,8 +48,18 @@ def checked(public: Checked) -> Checked:
     """A function, a method, or a class whose constructor, that refuses arguments which are not what they should be."""
     if isinstance(public, type):
         public.__init__ = _checked(public.__init__)  # type: ignore[misc]
+        if is_dataclass(public) and public.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            public.__setattr__ = _frozen  # type: ignore[method-assign]
         return public
     return _checked(public)  # type: ignore[return-value]
+
+
+def _frozen(value: Any, name: str, new: Any) -> None:
+    """Refuse a change of what a frozen dataclass says."""
+    raise ModelError(
+        f"{shown(value)}: '{name}' cannot be set, as it may be in use; make another one, as by "
+        f"dataclasses.replace(..., {name}=...)"
+    )
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -198,7 +198,7 @@ def _work() -> Quantity:
     model, _ = rotating_shaft.rotating_shaft()
     solution = simulate(model, 2.5, 1e-3, initial=sag)
     moment = solution.reaction("drive")[1][:, 0]
-    work = simpson(moment * [rotating_shaft.speed(t) for t in solution.t], x=solution.t)
+    work = simpson(moment * [rotating_shaft.drive(t)[1] for t in solution.t], x=solution.t)
     energy = solution.energy.total
     return Quantity("work of the drive, offset 50 mm (J)", work, energy[-1] - energy[0], 2e-3, "energy of the shaft")
 

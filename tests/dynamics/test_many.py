@@ -9,6 +9,7 @@ import pytest
 from mechanisms import mechanism
 
 import fem_mbs as mbs
+from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -27,7 +28,7 @@ def top(k: int = 0, group: str = "R3xSO3") -> mbs.Model:
     model = mbs.Model(group, gravity=DOWN)
     spin = (0, 150.0 + 10 * k, -4.61)
     body = model.add_node((0, 1, 0), velocity=(4.61, 0, 0), angular_velocity=spin, name="body")
-    model.add(RigidBody(body, 15.0, (0.234375, 0.46875, 0.234375)))
+    model.add(RigidBody(body, tops.MASS, tops.INERTIA))
     model.add(SphericalJoint(model.ground, body, point=(0, 0, 0)), name="joint")
     return model
 

@@ -204,3 +204,9 @@ def test_what_was_renamed_says_the_new_name() -> None:
         fem_mbs.elements.SlipSpring  # noqa: B018
     for own in renamed.CLASSES.values():
         assert own in mbs.__all__ + fem_mbs.elements.__all__
+
+
+def test_methods_and_sections_are_made_anew_in_place_of_changed() -> None:
+    for held, name in [(mbs.GeneralizedAlpha(), "rho_inf"), (SECTION, "mass"), (mbs.Newton(), "tolerance")]:
+        with pytest.raises(mbs.ModelError, match=f"'{name}' cannot be set.*dataclasses.replace"):
+            setattr(held, name, 0.5)

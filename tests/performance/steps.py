@@ -1,4 +1,7 @@
-"""The runs that ``revisions.py`` times, in whatever revision of the package is found."""
+"""The runs that ``revisions.py`` times, in whatever revision of the package is found.
+
+Data stand here and in ``problems.py`` once more: revisions before 0.2 have no ``fem_mbs.benchmarks``.
+"""
 
 from __future__ import annotations
 

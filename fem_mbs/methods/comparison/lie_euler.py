@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.chart import GroupChart
+from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.alpha.newmark import Newmark
@@ -37,7 +37,6 @@ from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamil
 from fem_mbs.newton import Newton
 from fem_mbs.system import constraints
 from fem_mbs.system.constraints import AccelerationLevel
-from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.system import System
 
 
@@ -58,14 +57,10 @@ class Index1Equations(StepEquations):
 AXES = np.eye(3)
 
 
-class SecondKindChart(GroupChart):
+class SecondKindChart(Chart):
     """Increments whose rates are taken for the velocities, as on the group itself."""
 
-    def __init__(self, kinematics: Kinematics) -> None:
-        super().__init__(kinematics)
-        self.retract = self._retract
-
-    def _retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """The move is along the world on R3xSO3, along the body on SE(3)."""
         moved = np.empty_like(x)
         for group, rows in self.kinematics.parts:
@@ -102,7 +97,7 @@ IMPLICIT: dict[str, type[StepEquations]] = {
     "overdetermined": OverdeterminedEquations,
 }
 FORMS = (*IMPLICIT, "symplectic")
-COORDINATES = {"first": GroupChart, "second": SecondKindChart}
+COORDINATES = {"first": Chart, "second": SecondKindChart}
 LEVELS = {
     "index3": ("position",),
     "index2": ("position", "velocity"),

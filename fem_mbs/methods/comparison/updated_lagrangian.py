@@ -23,13 +23,12 @@ from fem_mbs.system.kinematics import Kinematics
 from fem_mbs.system.system import System
 
 
-class LocalChart:
+class LocalChart(Chart):
     """Local coordinates of a parametrisation: the updated Lagrangian method."""
 
-    width = 6
-
     def __init__(self, kinematics: Kinematics, parametrization: Parametrization) -> None:
-        self.kinematics, self.parametrization = kinematics, parametrization
+        super().__init__(kinematics)
+        self.parametrization = parametrization
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """``q mu(D)``, eq. 80."""
