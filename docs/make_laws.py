@@ -12,10 +12,10 @@ from fem_mbs.elements import Harmonic, PointToPoint, Ramp, SCurve, SmoothStep, S
 FILE = Path(__file__).parent / "images" / "laws.png"
 LAWS: dict[str, TimeLaw] = {
     "SmoothStep(1, 0.6, begin=0.2)": SmoothStep(1.0, 0.6, begin=0.2),
-    "Ramp(1.6, 0.2, 0.8)": Ramp(1.6, 0.2, 0.8),
-    "Ramp(1.6, 0.1, 0.7, corner=0.2)": Ramp(1.6, 0.1, 0.7, corner=0.2),
-    "PointToPoint(0, 1, 0.8, begin=0.1, order=3)": PointToPoint(0.0, 1.0, 0.8, 0.1, order=3),
-    "PointToPoint(0, 1, 0.8, begin=0.1, order=7)": PointToPoint(0.0, 1.0, 0.8, 0.1, order=7),
+    "Ramp(1.6, 0.2, 0.8)": Ramp(1.6, begin=0.2, end=0.8),
+    "Ramp(1.6, 0.1, 0.7, corner=0.2)": Ramp(1.6, begin=0.1, end=0.7, corner=0.2),
+    "PointToPoint(0, 1, 0.8, begin=0.1, order=3)": PointToPoint(0.0, 1.0, 0.8, begin=0.1, order=3),
+    "PointToPoint(0, 1, 0.8, begin=0.1, order=7)": PointToPoint(0.0, 1.0, 0.8, begin=0.1, order=7),
     "SCurve(1, 1.8, 8, begin=0.1)": SCurve(1.0, 1.8, 8.0, begin=0.1),
     "SCurve(1, 1.8, 8, 60)": SCurve(1.0, 1.8, 8.0, 60.0),
     "SpinUp(1.6, 0.5)": SpinUp(1.6, 0.5),

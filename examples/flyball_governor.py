@@ -37,11 +37,15 @@ def build(governs, group="SE3"):
         top, R = np.array([side * OFFSET, 0, 1]), np.stack([along, across, np.cross(along, across)], axis=-1)
         rod = model.add_node(x := top + along / 2, R, velocity=np.cross(spin, x), angular_velocity=spin @ R)
         model.add(el.RigidBody(rod, ROD, (AXIAL, ACROSS, ACROSS), shape=el.Cylinder(0.01, 1, along)))
-        model.add(el.RigidBody(rod, BALL, 3 * [1e-9], (0.5, 0, 0), el.Ball(0.07, center=top + along)))
+        model.add(el.RigidBody(rod, BALL, 3 * [1e-9], (0.5, 0, 0), shape=el.Ball(0.07, center=top + along)))
         model.add(el.RevoluteJoint(shaft, rod, axis=(0, 1, 0), point=top))
-        model.add(el.SpringDamper(slider, rod, STIFFNESS, DAMPING, FREE, point_a=slider.at((side * OFFSET, 0, 0))))
+        model.add(
+            el.SpringDamper(slider, rod, STIFFNESS, DAMPING, free_length=FREE, point_a=slider.at((side * OFFSET, 0, 0)))
+        )
     if governs:
-        model.add(el.RigidBody(shaft, 200, 3 * [FLYWHEEL], (0, 0, -0.6), el.Cylinder(0.45, 0.04, center=(0, 0, -0.1))))
+        model.add(
+            el.RigidBody(shaft, 200, 3 * [FLYWHEEL], (0, 0, -0.6), shape=el.Cylinder(0.45, 0.04, center=(0, 0, -0.1)))
+        )
         model.add(el.JointSpring(guide, stiffness=0, damping=DASHPOT), name="dashpot")
         model.add(el.JointActuator(bearing, TORQUE - THROTTLE * model.add(el.JointSensor(guide))), name="engine")
         model.add(el.JointForce(bearing, lambda t, q, rate: -LOAD(t)), name="load")

@@ -51,7 +51,7 @@ def build(group="R3xSO3"):
         before, link = link, model.add_node(x[i + 1], R[i + 1], name=f"link {i + 1}")
         way, middle = x[i + 1] - x[i], (x[i] + x[i + 1]) / 2
         shape = Cylinder(radius, np.hypot(a, d), way, center=middle) if way.any() else Ball(radius)
-        model.add(RigidBody(link, mass, inertia, center, shape))
+        model.add(RigidBody(link, mass, inertia, center, shape=shape))
         joint = model.add(RevoluteJoint(before, link, axis=R[i][:, 2], point=x[i]), name=f"joint {i + 1}")
         angle, rate = (model.add(JointSensor(joint, quantity)) for quantity in ("coordinate", "coordinate_rate"))
         error, slip, held = PATHS[i] - angle, PATHS[i].velocity - rate, weights(START)[i]
@@ -59,7 +59,7 @@ def build(group="R3xSO3"):
         model.add(JointActuator(joint, torque), name=f"motor {i + 1}")
         axes.append((angle, error, torque))
     model.add(
-        RigidBody(link, PAYLOAD, 0.4 * PAYLOAD * RADIUS**2 * np.ones(3), TOOL, Ball(RADIUS, center=link.at(TOOL)))
+        RigidBody(link, PAYLOAD, 0.4 * PAYLOAD * RADIUS**2 * np.ones(3), TOOL, shape=Ball(RADIUS, center=link.at(TOOL)))
     )
     return model, link, axes
 

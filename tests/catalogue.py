@@ -194,7 +194,15 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
     A, B, D = rng.normal(size=(3, modes, modes))
     one = np.eye(modes)
     return ModalBody(
-        n.line[1], 2.0, (1.0, 2.0, 2.5), 2 * one + A @ A.T, 20 * one + B @ B.T, 0.1 * D @ D.T, S, C, (0.1, 0.2, 0.3)
+        n.line[1],
+        2.0,
+        (1.0, 2.0, 2.5),
+        2 * one + A @ A.T,
+        20 * one + B @ B.T,
+        modal_damping=0.1 * D @ D.T,
+        translation=S,
+        rotation=C,
+        center_of_mass=(0.1, 0.2, 0.3),
     )
 
 
@@ -269,7 +277,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         point_b=n.line[2].at((0.3, 0.0, 0.2)),
     ),
     "actuator": lambda n: FirstOrderActuator(
-        n.line[1], n.arc[0], _servo, 0.3, 2.0, point_a=n.line[1].at((0.1, 0.2, -0.1))
+        n.line[1], n.arc[0], _servo, 0.3, initial=2.0, point_a=n.line[1].at((0.1, 0.2, -0.1))
     ),
     "spring and damper": lambda n: SpringDamper(
         *(n.line[0], n.arc[2], 7.0, 0.6),
@@ -286,42 +294,44 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
         n.arc[1],
         COUPLED.stiffness,
         COUPLED.stiffness[::-1, ::-1] / 9,
-        n.point((0.4, 0.1, -0.2)),
-        n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
+        point=n.point((0.4, 0.1, -0.2)),
+        axes=n.pose.Q @ so3.exp(np.array([0.3, -0.5, 0.8])),
     ),
-    "spring in a slider": lambda n: JointSpring(_slider(n), 7.0, 0.6, 0.2),
-    "spring in a hinge": lambda n: JointSpring(_turner(n), 7.0, 0.6, 0.2),
-    "spring in a ball": lambda n: JointSpring(SphericalJoint(n.line[0], n.line[1]), 7.0, 0.6, 0.2, "rotation y"),
+    "spring in a slider": lambda n: JointSpring(_slider(n), 7.0, 0.6, free=0.2),
+    "spring in a hinge": lambda n: JointSpring(_turner(n), 7.0, 0.6, free=0.2),
+    "spring in a ball": lambda n: JointSpring(
+        SphericalJoint(n.line[0], n.line[1]), 7.0, 0.6, free=0.2, coordinate="rotation y"
+    ),
     "force by a law in a slider": lambda n: JointForce(_slider(n), lambda t, q, v: np.sin(t) * q - q**2 * v),
     "moment by a law in a hinge": lambda n: JointForce(_turner(n), _servo),
     "stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, 7.0, 0.1),
     "stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, 7.0, 0.1),
     "friction in a slider": lambda n: JointFriction(
-        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, creep=0.5, stribeck=2.0
+        _slider(n), 0.3, 0.5, preload=9.0, reactions=False, viscous=0.1, creep=0.5, stribeck=2.0
     ),
     "friction in a hinge": lambda n: JointFriction(
         _turner(n), 0.3, preload=9.0, radius=0.2, reactions=False, creep=0.5
     ),
     "bristles in a slider": lambda n: JointFriction(
-        _slider(n), 0.3, 0.5, 9.0, reactions=False, viscous=0.1, stribeck=2.0, bristle=2.0
+        _slider(n), 0.3, 0.5, preload=9.0, reactions=False, viscous=0.1, stribeck=2.0, bristle=2.0
     ),
     "bristles in a hinge": lambda n: JointFriction(
-        _turner(n), 0.3, 0.5, 9.0, 0.2, reactions=False, stribeck=2.0, bristle=2.0
+        _turner(n), 0.3, 0.5, preload=9.0, radius=0.2, reactions=False, stribeck=2.0, bristle=2.0
     ),
     "friction by reactions in a slider": lambda n: JointFriction(
-        n.add(_slider(n)), 0.3, 0.5, 9.0, length=0.7, viscous=0.1, creep=0.5, stribeck=2.0
+        n.add(_slider(n)), 0.3, 0.5, preload=9.0, length=0.7, viscous=0.1, creep=0.5, stribeck=2.0
     ),
     "friction by reactions in a hinge": lambda n: JointFriction(
         n.add(_turner(n)), 0.3, radius=0.2, thrust_radius=0.1, length=0.7, creep=0.5
     ),
     "bristles by reactions in a hinge": lambda n: JointFriction(
-        n.add(_turner(n)), 0.3, 0.5, 9.0, 0.2, 0.1, 0.7, stribeck=2.0, bristle=2.0
+        n.add(_turner(n)), 0.3, 0.5, preload=9.0, radius=0.2, thrust_radius=0.1, length=0.7, stribeck=2.0, bristle=2.0
     ),
     "torque motor": lambda n: TorqueMotor(_turner(n), np.sin),
     "speed motor": lambda n: SpeedMotor(_turner(n), np.cos, 3.0, 5.0),
-    "speed motor at its limit": lambda n: SpeedMotor(_slider(n), 8.0, 3.0, 5.0, 1.0),
+    "speed motor at its limit": lambda n: SpeedMotor(_slider(n), 8.0, 3.0, 5.0, limit=1.0),
     "position motor": lambda n: PositionMotor(_slider(n), np.sin, 3.0, 5.0, 2.0),
-    "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, 1.0),
+    "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, limit=1.0),
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
@@ -337,26 +347,29 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
     "dead distributed load": lambda n: DistributedLoad(
-        _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), lambda t: n.vector((t, 0.5, 2.0))
+        _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), moment=lambda t: n.vector((t, 0.5, 2.0))
     ),
     "distributed load that follows": lambda n: DistributedLoad(
-        _beam("curved", PLAIN, "R3xSO3", n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
+        _beam("curved", PLAIN, "R3xSO3", n), lambda t: (2.0 * t, 1.0, -3.0), moment=(0.4, -0.3, 2.0), frame="body"
     ),
     "distributed load that follows, linear, with offsets": lambda n: DistributedLoad(
-        _beam("twisted with offsets", PLAIN, "SE3", n), [(2.0, 1, -3), (0, 2, 1), (1, 1, 1)], (0.4, -0.3, 2.0), "body"
+        _beam("twisted with offsets", PLAIN, "SE3", n),
+        [(2.0, 1, -3), (0, 2, 1), (1, 1, 1)],
+        moment=(0.4, -0.3, 2.0),
+        frame="body",
     ),
     "distributed load that follows, on order 3": lambda n: DistributedLoad(
-        _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), (0.4, -0.3, 2.0), frame="body"
+        _higher(3, "curved", PLAIN, n), lambda t: (2.0 * t, 1.0, -3.0), moment=(0.4, -0.3, 2.0), frame="body"
     ),
     "drag across a twisted beam with offsets": lambda n: Drag(
         _beam("twisted with offsets", PLAIN, "SE3", n),
-        CrossFlow(1.2, lambda s: 0.3 + 0.2 * s, 1.1, 0.1),
-        n.vector((1, 2, 0)),
+        CrossFlow(1.2, lambda s: 0.3 + 0.2 * s, coefficient=1.1, tangential=0.1),
+        fluid=n.vector((1, 2, 0)),
     ),
     "drag on order 3 in a vortex, by a law": lambda n: Drag(
         _higher(3, "curved", PLAIN, n),
         _lift,
-        lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
+        fluid=lambda t, x: n.vector((t, 0, 1)) + np.cross(n.vector((1, 2, 3)), x - n.point((0, 0, 0))),
     ),
     "gravity of a body": lambda n: Gravity(
         RigidBody(n.line[1], 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)), n.vector((1.0, 2.0, 3.0))
@@ -390,12 +403,14 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     },
     **{
         f"sensor of {quantity} along the body": lambda n, quantity=quantity: NodeSensor(
-            n.line[1], quantity, (1, 2, 3), "body", n.line[1].at((0.1, 0.2, 0.3))
+            n.line[1], quantity, (1, 2, 3), frame="body", point=n.line[1].at((0.1, 0.2, 0.3))
         )
         for quantity in ("velocity", "acceleration", "angular_velocity", "angular_acceleration")
     },
     "sensor of an angle": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), coordinate="rotation x"),
-    "sensor of a rate": lambda n: JointSensor(SphericalJoint(n.line[1], n.arc[0]), "coordinate_rate", "rotation y"),
+    "sensor of a rate": lambda n: JointSensor(
+        SphericalJoint(n.line[1], n.arc[0]), "coordinate_rate", coordinate="rotation y"
+    ),
     "sensor of a length": lambda n: LineSensor(n.line[1], n.arc[0], "length", point_a=n.line[1].at((0.1, 0.2, -0.1))),
     "sensor of a speed": lambda n: LineSensor(
         n.line[1], n.arc[0], "speed", point_a=n.line[1].at((0.1, 0.2, -0.1)), point_b=n.arc[0].at((0.3, 0, 0.1))
@@ -408,16 +423,20 @@ CONTROL: dict[str, Callable[[Stage], Element]] = {
     "PID with limits": lambda n: PID(np.cos, 1.0, 2.0, 0.3, filter=0.1, limits=(-0.5, 0.6)),
     "PID with a rate": lambda n: PID(np.cos, 1.0, 2.0, 0.3, rate=np.sin),
     "limits": lambda n: Saturation(lambda t: 3.0 * t, (-1.0, 1.0)),
-    "block by functions": lambda n: Block(np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], [0.3]),
+    "block by functions": lambda n: Block(
+        np.sin, lambda t, x, u: -x * abs(x) + u, lambda t, x, u: x[0] * u[0], initial=[0.3]
+    ),
     "sampled controller": lambda n: SampledStateSpace(np.sin, 0.1, [[0.5]], [[1.0]], [[2.0]], [[1.0]], delay=0.05),
     "force by a signal": lambda n: ForceActuator(
         n.line[1], np.cos, n.vector((1, 2, 3)), point=n.line[1].at((0.1, 0.2, 0.3))
     ),
     "force along the body by a signal": lambda n: ForceActuator(
-        n.line[1], np.cos, (1, 2, 3), "body", point=n.line[1].at((0.1, 0.2, 0.3))
+        n.line[1], np.cos, (1, 2, 3), frame="body", point=n.line[1].at((0.1, 0.2, 0.3))
     ),
     "moment by a signal": lambda n: MomentActuator(n.line[1], np.cos, n.vector((1, 2, 3))),
-    "torque in a joint by a signal": lambda n: JointActuator(SphericalJoint(n.line[1], n.arc[0]), np.cos, "rotation z"),
+    "torque in a joint by a signal": lambda n: JointActuator(
+        SphericalJoint(n.line[1], n.arc[0]), np.cos, coordinate="rotation z"
+    ),
     "pull by a signal": lambda n: LineActuator(n.line[1], n.arc[0], np.cos, point_a=n.line[1].at((0.1, 0.2, -0.1))),
 }
 ELEMENTS |= CONTROL

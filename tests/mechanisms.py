@@ -103,7 +103,9 @@ def mechanism(seed: int, group: str = "R3xSO3", largest: int = 8) -> Mechanism:
         made.loads.append((bodies[-1].node, value))
     if rng.random() < 0.2:
         stiffness, viscosity, free = rng.uniform((5.0, 0.5, 0.2), (50.0, 5.0, 1.0))
-        model.add(Maxwell(model.ground, bodies[-1].node, stiffness, viscosity, free, rng.normal(size=3)))
+        model.add(
+            Maxwell(model.ground, bodies[-1].node, stiffness, viscosity, free_length=free, point_a=rng.normal(size=3))
+        )
     made.rate += max(float(np.linalg.norm(node.angular_velocity)) for node in model.nodes)
     return made
 

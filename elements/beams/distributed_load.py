@@ -42,7 +42,7 @@ class DistributedLoad(Element):
 
     external = True
 
-    def __init__(self, beam: Beam, force: Value, moment: Value | None = None, frame: Frame = "world") -> None:
+    def __init__(self, beam: Beam, force: Value, *, moment: Value | None = None, frame: Frame = "world") -> None:
         self.beam, self.nodes = beam, beam.nodes
         label = f"DistributedLoad on {beam}"
         self.values = tuple(

@@ -9,7 +9,7 @@ drag never brings energy to a beam in a fluid at rest. The section turns with th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -65,6 +65,7 @@ class CrossFlow:
 
     density: Positive
     width: Annotated[Width, width]
+    _: KW_ONLY
     coefficient: NotNegative = 1.0
     tangential: NotNegative = 0.0
 
@@ -140,6 +141,7 @@ class Drag(Element):
         self,
         beam: Beam,
         law: Annotated[DragLaw, lambda value, label: function(value, label, of=" of velocity and s")],
+        *,
         fluid: Annotated[ArrayLike | Velocities, constant_or_field] = (0.0, 0.0, 0.0),
     ) -> None:
         self.beam, self.law, self.fluid = beam, law, fluid

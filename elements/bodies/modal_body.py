@@ -103,6 +103,7 @@ class ModalBody(Element):
         inertia: Inertia,
         modal_mass: Modal,
         modal_stiffness: Modal,
+        *,
         modal_damping: Modal | None = None,
         translation: Coupling | None = None,
         rotation: Coupling | None = None,

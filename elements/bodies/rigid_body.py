@@ -97,6 +97,7 @@ class RigidBody(Element):
         mass: Positive,
         inertia: Inertia,
         center_of_mass: Vector3 = (0.0, 0.0, 0.0),
+        *,
         shape: Shape | None = None,
     ) -> None:
         self.nodes = (node,)

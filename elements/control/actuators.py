@@ -53,7 +53,7 @@ class JointActuator(Element):
     active = True
     sign = 1.0
 
-    def __init__(self, joint: Joint, input: Input, coordinate: str | None = None) -> None:
+    def __init__(self, joint: Joint, input: Input, *, coordinate: str | None = None) -> None:
         self.joint, self.nodes, self.inputs = joint, joint.nodes, (input,)
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
 
@@ -89,6 +89,7 @@ class LineActuator(LineElement):
         a: Node,
         b: Node,
         input: Input,
+        *,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
@@ -196,6 +197,7 @@ class ForceActuator(NodeActuator):
         node: Node,
         input: Input,
         direction: Direction,
+        *,
         frame: Frame = "world",
         point: Vector3 | None = None,
     ) -> None:
@@ -225,7 +227,7 @@ class MomentActuator(NodeActuator):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, input: Input, direction: Direction, frame: Frame = "world") -> None:
+    def __init__(self, node: Node, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
         super().__init__(node, input, direction, frame, None)
 
 

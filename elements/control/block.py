@@ -52,7 +52,7 @@ class Block(ControlElement):
         How many, ``p``; 1 by default with ``g``.
     jacobian : function of t, x, u, optional
         Returns the derivatives ``(f_x, f_u, g_x, g_u)``, in place of differences.
-    size : float
+    nominal : float
         A value of the states that counts as large: tolerances of variable steps are relative to it.
     """
 
@@ -61,10 +61,11 @@ class Block(ControlElement):
         inputs: Inputs,
         f: Function | None = None,
         g: Function | None = None,
+        *,
         initial: ArrayLike = (),
         outputs: PositiveInt | None = None,
         jacobian: Function | None = None,
-        size: Positive = 1.0,
+        nominal: Positive = 1.0,
     ) -> None:
         x0 = initial_values(initial, "Block")
         n = len(x0)
@@ -79,7 +80,7 @@ class Block(ControlElement):
             raise ModelError(f"Block: without g its {n} states are its outputs, received outputs = {outputs}")
         self.inputs, self.f, self.g, self.jacobian = inputs, f, g, jacobian
         p = n if g is None else outputs or 1
-        self.unknowns = (*named_states(x0, size), *named_outputs(p))
+        self.unknowns = (*named_states(x0, nominal), *named_outputs(p))
         self.outputs = tuple(range(n, n + p))
 
     def batch_key(self) -> Hashable:

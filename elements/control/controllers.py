@@ -39,7 +39,7 @@ class StateSpace(LinearBlock):
         States at t = 0; zero by default.
     limits : (2,), optional
         Lower and upper limit of each output; -inf or inf for none.
-    size : float
+    nominal : float
         A value of the states that counts as large: tolerances of variable steps are relative to it.
 
     Examples
@@ -55,9 +55,10 @@ class StateSpace(LinearBlock):
         B: Any = None,  # noqa: N803
         C: Any = None,  # noqa: N803
         D: Any = None,  # noqa: N803
+        *,
         initial: ArrayLike | None = None,
         limits: Limits | None = None,
-        size: Positive = 1.0,
+        nominal: Positive = 1.0,
     ) -> None:
         label = type(self).__name__
         if B is None and C is None and D is None:
@@ -65,8 +66,8 @@ class StateSpace(LinearBlock):
         a, b, c, d = check_matrices(A, B, C, D, len(inputs), label)
         n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
-        states = named_states(x0, size)
-        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, size, limits)
+        states = named_states(x0, nominal)
+        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, nominal, limits)
 
 
 @checked
@@ -82,7 +83,7 @@ class TransferFunction(LinearBlock):
         The degree of ``num`` is at most that of ``den``.
     limits : (2,), optional
         Lower and upper limit of the output; -inf or inf for none.
-    size : float
+    nominal : float
         A value of input and output that counts as large: tolerances of variable steps are relative to it.
     """
 
@@ -91,13 +92,14 @@ class TransferFunction(LinearBlock):
         input: Input,
         num: ArrayLike,
         den: ArrayLike,
+        *,
         limits: Limits | None = None,
-        size: Positive = 1.0,
+        nominal: Positive = 1.0,
     ) -> None:
         A, B, C, D = of_transfer_function(num, den, type(self).__name__)
         n = len(A)
         matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
-        self._set_up((input,), matrices, named_states(np.zeros(n), size), size, limits)
+        self._set_up((input,), matrices, named_states(np.zeros(n), nominal), nominal, limits)
 
 
 @checked
@@ -110,12 +112,12 @@ class LowPass(TransferFunction):
         What goes in.
     time_constant : float
         ``T`` in s.
-    size : float
+    nominal : float
         A value that counts as large.
     """
 
-    def __init__(self, input: Input, time_constant: Positive, size: Positive = 1.0) -> None:
-        super().__init__(input, [1.0], [time_constant, 1.0], size=size)
+    def __init__(self, input: Input, time_constant: Positive, *, nominal: Positive = 1.0) -> None:
+        super().__init__(input, [1.0], [time_constant, 1.0], nominal=nominal)
 
 
 @checked
@@ -130,12 +132,14 @@ class LeadLag(TransferFunction):
         ``T_1`` and ``T_2`` in s.
     gain : float
         The same at rest.
-    size : float
+    nominal : float
         A value that counts as large.
     """
 
-    def __init__(self, input: Input, lead: Positive, lag: Positive, gain: float = 1.0, size: Positive = 1.0) -> None:
-        super().__init__(input, [gain * lead, gain], [lag, 1.0], size=size)
+    def __init__(
+        self, input: Input, lead: Positive, lag: Positive, *, gain: float = 1.0, nominal: Positive = 1.0
+    ) -> None:
+        super().__init__(input, [gain * lead, gain], [lag, 1.0], nominal=nominal)
 
 
 @checked
@@ -160,7 +164,7 @@ class PID(LinearBlock):
         large one leaves the integral to wind up.
     initial : float
         Integral part of the output at t = 0.
-    size : float, optional
+    nominal : float, optional
         An output that counts as large: tolerances of variable steps are relative to it. By default the largest finite
         limit, else 1.
 
@@ -175,12 +179,13 @@ class PID(LinearBlock):
         P: float = 0.0,  # noqa: N803
         I: float = 0.0,  # noqa: E741, N803
         D: float = 0.0,  # noqa: N803
+        *,
         filter: Positive | None = None,
         rate: Input | None = None,
         limits: Limits | None = None,
         anti_windup: Positive | None = None,
         initial: float = 0.0,
-        size: Positive | None = None,
+        nominal: Positive | None = None,
     ) -> None:
         if D and filter is None and rate is None:
             raise ModelError(
@@ -192,10 +197,10 @@ class PID(LinearBlock):
         track = 0.0
         if limits is not None and I:
             track = _tracking(P, I, anti_windup)
-        if size is None:
+        if nominal is None:
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
-            size = max(finite, default=0.0) or 1.0
-        states = [Unknown("integral", "state", initial, size=size)]
+            nominal = max(finite, default=0.0) or 1.0
+        states = [Unknown("integral", "state", initial, size=nominal)]
         T = filter if D and filter is not None else None
         if T is None:
             inputs = (error,) if rate is None else (error, rate)
@@ -205,7 +210,7 @@ class PID(LinearBlock):
             )
         else:
             inputs = (error,)
-            states.append(Unknown("filter", "state", size=size / max(abs(P) + abs(D) / T, SMALLEST)))
+            states.append(Unknown("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
             matrices = Matrices(
                 np.diag([0.0, -1.0 / T]),
                 np.array([[I], [1.0 / T]]),
@@ -213,7 +218,7 @@ class PID(LinearBlock):
                 np.array([[P + D / T]]),
                 np.array([[track], [0.0]]),
             )
-        self._set_up(inputs, matrices, states, size, limits)
+        self._set_up(inputs, matrices, states, nominal, limits)
 
 
 def _tracking(P: float, I: float, anti_windup: float | None) -> float:  # noqa: E741, N803

@@ -49,6 +49,7 @@ class JointSensor(Sensor):
         self,
         joint: Joint,
         quantity: Annotated[str, choice(OF_JOINT)] = "coordinate",
+        *,
         coordinate: str | None = None,
     ) -> None:
         self.joint, self.nodes, self.quantity = joint, joint.nodes, quantity
@@ -85,6 +86,7 @@ class LineSensor(Sensor, LineElement):
         a: Node,
         b: Node,
         quantity: Annotated[str, choice(OF_LINE)] = "length",
+        *,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
     ) -> None:

@@ -70,6 +70,7 @@ class NodeSensor(Sensor):
         node: Node,
         quantity: Annotated[str, choice(QUANTITIES)],
         direction: Direction,
+        *,
         frame: Frame = "world",
         point: Vector3 | None = None,
         origin: Vector3 = (0.0, 0.0, 0.0),

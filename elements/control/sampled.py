@@ -1,6 +1,6 @@
 """Controllers that are computed at instants: samples of their inputs, outputs that are held in between.
 
-At ``t_k = offset + k period`` a controller reads its inputs ``u_k``, its outputs become ``y_k`` a delay later and keep
+At ``t_k = begin + k period`` a controller reads its inputs ``u_k``, its outputs become ``y_k`` a delay later and keep
 their value, and its states go on to ``x_k+1``. States and outputs are unknowns of kind "history", which a jump changes
 (docs/theory.md, "Jumps").
 """
@@ -50,7 +50,7 @@ class SampledController(ControlElement):
     inputs : signal or list of signals
         What it reads, ``u`` (m,).
     period : float
-        Time between samples in s, the first one at t = ``offset``.
+        Time between samples in s, the first one at t = ``begin``.
     output : function of t, x, u
         Outputs ``(p,)``, or a number, of the states ``x`` (n,) and the sample ``u``.
     update : function of t, x, u, optional
@@ -59,18 +59,18 @@ class SampledController(ControlElement):
         States of the first sample.
     outputs : int
         How many, ``p``.
-    start : (p,), optional
+    initial_output : (p,), optional
         Outputs before the first sample has an effect; zero by default.
     delay : float
         Time in s that the computation takes, a period at most: outputs follow samples so much later.
-    offset : float
+    begin : float
         Time of the first sample in s.
 
     Notes
     -----
     Steps end at samples and where outputs change, and start anew there. A sample sees what was just before: of
     controllers that read each other, each sees the last outputs of the others. In statics the outputs stay at
-    ``start``.
+    ``initial_output``.
     """
 
     offset: float  # type: ignore[assignment]  # of time; it is on no node
@@ -80,17 +80,20 @@ class SampledController(ControlElement):
         inputs: Inputs,
         period: Seconds,
         output: Update,
+        *,
         update: Update | None = None,
         initial: ArrayLike = (),
         outputs: PositiveInt = 1,
-        start: ArrayLike | None = None,
+        initial_output: ArrayLike | None = None,
         delay: NotNegative = 0.0,
-        offset: NotNegative = 0.0,
+        begin: NotNegative = 0.0,
     ) -> None:
         label = type(self).__name__
         x0, y0 = initial_values(initial, label), np.zeros(outputs)
-        if start is not None:
-            y0 = array(start, f"{label}: start", (outputs,), *([()] if outputs == 1 else [])).reshape(-1)
+        if initial_output is not None:
+            y0 = array(initial_output, f"{label}: initial_output", (outputs,), *([()] if outputs == 1 else [])).reshape(
+                -1
+            )
         if (update is None) != (len(x0) == 0):
             raise ModelError(
                 f"{label}: update gives the next states and initial the first ones; received {len(x0)} initial values "
@@ -98,7 +101,7 @@ class SampledController(ControlElement):
             )
         if delay > period:
             raise ModelError(f"{label}: delay must be one period of {period:g} s at most, received {delay:g} s")
-        self.inputs, self.period, self.delay, self.offset = inputs, period, delay, offset
+        self.inputs, self.period, self.delay, self.begin = inputs, period, delay, begin
         self.output, self.update = output, update
         n, p = len(x0), outputs
         self.unknowns = (
@@ -133,7 +136,7 @@ class SampledStateSpace(SampledController):
     A, B, C, D : (n, n), (n, m), (p, n), (p, m)
         The matrices; ``D`` is zero by default. In place of ``A`` alone, a system of ``scipy.signal`` that is discrete
         in time.
-    initial, start, delay, offset
+    initial, initial_output, delay, begin
         As in :class:`SampledController`.
     """
 
@@ -145,10 +148,11 @@ class SampledStateSpace(SampledController):
         B: Any = None,  # noqa: N803
         C: Any = None,  # noqa: N803
         D: Any = None,  # noqa: N803
+        *,
         initial: ArrayLike | None = None,
-        start: ArrayLike | None = None,
+        initial_output: ArrayLike | None = None,
         delay: NotNegative = 0.0,
-        offset: NotNegative = 0.0,
+        begin: NotNegative = 0.0,
     ) -> None:
         label, dt = type(self).__name__, None
         if B is None and C is None and D is None:
@@ -164,12 +168,12 @@ class SampledStateSpace(SampledController):
             inputs,
             period,
             partial(_linear, c, d),
-            partial(_linear, a, b),
-            np.zeros(len(a)) if initial is None else array(initial, f"{label}: initial", (len(a),)),
-            len(c),
-            start,
-            delay,
-            offset,
+            update=partial(_linear, a, b),
+            initial=np.zeros(len(a)) if initial is None else array(initial, f"{label}: initial", (len(a),)),
+            outputs=len(c),
+            initial_output=initial_output,
+            delay=delay,
+            begin=begin,
         )
 
 
@@ -190,7 +194,7 @@ class SampledBatch(ElementBatch):
         self.own = np.concatenate([own, wires.rows], axis=1)
         self._p = len(controllers[0].outputs)
         self._n = own.shape[1] - 2 * self._p - 2
-        self._period, self._delay, self._offset = np.array([[c.period, c.delay, c.offset] for c in controllers]).T
+        self._period, self._delay, self._begin = np.array([[c.period, c.delay, c.begin] for c in controllers]).T
         self._samples, self._changes = own[:, -2], own[:, -1]
 
     def at(self, t: float) -> Array:
@@ -213,8 +217,8 @@ class SampledBatch(ElementBatch):
     def next_jump(self, t: float, u: Array) -> float:
         """The next sample, or the next change of outputs."""
         samples, changes = u[self._samples], u[self._changes]
-        next_ = self._offset + samples * self._period
-        ready = self._offset + changes * self._period + self._delay
+        next_ = self._begin + samples * self._period
+        ready = self._begin + changes * self._period + self._delay
         return float(np.minimum(next_, np.where(changes < samples, ready, np.inf)).min())
 
     def jump(self, context: tuple[float, Array, Array]) -> Array:
@@ -229,8 +233,7 @@ class SampledBatch(ElementBatch):
         """Take one controller to an instant, in place."""
         n, p, near = self._n, self._p, NEAR * controller.period
         held, ready, count = slice(n, n + p), slice(n + p, n + 2 * p), n + 2 * p
-        begin = controller.offset
-        elapsed = t - begin + near
+        elapsed = t - controller.begin + near
         if z[count + 1] < z[count] and elapsed >= z[count + 1] * controller.period + controller.delay:
             z[held], z[count + 1] = z[ready], z[count]
         if elapsed >= z[count] * controller.period:

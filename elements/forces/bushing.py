@@ -107,6 +107,7 @@ class Bushing(Element):
         b: Node,
         stiffness: Six,
         damping: TimeOrSix = 0.0,
+        *,
         point: Vector3 | None = None,
         axes: RotationLike | None = None,
     ) -> None:

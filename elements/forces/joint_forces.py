@@ -55,6 +55,7 @@ class JointSpring(CoordinateElement):
         joint: Joint,
         stiffness: NotNegative,
         damping: NotNegative = 0.0,
+        *,
         free: float = 0.0,
         coordinate: str | None = None,
     ) -> None:
@@ -108,7 +109,7 @@ class JointForce(CoordinateElement):
 
     active = True
 
-    def __init__(self, joint: Joint, law: CoordinateLaw, coordinate: str | None = None) -> None:
+    def __init__(self, joint: Joint, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.law = law
 
@@ -173,6 +174,7 @@ class JointStop(CoordinateElement):
         upper: OverTime | None,
         stiffness: Positive,
         damping: NotNegative = 0.0,
+        *,
         coordinate: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate)

@@ -152,6 +152,7 @@ class JointFriction(CoordinateElement):
         joint: Joint,
         kinetic: NotNegative,
         static: NotNegative | None = None,
+        *,
         preload: NotNegative = 0.0,
         radius: Positive | None = None,
         thrust_radius: NotNegative = 0.0,

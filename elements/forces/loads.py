@@ -84,7 +84,7 @@ class Force(Load):
 
     part = slice(0, 3)
 
-    def __init__(self, node: Node, value: Wrench, frame: Frame = "world", point: Vector3 | None = None) -> None:
+    def __init__(self, node: Node, value: Wrench, *, frame: Frame = "world", point: Vector3 | None = None) -> None:
         super().__init__(node, value, frame, point)
 
     @property
@@ -109,7 +109,7 @@ class Moment(Load):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, value: Wrench, frame: Frame = "world") -> None:
+    def __init__(self, node: Node, value: Wrench, *, frame: Frame = "world") -> None:
         super().__init__(node, value, frame, None)
 
 

@@ -76,7 +76,7 @@ class TorqueMotor(Motor):
         Which one, where the joint has several.
     """
 
-    def __init__(self, joint: Joint, torque: OverTime, coordinate: str | None = None) -> None:
+    def __init__(self, joint: Joint, torque: OverTime, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.reference = torque
 
@@ -116,6 +116,7 @@ class SpeedMotor(Motor):
         speed: OverTime,
         proportional: Positive,
         integral: NotNegative = 0.0,
+        *,
         limit: Positive | None = None,
         coordinate: str | None = None,
     ) -> None:
@@ -162,6 +163,7 @@ class PositionMotor(Motor):
         proportional: Positive,
         integral: NotNegative = 0.0,
         derivative: NotNegative = 0.0,
+        *,
         limit: Positive | None = None,
         coordinate: str | None = None,
     ) -> None:

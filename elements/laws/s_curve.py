@@ -48,7 +48,13 @@ class SCurve(TimeLaw):
     """
 
     def __init__(
-        self, distance: float, speed: Positive, acceleration: Positive, jerk: Positive | None = None, begin: float = 0.0
+        self,
+        distance: float,
+        speed: Positive,
+        acceleration: Positive,
+        jerk: Positive | None = None,
+        *,
+        begin: float = 0.0,
     ) -> None:
         self.distance, self.begin = distance, begin
         self.limits = speed, acceleration, jerk

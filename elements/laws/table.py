@@ -115,7 +115,7 @@ class Table(TimeLaw):
     there, ``PchipInterpolator``. A drive wants "cubic" or "clamped".
     """
 
-    def __init__(self, times: Times, values: Values, spline: Spline = "cubic", outside: Outside = "refuse") -> None:
+    def __init__(self, times: Times, values: Values, *, spline: Spline = "cubic", outside: Outside = "refuse") -> None:
         t, x = np.asarray(times), np.asarray(values)
         if len(t) < 2 or len(t) != len(x):
             raise ModelError(
@@ -168,7 +168,7 @@ class Table(TimeLaw):
                 f"Table.from_file: '{path}', line {lines[k]}: times must increase, received {numbers[k, 0]:g} after "
                 f"{numbers[k - 1, 0]:g} s"
             )
-        return cls(numbers[:, 0], numbers[:, 1] if single else numbers[:, 1:], spline, outside)
+        return cls(numbers[:, 0], numbers[:, 1] if single else numbers[:, 1:], spline=spline, outside=outside)
 
     def __call__(self, t: float) -> Any:
         """The value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import cos, pi, sin
 from typing import Annotated, Any
 
@@ -33,11 +33,11 @@ def _order(value: Any, label: object) -> int:
 
 @checked
 class PointToPoint(TimeLaw):
-    """From ``start`` to ``end``, at rest before and after, by the polynomial of lowest order.
+    """From ``initial`` to ``final``, at rest before and after, by the polynomial of lowest order.
 
     Parameters
     ----------
-    start, end : float
+    initial, final : float
         Values before and after.
     duration : float
         Time in s that it takes, positive.
@@ -50,21 +50,22 @@ class PointToPoint(TimeLaw):
 
     def __init__(
         self,
-        start: float,
-        end: float,
+        initial: float,
+        final: float,
         duration: Positive,
+        *,
         begin: float = 0.0,
         order: Annotated[int, _order] = 5,
     ) -> None:
-        self.start, self.end, self.duration, self.begin, self.order = start, end, duration, begin, order
+        self.initial, self.final, self.duration, self.begin, self.order = initial, final, duration, begin, order
         self._rows = POLYNOMIALS[order]
 
     def __call__(self, t: float) -> float:
         """The value."""
         s = (t - self.begin) / self.duration
         if s >= 1.0:
-            return self.end
-        return self.start + (self.end - self.start) * _horner(self._rows[0], max(s, 0.0))
+            return self.final
+        return self.initial + (self.final - self.initial) * _horner(self._rows[0], max(s, 0.0))
 
     def velocity(self, t: float) -> float:
         """First derivative."""
@@ -78,10 +79,10 @@ class PointToPoint(TimeLaw):
         s = (t - self.begin) / self.duration
         if not 0.0 <= s < 1.0:
             return 0.0
-        return (self.end - self.start) / self.duration**k * _horner(self._rows[k], s)
+        return (self.final - self.initial) / self.duration**k * _horner(self._rows[k], s)
 
     def __repr__(self) -> str:
-        return f"PointToPoint({self.start}, {self.end}, {self.duration}, begin={self.begin}, order={self.order})"
+        return f"PointToPoint({self.initial}, {self.final}, {self.duration}, begin={self.begin}, order={self.order})"
 
 
 @checked
@@ -98,11 +99,11 @@ class SmoothStep(PointToPoint):
         When it starts, s.
     """
 
-    def __init__(self, height: float, duration: Positive, begin: float = 0.0) -> None:
-        super().__init__(0.0, height, duration, begin)
+    def __init__(self, height: float, duration: Positive, *, begin: float = 0.0) -> None:
+        super().__init__(0.0, height, duration, begin=begin)
 
     def __repr__(self) -> str:
-        return f"SmoothStep({self.end}, {self.duration}, begin={self.begin})"
+        return f"SmoothStep({self.final}, {self.duration}, begin={self.begin})"
 
 
 def _horner(coefficients: tuple[float, ...], s: float) -> float:
@@ -130,6 +131,7 @@ class Ramp(TimeLaw):
     """
 
     rate: float
+    _: KW_ONLY
     begin: float = 0.0
     end: float | None = None
     corner: NotNegative = 0.0
@@ -215,6 +217,7 @@ class Harmonic(TimeLaw):
 
     amplitude: float
     frequency: Positive
+    _: KW_ONLY
     phase: float = 0.0
     offset: float = 0.0
 

@@ -9,7 +9,14 @@ from typing import Any
 
 from fem_mbs.errors import ModelError
 
-ARGUMENTS = {"drives": "drive", "free": "release", "end": "side"}
+ARGUMENTS = {
+    "drives": ("drive",),
+    "free": ("release",),
+    "end": ("side", "final"),
+    "start": ("initial_output", "initial"),
+    "size": ("nominal",),
+    "offset": ("begin",),
+}
 """Former names of arguments, and those of today; told where a call has the former and the function has the new one."""
 CLASSES = {"Actuator": "FirstOrderActuator", "SlipSpring": "FrictionSpring"}
 """Former names of classes and functions, and those of today."""
@@ -32,7 +39,7 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
     if all(each.kind is not each.VAR_KEYWORD for each in own):
         for name in named:
             if name not in known:
-                new = ARGUMENTS.get(name)
+                new = next((each for each in ARGUMENTS.get(name, ()) if each in known), None)
                 near = [new] if new in known else get_close_matches(name, known[method:], 3, 0.5)
                 what = f"'{name}' is called '{new}' now" if new in known else f"has no argument '{name}'"
                 hint = f"is it {' or '.join(map(repr, near))}?" if near else f"it takes {', '.join(known[method:])}"

@@ -30,7 +30,9 @@ def free(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     first, middle, last = (_node(model, pose, place) for place in ((0.4, 0, 0.1), (1.0, 0.2, 0), (1.7, 0, 0.3)))
     model.add(RigidBody(first, 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)))
     model.add(Beam([first, middle, last], SECTION.with_damping(0.05), pose.vector((0, 1, 2))))
-    model.add(ModalBody(last, 1.5, (0.4, 0.5, 0.6), [1.0], [15.0], [0.2], [[0.4], [0.2], [0.1]]))
+    model.add(
+        ModalBody(last, 1.5, (0.4, 0.5, 0.6), [1.0], [15.0], modal_damping=[0.2], translation=[[0.4], [0.2], [0.1]])
+    )
     model.add(Maxwell(model.ground, last, 5.0, 4.0, point_a=pose.point((1.5, -1, 1))))
     model.add(Force(middle, lambda t: pose.vector((np.sin(3 * t), 2.0, 3.0 * t))), name="push")
     return model
@@ -45,7 +47,9 @@ def joined(group: str = "R3xSO3", pose: RigidMotion = HOME) -> Model:
     )
     model.add(RigidBody(crank, 2.0, (1.0, 2.0, 2.5), (0.1, 0.2, 0.3)))
     model.add(Beam(rod, SECTION.with_damping(0.05), pose.vector((0, 1, 2))))
-    model.add(ModalBody(disc, 1.0, (0.2, 0.2, 0.3), [1.0], [15.0], [0.2], [[0.3], [0.2], [0.1]]))
+    model.add(
+        ModalBody(disc, 1.0, (0.2, 0.2, 0.3), [1.0], [15.0], modal_damping=[0.2], translation=[[0.3], [0.2], [0.1]])
+    )
     model.add(Maxwell(crank, disc, 5.0, 4.0, point_b=disc.at((0.1, 0.2, -0.1))))
     axis, origin = pose.vector((0, 0, 1)), pose.point((0, 0, 0))
     model.add(RevoluteJoint(model.ground, crank, axis, origin, drive=lambda t: 1.2 * t + 2.0 * t**2), name="motor")

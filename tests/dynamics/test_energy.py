@@ -95,7 +95,11 @@ def loaded(group: str, kind: str) -> tuple[mbs.Model, mbs.Node]:
     node = model.add_node((0, 0, 0), so3.exp(np.array([0.3, 0.2, 0.1])), (0.1, 0.2, 0.3), (0.5, 0.2, 1.0))
     model.add(RigidBody(node, 1.5, (1.0, 2.0, 2.5)))
     value, frame = (2.0, -1.0, 3.0), kind.split()[0]
-    model.add(Force(node, value, frame, OFFSET) if kind.endswith("force") else Moment(node, value, frame))
+    model.add(
+        Force(node, value, frame=frame, point=node.at(OFFSET))
+        if kind.endswith("force")
+        else Moment(node, value, frame=frame)
+    )
     return model, node
 
 

@@ -111,7 +111,17 @@ def test_clamped_shapes_on_a_hinge_give_a_hinged_beam() -> None:
     C[2] = [quad(lambda x, f=shape: x * f(x), 0, 1, epsabs=1e-12)[0] for shape in shapes]
     model = mbs.Model()
     node = model.add_node((0, 0, 0))
-    body = ModalBody(node, 1.0, (1e-6, 1 / 12, 1 / 12), np.ones(6), betas**4, None, S, C, center_of_mass=(0.5, 0, 0))
+    body = ModalBody(
+        node,
+        1.0,
+        (1e-6, 1 / 12, 1 / 12),
+        np.ones(6),
+        betas**4,
+        modal_damping=None,
+        translation=S,
+        rotation=C,
+        center_of_mass=(0.5, 0, 0),
+    )
     model.add(body)
     model.add(RevoluteJoint(model.ground, node, (0, 0, 1)))
     omega = mbs.modes(model, count=3).angular
@@ -150,8 +160,8 @@ def test_statics_rests_the_amplitudes() -> None:
     [
         (([1.0, 2.0], [1.0, 2.0, 3.0]), "modal_stiffness must be a symmetric 2 x 2 matrix or 2 numbers"),
         (([[1.0, 0.5], [0.0, 1.0]], [1.0, 2.0]), "modal_mass must be a symmetric matrix or its diagonal"),
-        (([1.0], [1.0], None, [[9.0], [0], [0]]), "its masses are not those of a body"),
-        (([1.0], [1.0], None, [1.0, 0, 0]), "translation must be 3 x k finite numbers"),
+        (([1.0], [1.0], [[9.0], [0], [0]]), "its masses are not those of a body"),
+        (([1.0], [1.0], [1.0, 0, 0]), "translation must be 3 x k finite numbers"),
         (([1.0], [np.nan]), "modal_stiffness must be"),
     ],
 )
@@ -159,4 +169,4 @@ def test_bad_input_is_refused(masses: tuple, message: str) -> None:
     model = mbs.Model()
     node = model.add_node((0, 0, 0))
     with pytest.raises(mbs.ModelError, match=message):
-        ModalBody(node, MASS, INERTIA, *masses)
+        ModalBody(node, MASS, INERTIA, *masses[:2], translation=masses[2] if len(masses) > 2 else None)

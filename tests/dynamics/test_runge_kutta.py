@@ -169,7 +169,7 @@ def rotor(kick: float) -> mbs.Model:
     model.add(RigidBody(shaft, 10.0, (0.45, 0.7 / 3, 0.7 / 3), center))
     anchors = [((x, *at), (x, 0, 0)) for x in (-0.4, 0.6) for at in ((0.5, 0), (0, 0.5))]
     for ground, point in [*anchors, ((-0.9, 0, 0), (-0.4, 0, 0))]:
-        model.add(SpringDamper(model.ground, shaft, 2250.0, 8.0, 0.5, point_a=ground, point_b=point))
+        model.add(SpringDamper(model.ground, shaft, 2250.0, 8.0, free_length=0.5, point_a=ground, point_b=point))
     model.add(Moment(shaft, (0, 0, 9.81)))
     return model
 

@@ -322,7 +322,10 @@ LOAD: dict[str, Case] = {
     ),
     "force a number": (lambda w: Force(w.tip, 5), "Force on node 'tip': value must be three numbers, received 5"),
     "force nan": (lambda w: Force(w.tip, (0, 0, NAN)), "Force on node 'tip': value must be finite"),
-    "frame unknown": (lambda w: Force(w.tip, J, "local"), "frame must be one of 'world', 'body', received 'local'"),
+    "frame unknown": (
+        lambda w: Force(w.tip, J, frame="local"),
+        "frame must be one of 'world', 'body', received 'local'",
+    ),
     "point a number": (lambda w: Force(w.tip, J, point=1), "Force on node 'tip': point must be three numbers"),
     "moment of two": (
         lambda w: Moment(w.tip, (1, 2)),

@@ -92,7 +92,7 @@ def _part(rng: Generator, model: mbs.Model, a: mbs.Node, b: mbs.Node, size: floa
     elif kind == 2:
         model.add(FrictionSpring(a, b, k, number()))
     elif kind == 3:
-        model.add(Force(b, rng.normal(size=3) * k, ("world", "body")[rng.integers(2)]))
+        model.add(Force(b, rng.normal(size=3) * k, frame=("world", "body")[rng.integers(2)]))
     elif kind == 4:
         model.add(Moment(b, lambda t: (k * t, 0.0, 1.0)))
     elif kind == 5:

@@ -80,7 +80,7 @@ def test_statics_rests_the_force() -> None:
     model.fix(body, translation=False)
     model.add(RigidBody(body, 2.0, (1, 1, 1)))
     actuator = model.add(
-        FirstOrderActuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, 4.0)
+        FirstOrderActuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, initial=4.0)
     )
     solution = mbs.statics(model, ramp=False)
     assert solution.unknowns(actuator)[-1] == pytest.approx(20.0, rel=1e-9)

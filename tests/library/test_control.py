@@ -140,7 +140,7 @@ def test_matrix_of_a_whole_loop_is_exact():
     angle = model.add(JointSensor(hinge))
     felt = model.add(NodeSensor(node, "acceleration", (0, 1, 0), point=node.at((0.2, 0, 0))))
     inputs, f = [angle, felt], lambda t, x, u: [np.sin(u[0]) - x[0]]
-    block = model.add(Block(inputs, f, lambda t, x, u: x[0] + 0.1 * u[1], [0.1]))
+    block = model.add(Block(inputs, f, lambda t, x, u: x[0] + 0.1 * u[1], initial=[0.1]))
     model.add(JointActuator(hinge, model.add(PID(0.4 - 3.0 * block, 5.0, 1.0, 0.3, filter=0.02))))
     run = mbs.simulate(model, 0.5, 0.01)
     assert run.stats.newton_iterations.max() <= 3
@@ -249,7 +249,7 @@ def test_sensors_say_what_the_solution_says():
     e = np.array([1.0, -2.0, 0.5]) / np.linalg.norm([1.0, -2.0, 0.5])
     quantities = ("position", "velocity", "acceleration", "angular_velocity", "rotation_vector")
     sensors = {name: model.add(NodeSensor(node, name, 3.0 * e)) for name in quantities}
-    body = model.add(NodeSensor(node, "angular_velocity", e, "body"))
+    body = model.add(NodeSensor(node, "angular_velocity", e, frame="body"))
     tip = model.add(NodeSensor(node, "position", e, point=node.at((0.3, 0, 0.1)), origin=(1, 1, 1)))
     far = model.add(LineSensor(model.ground, node))
     quick = model.add(LineSensor(model.ground, node, "speed"))
@@ -318,7 +318,7 @@ def test_equilibrium_and_modes_of_a_controlled_rotor():
 
 def test_moments_on_a_node():
     model, node, _ = rotor("R3xSO3")
-    turn = model.add(NodeSensor(node, "angular_velocity", (0, 0, 1), "body"))
-    model.add(MomentActuator(node, 2.0 - 0.5 * turn, (0, 0, 2.0), "body"))
+    turn = model.add(NodeSensor(node, "angular_velocity", (0, 0, 1), frame="body"))
+    model.add(MomentActuator(node, 2.0 - 0.5 * turn, (0, 0, 2.0), frame="body"))
     run = mbs.simulate(model, 1.0, 0.005)
     np.testing.assert_allclose(run.signal(turn), 4.0 * (1 - np.exp(-run.t)), atol=2e-5)

@@ -41,7 +41,7 @@ def parts():
     [
         (lambda p: NodeSensor(p[1], "heat", (1, 0, 0)), ["NodeSensor", "quantity", "'angular_velocity'", "'heat'"]),
         (lambda p: NodeSensor(p[1], "velocity", (0, 0, 0)), ["direction"]),
-        (lambda p: NodeSensor(p[1], "position", (1, 0, 0), "body"), ["position", "world"]),
+        (lambda p: NodeSensor(p[1], "position", (1, 0, 0), frame="body"), ["position", "world"]),
         (lambda p: NodeSensor(3.0, "position", (1, 0, 0)), ["node made by model.add_node"]),
         (lambda p: JointSensor(p[2], "torque"), ["quantity", "'coordinate'", "'coordinate_rate'"]),
         (lambda p: JointSensor(p[2], coordinate="slide"), ["'rotation z'", "'slide'"]),
@@ -119,7 +119,9 @@ def controlled(signal_of):
             ["Block 'mine'", "f", "ZeroDivisionError"],
         ),
         (
-            lambda m, x: m.add(Block(x, lambda t, x, u: -x, None, [1.0], jacobian=lambda t, x, u: 3.0), name="mine"),
+            lambda m, x: m.add(
+                Block(x, lambda t, x, u: -x, None, initial=[1.0], jacobian=lambda t, x, u: 3.0), name="mine"
+            ),
             mbs.FemMbsError,
             ["Block 'mine'", "jacobian", "(1, 1)"],
         ),

@@ -129,7 +129,7 @@ def test_twisted_beam_under_loads_that_follow(interpolation: str, section: BeamS
     errors = []
     for count in counts:
         model, beam = build(twisted_line, 2.0, count, section, interpolation, group)
-        model.add(DistributedLoad(beam, force, moment, frame="body"))
+        model.add(DistributedLoad(beam, force, moment=moment, frame="body"))
         errors.append(np.linalg.norm(mbs.statics(model).position(beam.nodes[-1])[-1] - exact))
     assert np.linalg.norm(exact - [2.0, 0.0, 0.0]) > 0.6, "the deflection is large"
     assert errors[-1] < 5e-3

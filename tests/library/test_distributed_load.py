@@ -62,7 +62,7 @@ def test_resultant(values: str, frame: str) -> None:
 
     def loaded(n: Stage) -> DistributedLoad:
         beam = Beam(n.line, PLAIN, start=n.point((0.1, -0.3, 0.2)), end=n.point((1.4, 0.5, -0.9)))
-        return DistributedLoad(beam, *VALUES[values], frame=frame)
+        return DistributedLoad(beam, VALUES[values][0], moment=VALUES[values][1], frame=frame)
 
     model, (load,) = build(loaded)
     system = mbs.System(model)
@@ -123,7 +123,7 @@ def test_uniform_moment_twists_a_shaft() -> None:
     model = mbs.Model()
     beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), PLAIN, 3)
     model.fix(beam.nodes[0])
-    model.add(DistributedLoad(beam, (0, 0, 0), (0.4, 0, 0), frame="body"))
+    model.add(DistributedLoad(beam, (0, 0, 0), moment=(0.4, 0, 0), frame="body"))
     twist = mbs.statics(model).rotation_vector(beam.nodes[-1])[-1]
     np.testing.assert_allclose(twist, [0.4 * LENGTH**2 / (2 * 3.0), 0, 0], rtol=1e-10, atol=1e-12)
 
@@ -135,7 +135,7 @@ def test_constant_loads_grow_with_the_load_factor_and_functions_do_not(frame: st
     for own, factor in (((force, moment), 0.25), ((0.25 * force, moment), 1.0)):
         model = mbs.Model()
         beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), COUPLED, 3, y_axis=(0, 1, 1))
-        model.add(DistributedLoad(beam, own[0], lambda t, m=own[1]: m, frame))
+        model.add(DistributedLoad(beam, own[0], moment=lambda t, m=own[1]: m, frame=frame))
         system = mbs.System(model)
         motion = random_motion(system, 0)
         parts.append(system.evaluate(motion, np.zeros(0), system.prescribe(motion.t, factor)).force)
@@ -161,7 +161,7 @@ def test_a_uniform_load_is_forces_on_the_nodes() -> None:
         model = mbs.Model()
         beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), PLAIN, 4)
         if distributed:
-            model.add(DistributedLoad(beam, force, moment))
+            model.add(DistributedLoad(beam, force, moment=moment))
         else:
             for node, share in zip(beam.nodes, [0.25, 0.5, 0.5, 0.5, 0.25], strict=True):
                 model.add(Force(node, share * force))
@@ -181,7 +181,7 @@ def test_bad_loads_are_refused_by_name() -> None:
     with pytest.raises(mbs.ModelError, match=r"each of the 3 nodes, received .* of shape \(2, 3\)"):
         DistributedLoad(beam, np.ones((2, 3)))
     with pytest.raises(mbs.ModelError, match="Beam 'spar': moment must be finite"):
-        DistributedLoad(beam, (0, 0, 1), (0, np.nan, 0))
+        DistributedLoad(beam, (0, 0, 1), moment=(0, np.nan, 0))
     with pytest.raises(mbs.ModelError, match="frame must be one of 'world', 'body', received 'section'"):
         DistributedLoad(beam, (0, 0, 1), frame="section")
     model.add(DistributedLoad(beam, lambda t: t), name="gust")

@@ -16,7 +16,7 @@ from fem_mbs.elements import Beam, BeamSection, CrossFlow, Drag, FixedJoint, Rev
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 STIFF = BeamSection(EA=1e8, GA=(1e8, 1e8), GJ=1e7, EI=(1e7, 1e7), mass=1.5, inertia=(0.2, 0.1, 0.1))
 RHO, WIDTH, CD, G = 1.2, 0.4, 1.3, 9.81
-WATER = CrossFlow(RHO, WIDTH, CD, 0.2)
+WATER = CrossFlow(RHO, WIDTH, coefficient=CD, tangential=0.2)
 
 
 def bar(model: mbs.Model, elements: int = 2, section: BeamSection = STIFF, **options: Any) -> Beam:
@@ -32,7 +32,7 @@ def test_a_falling_bar_reaches_its_terminal_velocity(group: str) -> None:
     def error(h: float) -> float:
         model = mbs.Model(group, gravity=(0, 0, -G))
         beam = bar(model)
-        model.add(Drag(beam, WATER, (0, 0, wind)))
+        model.add(Drag(beam, WATER, fluid=(0, 0, wind)))
         solution = mbs.simulate(model, 2.0, h)
         exact = wind - terminal * np.tanh(G * solution.t / terminal + start)
         return float(np.abs(solution.velocity(beam.nodes[1])[:, 2] - exact).max())
@@ -48,7 +48,7 @@ def test_a_spinning_bar_slows_down(order: int) -> None:
     for node in beam.nodes:
         node.velocity = (0, 3.0 * (node.position[0] - 1.0), 0)
         node.angular_velocity = (0, 0, 3.0)
-    model.add(Drag(beam, CrossFlow(RHO, WIDTH, CD)))
+    model.add(Drag(beam, CrossFlow(RHO, WIDTH, coefficient=CD)))
     model.add(RevoluteJoint(model.ground, beam.nodes[order], (0, 0, 1)))
     solution = mbs.simulate(model, 0.5, 0.005)
     inertia, k = 1.5 * 2.0**3 / 12 + 0.1 * 2, 0.5 * RHO * CD * WIDTH * 2 / 4
@@ -64,7 +64,7 @@ def test_wind_that_grows_along_a_stiff_cantilever(group: str, order: int) -> Non
     model = mbs.Model(group)
     beam = bar(model, 2, order=order)
     foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
-    model.add(Drag(beam, WATER, lambda t, x: (0.5 + x[:, :1]) * wind))
+    model.add(Drag(beam, WATER, fluid=lambda t, x: (0.5 + x[:, :1]) * wind))
     force, moment = (part[-1] for part in mbs.statics(model).reaction(foot))
     factor = 0.5 * RHO * WIDTH * np.array([0.2 * 3.0 * 3.0, CD * np.sqrt(5.0), 2 * CD * np.sqrt(5.0)])
     np.testing.assert_allclose(force, -factor * (2.5**3 - 0.5**3) / 3, rtol=1e-4)
@@ -94,7 +94,7 @@ def test_a_law_is_asked_in_the_section_frame() -> None:
     model = mbs.Model()
     beam = Beam.line(model, (0, 0, 0), (0, 0, 2), STIFF, 4, y_axis=(1, 0, 0))
     foot = model.add(FixedJoint(model.ground, beam.nodes[0]))
-    model.add(Drag(beam, lift, (0, 2.0, 0)))
+    model.add(Drag(beam, lift, fluid=(0, 2.0, 0)))
     force, moment = (part[-1] for part in mbs.statics(model).reaction(foot))
     np.testing.assert_allclose(force, [2.0, 0, 0], atol=1e-6)  # the lift goes to -x, the joint holds it
     np.testing.assert_allclose(moment, [0, 8 / 3, 0], atol=1e-6)
@@ -117,13 +117,13 @@ def test_bad_input_is_refused_by_name() -> None:
     for call, message in (
         (lambda: Drag(beam.nodes[0], WATER), "Drag: beam must be a Beam, received node"),
         (lambda: Drag(beam, 3.0), "Drag on Beam 'mast': law must be a function of velocity and s, received 3.0"),
-        (lambda: Drag(beam, WATER, 3.0), "Drag on Beam 'mast': fluid must be three numbers, received 3.0"),
+        (lambda: Drag(beam, WATER, fluid=3.0), "Drag on Beam 'mast': fluid must be three numbers, received 3.0"),
         (lambda: CrossFlow(-1.0, 1.0), "CrossFlow: density must be a positive number"),
         (lambda: CrossFlow(1.0, 0.0), "CrossFlow: width must be a positive number"),
-        (lambda: CrossFlow(1.0, 1.0, -0.1), "CrossFlow: coefficient must be at least 0"),
+        (lambda: CrossFlow(1.0, 1.0, coefficient=-0.1), "CrossFlow: coefficient must be at least 0"),
     ):
         with pytest.raises(mbs.ModelError, match=message):
             call()
-    model.add(Drag(beam, WATER, lambda t, x: np.ones(2)), name="gust")
+    model.add(Drag(beam, WATER, fluid=lambda t, x: np.ones(2)), name="gust")
     with pytest.raises(mbs.LawError, match=r"'gust': the velocity of its fluid at t = 0 s must return finite numbers"):
         mbs.simulate(model, 0.1, 0.01)

@@ -63,7 +63,9 @@ def test_friction_takes_energy(seed: int, kind: dict[str, Any], group: str) -> N
     for joint in joints:
         radius = 0.2 if isinstance(joint, RevoluteJoint) else None
         model.add(JointSpring(joint, 20.0))
-        model.add(JointFriction(joint, 0.2, 0.4, 5.0, radius, length=0.5, stribeck=0.05, creep=0.005, **kind))
+        model.add(
+            JointFriction(joint, 0.2, 0.4, preload=5.0, radius=radius, length=0.5, stribeck=0.05, creep=0.005, **kind)
+        )
     energy = energies(model, 0.02)
     assert energy.max() <= 1.0
     assert np.diff(energy).max() < 1e-2  # where a step sees it stick and slip

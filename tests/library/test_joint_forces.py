@@ -111,9 +111,11 @@ FRICTION = {"preload": 9.0, "reactions": False, "viscous": 0.4, "stribeck": 0.5}
 
 
 FORCES: dict[str, Force] = {
-    "spring in the slider": Force(lambda m: [JointSpring(m.slider, 90.0, 1.5, 0.1)], spring),
+    "spring in the slider": Force(lambda m: [JointSpring(m.slider, 90.0, 1.5, free=0.1)], spring),
     "law in the slider": Force(lambda m: [JointForce(m.slider, lambda t, q, v: -90.0 * (q - 0.1) - 1.5 * v)], spring),
-    "spring in the hinge": Force(lambda m: [JointSpring(m.slider, 90.0), JointSpring(m.hinge, 4.0, 0.3, 0.5)], torsion),
+    "spring in the hinge": Force(
+        lambda m: [JointSpring(m.slider, 90.0), JointSpring(m.hinge, 4.0, 0.3, free=0.5)], torsion
+    ),
     "law in the hinge": Force(
         lambda m: [JointSpring(m.slider, 90.0), JointForce(m.hinge, lambda t, q, v: -4.0 * (q - 0.5) - 0.3 * v)],
         torsion,
@@ -123,10 +125,10 @@ FORCES: dict[str, Force] = {
         lambda m: [JointSpring(m.slider, 90.0), TorqueMotor(m.hinge, lambda t: 2.0 * np.sin(5.0 * t))], driven
     ),
     "speed motor, limited": Force(
-        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, 3.0)], at_speed, 1
+        lambda m: [JointSpring(m.slider, 90.0), SpeedMotor(m.hinge, np.cos, 2.0, 9.0, limit=3.0)], at_speed, states=1
     ),
     "position motor": Force(
-        lambda m: [PositionMotor(m.slider, lambda t: 0.2 * np.sin(3.0 * t), 90.0, 40.0, 5.0)], at_place, 1
+        lambda m: [PositionMotor(m.slider, lambda t: 0.2 * np.sin(3.0 * t), 90.0, 40.0, 5.0)], at_place, states=1
     ),
     "friction": Force(
         lambda m: [JointSpring(m.slider, 90.0), JointFriction(m.slider, 0.3, 0.5, creep=0.2, **FRICTION)], dry
@@ -134,7 +136,7 @@ FORCES: dict[str, Force] = {
     "bristles": Force(
         lambda m: [JointSpring(m.slider, 90.0), JointFriction(m.slider, 0.3, 0.5, bristle=0.02, **FRICTION)],
         bristles,
-        1,
+        states=1,
     ),
 }
 

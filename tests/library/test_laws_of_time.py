@@ -33,8 +33,8 @@ LAWS: dict[str, TimeLaw] = {
     "constant": Constant(3.0),
     "spin-up": SpinUp(-5.0, 0.5),
     "smooth step": SmoothStep(2.0, 0.4, begin=0.1),
-    "ramp with round corners": Ramp(2.0, 0.1, 0.5, corner=0.2),
-    "ramp with corners that overlap": Ramp(2.0, 0.1, 0.2, corner=0.3),
+    "ramp with round corners": Ramp(2.0, begin=0.1, end=0.5, corner=0.2),
+    "ramp with corners that overlap": Ramp(2.0, begin=0.1, end=0.2, corner=0.3),
     "point to point, order 3": PointToPoint(-1.0, 2.0, 0.7, order=3),
     "point to point, order 5": PointToPoint(-1.0, 2.0, 0.7, begin=0.1),
     "point to point, order 7": PointToPoint(-1.0, 2.0, 0.7, order=7),
@@ -42,8 +42,8 @@ LAWS: dict[str, TimeLaw] = {
     "trapezoid": SCurve(1.0, 1.7, 8.0),
     "harmonic": Harmonic(2.0, 1.3, phase=0.4, offset=1.0),
     "table": Table(TIMES, np.sin(5 * TIMES)),
-    "table, clamped": Table(TIMES, np.sin(5 * TIMES), "clamped"),
-    "table, monotone": Table(TIMES, np.sin(5 * TIMES), "monotone"),
+    "table, clamped": Table(TIMES, np.sin(5 * TIMES), spline="clamped"),
+    "table, monotone": Table(TIMES, np.sin(5 * TIMES), spline="monotone"),
     "delayed": SmoothStep(2.0, 0.4).after(0.3),
     "sum": Harmonic(2.0, 1.3) + SpinUp(1.0, 0.5) - 0.5,
     "product": 2.0 * Harmonic(2.0, 1.3) * SmoothStep(1.0, 0.5) * SpinUp(1.0, 0.5),
@@ -128,7 +128,7 @@ def test_a_way_of_nothing_takes_no_time() -> None:
 
 
 def test_a_ramp_rises_as_high_whatever_its_corners() -> None:
-    sharp, smooth = Ramp(3.0, 1.0, 2.0), Ramp(3.0, 1.0, 2.0, corner=0.4)
+    sharp, smooth = Ramp(3.0, begin=1.0, end=2.0), Ramp(3.0, begin=1.0, end=2.0, corner=0.4)
     assert [sharp(t) for t in (0.5, 1.0, 1.5, 2.0, 3.0)] == [0.0, 0.0, 1.5, 3.0, 3.0]
     assert [sharp.velocity(t) for t in (0.5, 1.0, 1.5, 2.0, 3.0)] == [0.0, 3.0, 3.0, 0.0, 0.0]
     assert smooth(2.4) == pytest.approx(3.0, rel=1e-15) and smooth(1.7) == pytest.approx(sharp(1.5), rel=1e-15)
@@ -137,7 +137,7 @@ def test_a_ramp_rises_as_high_whatever_its_corners() -> None:
 
 def test_products_keep_exact_derivatives() -> None:
     t, T = 0.37, 10.0
-    law = Ramp(2.0) * Ramp(3.0) * Ramp(1.0, -1.0)
+    law = Ramp(2.0) * Ramp(3.0) * Ramp(1.0, begin=-1.0)
     close([law(t), law.velocity(t)], [6 * t**2 * (1 + t), 12 * t + 18 * t**2], rtol=1e-14)
     close(law.acceleration(t), 12 + 36 * t, rtol=1e-14)
     wave = (1.0 - SmoothStep(1.0, T)) * Harmonic(2.0, 0.5)
@@ -182,17 +182,17 @@ def test_a_table_knows_a_cubic_exactly() -> None:
 def test_splines_do_what_they_say() -> None:
     t, x = np.arange(5.0), np.array([0.0, 0.0, 1.0, 1.0, 1.0])
     dense = np.linspace(0, 4, 401)
-    values = {kind: np.array([Table(t, x, kind)(s) for s in dense]) for kind in ("cubic", "monotone", "linear")}
+    values = {kind: np.array([Table(t, x, spline=kind)(s) for s in dense]) for kind in ("cubic", "monotone", "linear")}
     assert values["cubic"].max() > 1.05 and values["cubic"].min() < -0.05
     for kind in ("monotone", "linear"):
         assert values[kind].max() == 1.0 and values[kind].min() == 0.0
-    linear = Table(t, x, "linear")
+    linear = Table(t, x, spline="linear")
     assert (linear(1.25), linear.velocity(1.25), linear.acceleration(1.25)) == (0.25, 1.0, 0.0)
-    clamped = Table(t, x, "clamped")
+    clamped = Table(t, x, spline="clamped")
     close([clamped.velocity(0.0), clamped.velocity(4.0)], 0.0, atol=1e-14)
     for kind in ("cubic", "clamped", "monotone", "linear"):
-        close([Table(t, x, kind)(s) for s in t], x, atol=1e-14)
-        assert Table(t[:2], x[:2], kind)(0.5) == 0.0
+        close([Table(t, x, spline=kind)(s) for s in t], x, atol=1e-14)
+        assert Table(t[:2], x[:2], spline=kind)(0.5) == 0.0
 
 
 def test_outside_its_times_a_table_refuses_or_holds() -> None:
@@ -276,7 +276,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         (lambda: SmoothStep(1.0, -2.0), "SmoothStep: duration must be a positive number, received -2"),
         (lambda: PointToPoint(0, 1, 0.0), "PointToPoint: duration must be a positive number, received 0"),
         (lambda: PointToPoint(0, 1, 1.0, order=4), "PointToPoint: order must be 3, 5 or 7, received 4"),
-        (lambda: Ramp(1.0, 2.0, 1.0), "Ramp: end must be after begin = 2 s, received 1"),
+        (lambda: Ramp(1.0, begin=2.0, end=1.0), "Ramp: end must be after begin = 2 s, received 1"),
         (lambda: Ramp(1.0, corner=-1.0), "Ramp: corner must be at least 0, received -1"),
         (lambda: SCurve(1.0, 0.0, 1.0), "SCurve: speed must be a positive number, received 0"),
         (lambda: SCurve(1.0, 1.0, 1.0, -3.0), "SCurve: jerk must be a positive number, received -3"),
@@ -294,7 +294,10 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         (lambda: Table([0, 1], [1, 2, 3]), "times and values must be as many, at least two, received 2 times and 3"),
         (lambda: Table([0], [1]), "times and values must be as many, at least two, received 1 times"),
         (lambda: Table([0, 1], [[1, 2], [3, 4]]), "Table: values must be a number, or three, for each time"),
-        (lambda: Table([0, 1], [1, 2], "quintic"), "Table: spline must be one of 'cubic', .* received 'quintic'"),
+        (
+            lambda: Table([0, 1], [1, 2], spline="quintic"),
+            "Table: spline must be one of 'cubic', .* received 'quintic'",
+        ),
         (lambda: Table([0, 1], [1, 2], outside="guess"), "Table: outside must be one of 'refuse', 'hold'"),
     ],
 )

@@ -148,7 +148,7 @@ def test_two_rates_and_an_offset():
     model, node, place, speed = cart("SE3", speed=1.0)
     seen = []
     slow = model.add(SampledController(place, 0.1, lambda t, x, u: seen.append(round(t, 9)) or -u[0]))
-    fast = model.add(SampledController(slow, 0.03, lambda t, x, u: u[0], offset=0.01, start=7.0))
+    fast = model.add(SampledController(slow, 0.03, lambda t, x, u: u[0], begin=0.01, initial_output=7.0))
     model.add(ForceActuator(node, 0.0 * fast, (1, 0, 0)))
     run = mbs.simulate(model, 0.2, 0.05)
     assert seen == [0.0, 0.1, 0.2]
@@ -159,7 +159,9 @@ def test_two_rates_and_an_offset():
 
 def test_a_controller_with_states_of_its_own():
     model, node, *_ = cart("R3xSO3")
-    block = SampledController(2.0, 0.1, lambda t, x, u: x, lambda t, x, u: [x[1], x[0] + u[0]], [1.0, 0.0], outputs=2)
+    block = SampledController(
+        2.0, 0.1, lambda t, x, u: x, update=lambda t, x, u: [x[1], x[0] + u[0]], initial=[1.0, 0.0], outputs=2
+    )
     model.add(block)
     model.add(ForceActuator(node, block[1], (1, 0, 0)))
     run = mbs.simulate(model, 0.3, 0.1)

@@ -48,7 +48,7 @@ def structure(group: str) -> mbs.Model:
     model.add(Force(nodes[4], lambda t: (t, 2 * t, -1)))
     model.add(Moment(nodes[5], (1, -2, 3)))
     model.add(DistributedLoad(beam, (0, 1, -2), frame="body"))
-    model.add(Maxwell(nodes[1], nodes[4], 3.0, 0.5, 0.8))
+    model.add(Maxwell(nodes[1], nodes[4], 3.0, 0.5, free_length=0.8))
     return model
 
 

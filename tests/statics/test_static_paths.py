@@ -131,8 +131,10 @@ def test_functions_of_time_are_taken_as_they_are() -> None:
 
 
 LOADS = {
-    "force": lambda beam, value, frame: Force(beam.nodes[-1], value, frame, point=beam.nodes[-1].at((0, 0.1, 0.2))),
-    "moment": lambda beam, value, frame: Moment(beam.nodes[-1], value, frame),
+    "force": lambda beam, value, frame: Force(
+        beam.nodes[-1], value, frame=frame, point=beam.nodes[-1].at((0, 0.1, 0.2))
+    ),
+    "moment": lambda beam, value, frame: Moment(beam.nodes[-1], value, frame=frame),
     "distributed": lambda beam, value, frame: DistributedLoad(beam, value, frame=frame),
 }
 

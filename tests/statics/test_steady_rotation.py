@@ -174,7 +174,7 @@ def test_runs_and_modes_are_about_it(caplog: pytest.LogCaptureFixture) -> None:
     """A blade under forces that turn with it, aerodynamic drag and a drive: a run on SE(3) stays, to rounding."""
     model, beam = blade(drive=lambda t: SPIN * t)
     model.add(Force(beam.nodes[-1], (0, 10, 60), frame="body"))
-    model.add(Drag(beam, CrossFlow(1.2, 0.02, 1.0)))
+    model.add(Drag(beam, CrossFlow(1.2, 0.02, coefficient=1.0)))
     steady = mbs.steady_rotation(model, (0, 0, SPIN))
     apart, energy = deviation(model, steady, np.array([0, 0, SPIN]), 0.05, 40)
     assert apart < 1e-10 and energy < 1e-10
@@ -340,7 +340,7 @@ def test_the_stiffness_is_the_derivative(group: str) -> None:
     hung = model.add_node((1.2, 0.1, 0.2), group="SE3")
     model.add(ModalBody(hung, 1.0, (0.1, 0.2, 0.3), [0.2, 0.3], [50, 80], translation=rng.normal(size=(3, 2)) / 10))
     model.add(SphericalJoint(beam.nodes[-1], hung))
-    model.add(Drag(beam, CrossFlow(1.2, 0.02, 1.0)))
+    model.add(Drag(beam, CrossFlow(1.2, 0.02, coefficient=1.0)))
     mass = model.add_node((0.5, 0.6, 0))
     model.add(PointMass(mass, 0.3))
     model.add(SpringDamper(beam.nodes[2], mass, 30.0, damping=0.2))

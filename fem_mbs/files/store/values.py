@@ -150,7 +150,7 @@ class Writer:
     def arguments(self, value: Any) -> dict[str, Any]:
         """An object as its class and the arguments of its constructor."""
         made = value.constructor_arguments if isinstance(value, Public) else None
-        given, named = (made.arguments, made.named) if made else (_attributes(value), {})
+        given, named = (made.arguments, made.named) if made else _attributes(value)
         name = class_name(type(value))
         if ":" in name:
             self.outside.append(name)
@@ -204,11 +204,17 @@ class Writer:
         return {"array": [self._size - flat.size, "i" if kind == "u" else kind, *value.shape]}
 
 
-def _attributes(value: Any) -> list[Any]:
-    """Arguments of an object that has them as attributes."""
+def _attributes(value: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments of an object that has them as attributes, by position and by name."""
     if not isinstance(value, tuple) and not is_dataclass(value):
         raise UnstorableError(shown(value))
-    return [getattr(value, name) for name in inspect.signature(type(value)).parameters]
+    given, named = [], {}
+    for name, parameter in inspect.signature(type(value)).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            named[name] = getattr(value, name)
+        else:
+            given.append(getattr(value, name))
+    return given, named
 
 
 SECTION_STEPS = ("rectangle", "circle", "tube", "general", "with_damping", "shifted", "turned")
