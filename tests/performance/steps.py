@@ -16,7 +16,7 @@ from ours import BUILD
 from problems import problem
 
 import fem_mbs as mbs
-from fem_mbs.elements import RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import Moment, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 
 OWN = ("fem_mbs", "elements")
 
@@ -42,7 +42,31 @@ def chain(links: int) -> mbs.Model:
     return model
 
 
+def double_pendulum() -> mbs.Model:
+    """Two bodies on hinges, let go from the horizontal."""
+    return chain(2)
+
+
+def slider_crank() -> mbs.Model:
+    """A rigid crank of 0.5 m turns under a constant moment and drives a slider by a rod of 1.5 m."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    crank, rod, slider = (model.add_node((x, 0, 0)) for x in (0.25, 1.25, 2.0))
+    for node, mass, inertia in ((crank, 1.0, 0.02), (rod, 1.0, 0.2), (slider, 2.0, 0.01)):
+        model.add(RigidBody(node, mass, (0.01, inertia, inertia)))
+    model.add(RevoluteJoint(model.ground, crank, (0, 1, 0), point=(0, 0, 0)))
+    model.add(SphericalJoint(crank, rod, point=(0.5, 0, 0)))
+    model.add(UniversalJoint(rod, slider, (0, 1, 0), (0, 0, 1), point=(2.0, 0, 0)))
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0)))
+    model.add(Moment(crank, (0, -5.0, 0)))
+    return model
+
+
 Run = Callable[..., mbs.Solution]
+
+
+def many_tops(**options: object) -> mbs.Solution:
+    """A thousand heavy tops together; the solution of the first, with the time of all."""
+    return mbs.simulate_many([top() for _ in range(1000)], 0.02, 1e-3)[0]
 
 
 def flexible(kind: str, elements: int | None = None, **options: object) -> Run:
@@ -62,11 +86,14 @@ def rigid(make: Callable[[], mbs.Model], steps: int, h: float, **options: object
 RUNS = {
     "heavy top": rigid(top, 1000, 1e-3),
     "heavy top on SE(3)": rigid(lambda: top("SE3"), 1000, 1e-3),
+    "double pendulum": rigid(double_pendulum, 1000, 2e-3),
+    "slider-crank": rigid(slider_crank, 1000, 2e-3),
     "chain of 10 bodies": rigid(lambda: chain(10), 1000, 1e-3),
     "chain of 1000 bodies": rigid(lambda: chain(1000), 20, 1e-3),
     "cantilever": flexible("cantilever"),
     "four-bar": flexible("four_bar"),
     "beam of 1000 elements": flexible("swinging_beam", 1000),
+    "1000 heavy tops": many_tops,
     "heavy top, index 2": rigid(top, 300, 1e-3, formulation="index2"),
     "four-bar, index 2": flexible("four_bar", formulation="index2"),
 }
