@@ -57,9 +57,9 @@ class LeastNormSolver:
         one constraint, and entries in the last block.
     n : int
         Number of unknowns before the multipliers.
-    units : (N,)
-        Units of the unknowns.
-    blocks : (N,)
+    units : (n + m,)
+        Units of the unknowns, of the m multipliers too.
+    blocks : (n + m,)
         What unknowns belong to; see :func:`make_solver`.
     """
 
