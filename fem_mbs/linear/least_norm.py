@@ -58,7 +58,7 @@ class LeastNormSolver:
     n : int
         Number of unknowns before the multipliers.
     units : (n + m,)
-        Units of the unknowns, of the m multipliers too.
+        Units of the unknowns; those of the m multipliers are not asked for.
     blocks : (n + m,)
         What unknowns belong to; see :func:`make_solver`.
     """
