@@ -57,10 +57,10 @@ class LeastNormSolver:
         one constraint, and entries in the last block.
     n : int
         Number of unknowns before the multipliers.
-    units : (n + m,)
-        Units of the unknowns; those of the m multipliers are not asked for.
+    units : (n,)
+        Units of the unknowns.
     blocks : (n + m,)
-        What unknowns belong to; see :func:`make_solver`.
+        What unknowns and multipliers belong to; see :func:`make_solver`.
     """
 
     def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
