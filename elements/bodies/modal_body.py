@@ -79,8 +79,8 @@ class ModalBody(Element):
         Damping matrix of the amplitudes; none by default.
     translation, rotation : (3, k), optional
         What momentum, and moment of momentum about the node, a unit rate of each amplitude has while the node rests:
-        ``int phi dm`` and ``int x x phi dm`` of mode shapes ``phi``. None by default, as of free modes about the mass
-        centre.
+        ``int phi dm`` and ``int x x phi dm`` of mode shapes ``phi``, node frame. None by default, as of free modes
+        about the mass centre.
     center_of_mass : (3,)
         Mass centre of the undeformed body in the node frame.
 

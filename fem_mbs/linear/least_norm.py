@@ -57,10 +57,10 @@ class LeastNormSolver:
         one constraint, and entries in the last block.
     n : int
         Number of unknowns before the multipliers.
-    units : (N,)
+    units : (n,)
         Units of the unknowns.
-    blocks : (N,)
-        What unknowns belong to; see :func:`make_solver`.
+    blocks : (n + m,)
+        What unknowns and multipliers belong to; see :func:`make_solver`.
     """
 
     def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
