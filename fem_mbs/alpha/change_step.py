@@ -61,12 +61,13 @@ class AlphaMemory(NamedTuple):
     """At a start: highest derivatives ``(N,)`` just before it."""
 
 
-def kept_matrix(kind: type[StepEquations], system: System, memory: AlphaMemory) -> Linearization | None:
-    """The last iteration matrix, for the modified Newton method."""
+def kept_matrix(kind: type[StepEquations], system: System, state: State, memory: AlphaMemory) -> Linearization | None:
+    """The last iteration matrix, which led to a state, for the modified Newton method."""
     if memory.matrix is None:
         return None
     T_inv, *factors = memory.matrix
-    return Linearization(kind.solver(system).restore(factors), T_inv)
+    restored = kind.solver(system).restore(factors)
+    return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
 
 
 def adapted(

@@ -138,7 +138,7 @@ class GeneralizedAlpha(Method):
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, accelerations.error * (h / memory.h) ** 3)
-            kept = kept_matrix(self._kind(system), system, memory) if self.newton.modified else None
+            kept = kept_matrix(self._kind(system), system, state, memory) if self.newton.modified else None
             solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
         new, a = equations.update(solution)
         new = system.accept(new)

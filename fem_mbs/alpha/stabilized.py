@@ -32,6 +32,7 @@ import numpy as np
 
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import RateSensitivities
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
@@ -69,13 +70,8 @@ class StabilizedEquations(StepEquations):
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        directions = factors, T_inv, residual.evaluation.motion.R
-        if first is not None:
-            directions = first.directions or (first.factors, first.T_inv, self.state.R)
-        if dV is None:
-            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
-        G = constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
-        return Linearization(factors, T_inv, G, directions)
+        directions = (factors, T_inv, residual.evaluation.motion.R) if first is None else first.directions
+        return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
@@ -84,11 +80,10 @@ class StabilizedEquations(StepEquations):
         is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
-        G = linearization.velocity_gradients
-        if G is None:  # of a matrix that was kept over steps
-            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
-            G = constraints.velocity_derivatives(system, residual.evaluation, dV, self.h)
-        along, T_inv, R = linearization.directions or (factors, linearization.T_inv, self.state.R)
+        # a matrix that was kept over steps comes without them
+        G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
+        assert linearization.directions is not None
+        along, T_inv, R = linearization.directions
         none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
@@ -111,6 +106,14 @@ class StabilizedEquations(StepEquations):
         """Largest increment of the configuration or of ``Z``, weighted."""
         assert correction.Z is not None
         return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
+
+    def _velocity_gradients(
+        self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
+    ) -> list[Array]:
+        """``G``, from the derivatives of body velocities that a matrix was just made of, if it was of them."""
+        if dV is None:
+            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+        return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
     def _increment(self, T_inv: Array, z: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""

@@ -1,11 +1,11 @@
 """One step of the generalised-alpha method on the group, in the order of the papers.
 
-Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: :func:`step` is the whole of it,
-and the methods of :class:`StepEquations` are its parts for the index-3 equations (Bruels, Cardona, Arnold 2012, eqs.
-27-32 and Table 1 on the group, eqs. 71-79 in local coordinates), solved in the scaled unknowns of Arnold, Cardona,
-Bruels (2015), eqs. 57-60. Other formulations of the constraints are subclasses that say what differs: the default in
-``stabilized.py``, that of Gear, Gupta and Leimkuhler in ``index2.py``. Equations of velocities that cannot be
-integrated stand beside those of positions.
+Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: the methods of
+:class:`StepEquations`, in this order, for the index-3 equations; :func:`step` leads from the first to the solution that
+the last makes a state of (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
+coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60. Other formulations
+of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
+Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
 
 What serves the step and is not it is beside this file: a better first guess (``predictor.py``), errors and what they
 ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of the step
@@ -120,13 +120,11 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
 
 
 def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
-    """One step from a first guess of its increment and multipliers; ``newton`` are options of Newton's method.
+    """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
 
-    The solution's ``unknown`` has the increments; :meth:`StepEquations.update` makes the new state of it.
+    ``newton`` are options of Newton's method. :meth:`StepEquations.update` makes the new state of the solution.
     """
-    predicted = equations.predict(D, multipliers)
-    # evaluate the residual, linearize, correct, until it is small
-    return newton_solve(equations, predicted, *newton)
+    return newton_solve(equations, equations.predict(D, multipliers), *newton)
 
 
 class StepEquations:

@@ -278,11 +278,8 @@ class Radau:
         system = self.system
         if system.redundant is not None:
             return np.zeros(system.pattern.gradient_entries)
-        moved = constraints.gradients_after(
-            system, evaluation.gradients, RateSensitivities(turning, np.zeros(system.k))
-        )
-        held = constraints.velocity_gradients(system, evaluation)
-        return self.h * (flat(moved) + flat(held))
+        dV = RateSensitivities(turning, np.zeros(system.k))
+        return flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))
 
     def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
         """Changes of the increments and of the multipliers, to be subtracted."""

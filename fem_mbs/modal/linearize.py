@@ -237,12 +237,7 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     B = tangent.gradient_matrix(system, evaluation.gradients)
     G = csc_array(B.shape)
     if system.has_velocity_level:
-        pairs = zip(
-            constraints.velocity_gradients(system, evaluation),
-            constraints.gradients_after(system, evaluation.gradients, V_d),
-            strict=True,
-        )
-        G = tangent.gradient_matrix(system, [held + moved for held, moved in pairs])
+        G = tangent.gradient_matrix(system, constraints.velocity_derivatives(system, evaluation, V_d, 1.0))
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
     residual = system.residual(evaluation, 1.0)
