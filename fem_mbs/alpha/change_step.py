@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.newmark import Parameters
@@ -17,6 +16,7 @@ from fem_mbs.contracts import State
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import ConvergenceHistory
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 

@@ -126,7 +126,7 @@ class StabilizedEquations(StepEquations):
     def _inertia(self, residual: StepResidual, z: Array) -> Array:
         """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment."""
         system, place = self.system, residual.place
-        lifted = self.chart.rate_changes(place.D, place.node_rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
+        lifted = self.chart.rate_changes(place.D, place.node_rates[:2], self.factors, z[: 6 * system.n].reshape(-1, 6))
         changes = system.kinematics.change(residual.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
@@ -28,6 +27,7 @@ from fem_mbs.newton import Iterate
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
@@ -71,13 +71,13 @@ class StepKinematics(NamedTuple):
     D: Array
     """Coordinates of the increment ``(n, 6)``, or as wide as the chart."""
     node_rates: Array
-    """Their first and second time derivative ``(2, n, 6)``."""
+    """Their first and second time derivative, and their algorithmic accelerations, ``(3, n, 6)``."""
     rates: Array
-    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
+    """The same of the whole increment, ``(3, N)``."""
     x: Array
     R: Array
     lifted: Array
-    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
+    """Velocities, accelerations and algorithmic ones of the nodes on the group, ``(3, n, 6)``."""
 
 
 class StepResidual(NamedTuple):
@@ -170,15 +170,14 @@ class StepEquations:
         """The configuration at the end of the step, and its rates by Newmark's formulas."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
         D = unknown.D[: self.first].reshape(self.system.n, -1)
-        node_rates = rates[:2, : self.first].reshape(2, *D.shape)
-        x, R = self.chart.retract(self.state.x, self.state.R, D)
-        return StepKinematics(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
+        node_rates = rates[:, : self.first].reshape(3, *D.shape)
+        return StepKinematics(D, node_rates, rates, *self.chart.end_of_step(self.state.x, self.state.R, D, node_rates))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Equations at the end of the step: ``M vdot + g + B^T lambda`` and ``Phi``."""
         system, state = self.system, self.state
         place = self.place(unknown)
-        V, A = body = self.chart.kinematics.motion(place.R, place.lifted)
+        V, A = body = self.chart.kinematics.motion(place.R, place.lifted[:2])
         own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
         motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
@@ -212,7 +211,7 @@ class StepEquations:
 
     def derivatives(self, unknown: Unknowns, residual: StepResidual) -> tuple[Array, Array]:
         """``dD/d(increment)`` (n, 6, 6) and the derivatives (2, n, 6, 6) of the group rates."""
-        return self.chart.derivatives(residual.place.D, residual.place.node_rates, self.factors)
+        return self.chart.derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
 
     def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
         """The same for ``T = I``."""
@@ -221,7 +220,7 @@ class StepEquations:
 
     def body_derivatives(self, residual: StepResidual, lifted: Array) -> tuple[RateSensitivities, RateSensitivities]:
         """How body velocities and accelerations follow increments, from the derivatives of the group rates."""
-        dV, dA = self.chart.kinematics.derivatives(residual.body, lifted)
+        dV, dA = self.chart.kinematics.body_derivatives(residual.body, lifted)
         if not self.system.k:
             return RateSensitivities(dV), RateSensitivities(dA)
         own = self.formulas.factors[:2, self.first :]
@@ -285,9 +284,8 @@ class StepEquations:
     def update(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> tuple[State, Array]:
         """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
         system, unknown = self.system, solution.unknown
-        D, _, rates, x, R, lifted = self.place(unknown) if solution.corrected else solution.value.place
-        a = self.chart.lift_algorithmic(D, self.of_nodes(rates[::2]))
-        state = State(self.t, x, R, lifted[0], lifted[1], unknown.multipliers, *self.own(unknown, rates))
+        _, _, rates, x, R, (v, vdot, a) = self.place(unknown) if solution.corrected else solution.value.place
+        state = State(self.t, x, R, v, vdot, unknown.multipliers, *self.own(unknown, rates))
         return state, system.with_own(a, rates[2])
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
