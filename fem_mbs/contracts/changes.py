@@ -7,7 +7,7 @@ is never changed keeps nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, NamedTuple
@@ -47,11 +47,12 @@ def remember(part: Any, name: str) -> None:
     own = vars(part)
     if not freezes.models or name not in own:
         return
-    freezes.changes += 1
-    past = own.setdefault(PAST, [])
-    if not any(change.until == freezes.models and change.name == name for change in past):
-        past.append(Change(freezes.models, name, own[name]))
-        freezes.changed.add(part)
+    with freezes.lock:
+        freezes.changes += 1
+        past = own.setdefault(PAST, [])
+        if not any(change.until == freezes.models and change.name == name for change in past):
+            past.append(Change(freezes.models, name, own[name]))
+            freezes.changed.add(part)
 
 
 def changes_since(part: Any, model: int) -> dict[str, Any]:
@@ -70,13 +71,14 @@ def changed_since(parts: Iterable[Any], model: int) -> str:
 
 
 @contextmanager
-def as_frozen(model: int) -> Iterator[None]:
-    """Within it, all parts are as they were when the model of a number was frozen."""
+def as_frozen(parts: Container[int], model: int) -> Iterator[None]:
+    """Within it, parts of these identities are as they were when the model of a number was frozen."""
     if not freezes.changed:
         yield
         return
     with freezes.lock:
-        then = [(part, changes_since(part, model)) for part in list(freezes.changed)]
+        own = [part for part in freezes.changed if id(part) in parts]
+        then = [(part, changes_since(part, model)) for part in own]
         now = [(part, {name: vars(part)[name] for name in values}) for part, values in then]
         try:
             for part, values in then:

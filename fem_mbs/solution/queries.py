@@ -21,7 +21,6 @@ from fem_mbs.contracts import (
     Public,
     SectionForces,
     State,
-    as_frozen,
     checked,
     of_kind,
     shown,
@@ -210,7 +209,7 @@ class Queries(Public):
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
                 f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
             )
-        with as_frozen(self.system.frozen_as):
+        with self.system.as_frozen():
             return source.signal_values(self.t, self.u, self.system.number)
 
     @checked
@@ -220,7 +219,7 @@ class Queries(Public):
         if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
-        with as_frozen(self.system.frozen_as):
+        with self.system.as_frozen():
             return found.section_forces(self.history.x[:, rows], self.R[:, rows])
 
     @cached_property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from fem_mbs.contracts import (
     Numbering,
     Part,
     Source,
+    as_frozen,
     consecutive,
     freezes,
     look_up,
@@ -222,6 +224,14 @@ class Layout:
         """Nodes, elements and joints by their names."""
         named: list[Any] = [*self.nodes, *self.number.parts]
         return {part.name: part for part in named}
+
+    def as_frozen(self) -> AbstractContextManager[None]:
+        """Within it, nodes, elements and joints are as they were when the model was frozen."""
+        return as_frozen(self._identities, self.frozen_as)
+
+    @cached_property
+    def _identities(self) -> frozenset[int]:
+        return frozenset(map(id, self.parts.values()))
 
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
