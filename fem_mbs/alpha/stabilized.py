@@ -70,7 +70,8 @@ class StabilizedEquations(StepEquations):
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        directions = (factors, T_inv, residual.evaluation.motion.R) if first is None else first.directions
+        along = factors.of_last(self.system.size, self.system.m) if first is None else None
+        directions = first.directions if along is None else (along, T_inv, residual.evaluation.motion.R)
         return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
@@ -80,32 +81,28 @@ class StabilizedEquations(StepEquations):
         is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
+        n, (gamma, beta) = system.n_free, self.formulas.factors[:2, 0].tolist()
         # a matrix that was kept over steps comes without them
         G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
         assert linearization.directions is not None
         along, T_inv, R = linearization.directions
-        none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
+        per_rate = ~system.velocity_level / (self.h * gamma)
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
-        z, push = solve_with_constraints(system, along, none, missed)
-        Z = self._increment(T_inv, z)
-        resistance = squared * float(self.formulas.factors[1, 0]) * float((system.diagonal_mass * Z) @ Z)
+        z = along(missed)
+        Z, push = self._increment(T_inv, z[:n]), z[n:]
+        resistance = squared * beta * ((system.diagonal_mass * Z) @ Z)
         simplified, share = not resistance > INERT * -(missed @ push), unknown.inertia_share
         if not simplified:
             inertia = squared * self._inertia(residual, Z)
             d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -float(more @ push) / float(push @ push or 1.0)
-            z, push = solve_with_constraints(system, along, none, per_rate * constraints.product(system, G, d_more))
-            Z = Z + self._increment(T_inv, z)
+            z = along(per_rate * constraints.product(system, G, d_more))
+            Z, push = Z + self._increment(T_inv, z[:n]), z[n:]
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=simplified)
-
-    def length(self, correction: Correction) -> float:
-        """Largest increment of the configuration or of ``Z``, weighted."""
-        assert correction.Z is not None
-        return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
 
     def _velocity_gradients(
         self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
@@ -115,9 +112,10 @@ class StabilizedEquations(StepEquations):
             dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
-    def _increment(self, T_inv: Array, z: Array) -> Array:
+    def _increment(self, T_inv: Array, free: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
-        system = self.system
+        system, z = self.system, np.zeros(self.system.N)
+        z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
             Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
