@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     Part,
     Source,
     consecutive,
+    freezes,
     look_up,
     of_kind,
 )
@@ -71,6 +72,7 @@ class Layout:
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         self.model = model
+        self.frozen_as = freezes.model()
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
