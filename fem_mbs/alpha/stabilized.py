@@ -70,8 +70,12 @@ class StabilizedEquations(StepEquations):
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        along = factors.of_last(self.system.size, self.system.m) if first is None else None
-        directions = first.directions if along is None else (along, T_inv, residual.evaluation.motion.R)
+        if first is None:
+            along = factors.of_last(self.system.size, self.system.m)
+            directions = along, T_inv, residual.evaluation.motion.R
+        else:
+            assert first.directions is not None
+            directions = first.directions
         return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
