@@ -62,6 +62,16 @@ class AlphaMemory(NamedTuple):
     """At a start: highest derivatives ``(N,)`` just before it."""
 
 
+def named(memory: AlphaMemory) -> AlphaMemory:
+    """A memory from a file, whose parts are plain tuples, with their names."""
+    predictor, convergence = memory.predictor, memory.convergence
+    return memory._replace(
+        accelerations=AccelerationHistory(*memory.accelerations),
+        predictor=None if predictor is None else PredictorHistory(*predictor),
+        convergence=None if convergence is None else ConvergenceHistory(*convergence),
+    )
+
+
 def kept_matrix(kind: type[StepEquations], system: System, state: State, memory: AlphaMemory) -> Linearization | None:
     """The last iteration matrix, which led to a state, for the modified Newton method."""
     if memory.matrix is None:
@@ -110,7 +120,7 @@ def _growing_velocity(
     have taken away is seen: it is by how much the velocities miss ``B v + Phi_t = 0``. An estimate in place of it would
     feed errors of the multipliers back, and grow where the step changes often.
     """
-    before = AccelerationHistory(*memory.accelerations)
+    before = memory.accelerations
     slope = (highest_derivatives(system, state) - before.older) / (state.t - before.t_older)
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)

@@ -84,7 +84,7 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
 def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V: Array) -> Array:
     """For velocities ``V`` (m, b) of each equation."""
     residual: Array = np.vecdot(gradient, V)
-    if (rates := joints.rates(context)) is not None:
+    if joints.driven and (rates := joints.rates(context)) is not None:
         residual += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
     if joints.velocity is not None:
         residual += np.where(joints.velocity, phi, 0.0)
@@ -111,7 +111,7 @@ def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensiti
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
     """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
     gradient = joints.rate_gradient(context, V)
-    if (rates := joints.rates(context)) is None:
+    if not joints.driven or (rates := joints.rates(context)) is None:
         return gradient
     of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
     return gradient + of_positions
