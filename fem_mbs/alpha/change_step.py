@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.alpha.predictor import PredictorHistory
+from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import Linearization, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import ConvergenceHistory
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 
@@ -67,7 +68,9 @@ def kept_matrix(kind: type[StepEquations], system: System, state: State, memory:
         return None
     T_inv, *factors = memory.matrix
     restored = kind.solver(system).restore(factors)
-    return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
+    if kind is not StabilizedEquations:
+        return Linearization(restored, T_inv)
+    return Linearization(restored, T_inv, directions=(restored.of_last(system.size, system.m), T_inv, state.R))
 
 
 def adapted(

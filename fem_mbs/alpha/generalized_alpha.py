@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
@@ -36,6 +35,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -88,7 +88,7 @@ class GeneralizedAlpha(Method):
 
     def chart(self, system: System) -> Chart:
         """The coordinates of a step."""
-        return Chart(system.kinematics)
+        return system.kinematics
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]

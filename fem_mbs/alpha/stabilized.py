@@ -90,7 +90,12 @@ class StabilizedEquations(StepEquations):
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        directions = (factors, T_inv, residual.evaluation.motion.R) if first is None else first.directions
+        if first is None:
+            along = factors.of_last(self.system.size, self.system.m)
+            directions = along, T_inv, residual.evaluation.motion.R
+        else:
+            assert first.directions is not None
+            directions = first.directions
         return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
@@ -100,16 +105,17 @@ class StabilizedEquations(StepEquations):
         simplified; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
+        n, (gamma, beta) = system.n_free, self.formulas.factors[:2, 0].tolist()
         # a matrix that was kept over steps comes without them
         G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
         assert linearization.directions is not None
         along, T_inv, R = linearization.directions
-        none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
+        per_rate = ~system.velocity_level / (self.h * gamma)
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
-        z, push = solve_with_constraints(system, along, none, missed)
-        Z = self._increment(T_inv, z)
-        resistance = squared * float(self.formulas.factors[1, 0]) * float((system.diagonal_mass * Z) @ Z)
+        z = along(missed)
+        Z, push = self._increment(T_inv, z[:n]), z[n:]
+        resistance = squared * beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):
@@ -117,17 +123,12 @@ class StabilizedEquations(StepEquations):
             d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -float(more @ push) / float(push @ push or 1.0)
-            z, push = solve_with_constraints(system, along, none, per_rate * constraints.product(system, G, d_more))
-            change = self._increment(T_inv, z)
+            z = along(per_rate * constraints.product(system, G, d_more))
+            change, push = self._increment(T_inv, z[:n]), z[n:]
             Z = Z + change
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
-
-    def length(self, correction: Correction) -> float:
-        """Largest increment of the configuration or of ``Z``, weighted."""
-        assert correction.Z is not None
-        return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
 
     def _velocity_gradients(
         self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
@@ -137,9 +138,10 @@ class StabilizedEquations(StepEquations):
             dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
-    def _increment(self, T_inv: Array, z: Array) -> Array:
+    def _increment(self, T_inv: Array, free: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
-        system = self.system
+        system, z = self.system, np.zeros(self.system.N)
+        z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
             Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
@@ -148,7 +150,7 @@ class StabilizedEquations(StepEquations):
     def _missing(self, residual: StepResidual, z: Array) -> Array:
         """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment, less ``C z/h`` of what is not inertia."""
         system, place = self.system, residual.place
-        lifted = self.chart.rate_changes(place.D, place.node_rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
+        lifted = self.chart.rate_changes(place.D, place.node_rates[:2], self.factors, z[: 6 * system.n].reshape(-1, 6))
         changes = system.kinematics.change(residual.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)
@@ -162,5 +164,5 @@ class StabilizedEquations(StepEquations):
     def _per_step(self, place: StepKinematics, Z: Array) -> Array:
         """``T(D) Z/h`` (n, 6): velocities of the nodes along coordinates of the chart that change by ``Z`` in a step."""
         nodes, once = Z[: 6 * self.system.n].reshape(-1, 6), np.array([1.0 / self.h, 0.0]).reshape(2, 1, 1, 1)
-        velocities: Array = self.chart.rate_changes(place.D, place.node_rates, once, nodes)[0]
+        velocities: Array = self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]
         return velocities

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, ConstraintBatch, ElementBatch, Motion, Public
+from fem_mbs.contracts import Constraint, ConstraintBatch, ElementBatch, Motion, Public, as_frozen
 from fem_mbs.lie import so3
 from fem_mbs.solution.copies import over_time
 from fem_mbs.solution.history import History
@@ -29,7 +29,8 @@ def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tup
 
 def reactions_over_time(history: History, joint: Constraint) -> tuple[Array, Array]:
     """The same of one joint at all times, ``(nt, 3)``."""
-    wrenches = over_time(history, [joint], partial(_wrenches, joint.offset))[:, 0]
+    with as_frozen(history.system.frozen_as):
+        wrenches = over_time(history, [joint], partial(_wrenches, joint.offset))[:, 0]
     return wrenches[:, :3], wrenches[:, 3:]
 
 

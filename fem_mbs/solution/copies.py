@@ -16,7 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Motion, Node, Numbering
+from fem_mbs.contracts import Constraint, Element, Motion, Node, Numbering, as_frozen
 from fem_mbs.solution.history import History
 
 WHOLE = types.FunctionType | types.BuiltinFunctionType | np.ufunc | type | str | Node | Element | Constraint | Numbering
@@ -184,6 +184,11 @@ def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask,
     It returns an array whose entries go copy by copy; ``reduce`` makes of those of each, ``(c, r, ...)``, what is kept,
     ``(c, ...)``.
     """
+    with as_frozen(history.system.frozen_as):
+        return _over_time(history, parts, ask, reduce)
+
+
+def _over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None) -> Array:
     number = LocalNumbering(history.system.number)
     one = type(parts[0]).batch(parts, number)
     own = [number.multipliers(part) for part in parts if isinstance(part, Constraint)]

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, CoordinateBatch, Motion, State
+from fem_mbs.contracts import Constraint, CoordinateBatch, Motion, State, as_frozen
 from fem_mbs.errors import MotionError
 from fem_mbs.solution.copies import LocalNumbering
 from fem_mbs.solution.history import History
@@ -27,7 +27,8 @@ MANY = 256
 def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
     number = LocalNumbering(history.system.number)
-    batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
+    with as_frozen(history.system.frozen_as):
+        batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
     motion = history.of_nodes(list(number.rows), np.arange(len(history.t)))
     pairs = [_over_time(batch, motion, len(history.t)) for batch in batches]
     values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))

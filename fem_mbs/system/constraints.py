@@ -100,19 +100,12 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V, result = evaluation.velocity, []
+    V = evaluation.velocity
+    moved = gradients_after(system, evaluation.gradients, dV)
     parts = zip(
-        system.constraint_batches,
-        evaluation.constraint_contexts,
-        evaluation.gradients,
-        system.constraint_components,
-        strict=True,
+        system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, moved, strict=True
     )
-    for joints, context, B, components in parts:
-        own = None if joints.own is None else joints.own[joints.cell]
-        moved = dV.after(B[:, None], joints.nodes[joints.cell], own)[:, 0]
-        result.append(factor * (rate_gradient_of(joints, context, V[components]) + moved))
-    return result
+    return [factor * (rate_gradient_of(joints, context, V[rows]) + own) for joints, context, rows, own in parts]
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
@@ -152,10 +145,14 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and own unknowns."""
-    return [
-        follow.after(g[:, None], b.nodes[b.cell], None if b.own is None else b.own[b.cell])[:, 0]
-        for g, b in zip(gradients, system.constraint_batches, strict=True)
-    ]
+    result = []
+    for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
+        m, p = nodes.shape
+        moved = np.vecmat(B[:, : 6 * p].reshape(m, p, 6), follow.nodes.take(nodes, 0)).reshape(m, 6 * p)
+        if joints.own is not None:
+            moved = np.append(moved, B[:, 6 * p :] * follow.own[joints.own[joints.cell]], 1)
+        result.append(moved)
+    return result
 
 
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]

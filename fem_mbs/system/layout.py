@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     Part,
     Source,
     consecutive,
+    freezes,
     look_up,
     of_kind,
 )
@@ -71,6 +72,7 @@ class Layout:
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         self.model = model
+        self.frozen_as = freezes.model()
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
@@ -143,6 +145,7 @@ class Layout:
         self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
+        self.equation_nodes = [batch.nodes[batch.cell] for batch in self.constraint_batches]
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
         slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
