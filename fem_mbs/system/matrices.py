@@ -209,9 +209,7 @@ def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
     return result
 
 
-def rate_product(
-    system: System, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None
-) -> Array:
+def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None) -> Array:
     """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations.
 
     ``inertial`` (N,) are the changes of the velocities of inertia forces, if they are others.
