@@ -180,13 +180,17 @@ class StepEquations:
         V, A = body = self.chart.kinematics.motion(place.R, place.lifted[:2])
         own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
         motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
-        evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
+        evaluation = system.evaluate(self.seen(unknown, place, motion), unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
             hidden = self.h * constraints.velocity_residual(system, evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
+
+    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+        """What elements see of a trial: the motion itself."""
+        return motion
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
