@@ -22,7 +22,7 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.linear.solvers import Factors, LinearSolver
+from fem_mbs.linear.solvers import Factors, LinearSolver, Solve
 from fem_mbs.newton import Iterate
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
@@ -100,8 +100,8 @@ class Linearization(NamedTuple):
     T_inv: Array
     velocity_gradients: list[Array] | None = None
     """Derivatives of the constraints on velocities, where the formulation has asked for them."""
-    directions: tuple[Factors, Array, Array] | None = None
-    """Factors, inverse tangent operators and rotations that give the directions of ``Z``, the same within a step."""
+    directions: tuple[Solve, Array, Array] | None = None
+    """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
 
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities | None]
@@ -180,13 +180,17 @@ class StepEquations:
         V, A = body = self.chart.kinematics.motion(place.R, place.lifted[:2])
         own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
         motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
-        evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
+        evaluation = system.evaluate(self.seen(unknown, place, motion), unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
             hidden = self.h * constraints.velocity_residual(system, evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
+
+    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+        """What elements see of a trial: the motion itself."""
+        return motion
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
@@ -250,11 +254,13 @@ class StepEquations:
         return Correction(d, multipliers / self.h**2)
 
     def length(self, correction: Correction) -> float:
-        """Largest increment of the configuration, weighted; algebraic unknowns count like forces, where they matter."""
+        """Largest increment, or ``Z``, weighted; algebraic unknowns count like forces, where they matter."""
         sizes = np.abs(correction.d * self.system.weight)
         if len(algebraic := self.system.algebraic):
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
-        return float(np.maximum.reduce(sizes))
+        if correction.Z is not None:
+            np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
+        return float(sizes.max())
 
     def corrected(
         self,

@@ -147,6 +147,7 @@ class Layout:
         self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
+        self.equation_nodes = [batch.nodes[batch.cell] for batch in self.constraint_batches]
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
         slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
