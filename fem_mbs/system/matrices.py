@@ -225,6 +225,6 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, i
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
     solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
-    d = np.zeros(system.N)
-    d[system.free_index] = solution[: system.n_free]
-    return d, solution[system.n_free :]
+    d, n = np.zeros(system.N), system.n_free
+    d[system.free_index] = solution[:n]
+    return d, solution[n:]
