@@ -191,7 +191,7 @@ def _drive_power(solution: mbs.Solution, k: int) -> float:
     return float(state.multipliers @ constraints.velocity_residual(system, evaluation))
 
 
-class _Heard(logging.Handler):
+class Heard(logging.Handler):
     """Collects warnings of the program; that steps were repeated says nothing of the result."""
 
     def __init__(self) -> None:
@@ -224,7 +224,7 @@ def run_formulation(formulation: str) -> Run:
 def judged(case: Case, run: Run = run_default) -> Verdict:
     """Run a case and say what became of it."""
     made, h = case.made(), case.h
-    logger, heard = logging.getLogger("fem_mbs"), _Heard()
+    logger, heard = logging.getLogger("fem_mbs"), Heard()
     logger.addHandler(heard)
     begun = time.perf_counter()
     try:

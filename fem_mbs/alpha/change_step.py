@@ -6,17 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.alpha.predictor import PredictorHistory
+from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import Linearization, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import ConvergenceHistory
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 
@@ -61,13 +62,25 @@ class AlphaMemory(NamedTuple):
     """At a start: highest derivatives ``(N,)`` just before it."""
 
 
+def named(memory: AlphaMemory) -> AlphaMemory:
+    """A memory from a file, whose parts are plain tuples, with their names."""
+    predictor, convergence = memory.predictor, memory.convergence
+    return memory._replace(
+        accelerations=AccelerationHistory(*memory.accelerations),
+        predictor=None if predictor is None else PredictorHistory(*predictor),
+        convergence=None if convergence is None else ConvergenceHistory(*convergence),
+    )
+
+
 def kept_matrix(kind: type[StepEquations], system: System, state: State, memory: AlphaMemory) -> Linearization | None:
     """The last iteration matrix, which led to a state, for the modified Newton method."""
     if memory.matrix is None:
         return None
     T_inv, *factors = memory.matrix
     restored = kind.solver(system).restore(factors)
-    return Linearization(restored, T_inv, directions=(restored, T_inv, state.R))
+    if kind is not StabilizedEquations:
+        return Linearization(restored, T_inv)
+    return Linearization(restored, T_inv, directions=(restored.of_last(system.size, system.m), T_inv, state.R))
 
 
 def adapted(
@@ -107,7 +120,7 @@ def _growing_velocity(
     have taken away is seen: it is by how much the velocities miss ``B v + Phi_t = 0``. An estimate in place of it would
     feed errors of the multipliers back, and grow where the step changes often.
     """
-    before = AccelerationHistory(*memory.accelerations)
+    before = memory.accelerations
     slope = (highest_derivatives(system, state) - before.older) / (state.t - before.t_older)
     left = defect(system, chart, parameters, memory.h, state, slope, np.zeros(system.k))
     w = np.zeros(system.N)
