@@ -34,21 +34,25 @@ class Parameters(NamedTuple):
     gamma: float
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def shift(self) -> float:
         """``Delta_alpha``: ``a_n`` stands for ``vdot(t_n + Delta_alpha h)`` (2015 paper, eq. 41)."""
         return self.alpha_m - self.alpha_f
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def C_q(self) -> float:  # noqa: N802
         """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, eqs. 40a, 69)."""
         return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def C_v(self) -> float:  # noqa: N802
         """Constant of the local error ``C_v h^3 v_ttt`` of the velocity."""
         return _quadrature_error(self.alpha_m, self.shift, self.gamma)
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def both_defects(self) -> float:
         """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.
 
