@@ -21,7 +21,7 @@ from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensi
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
-from fem_mbs.lie.coefficients import MIDPOINT
+from fem_mbs.lie.so3 import MIDPOINT
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam

@@ -14,7 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.coefficients import BRACKET_INVERSE, TANGENT
+from fem_mbs.lie.so3 import BRACKET_INVERSE, TANGENT
 
 IDENTITY = np.eye(6)
 _BRACKET = np.zeros((6, 6, 6))
