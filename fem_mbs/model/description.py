@@ -192,7 +192,7 @@ class ModelDescription(PartNames):
 
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
-        if name in self._parts:
+        if text(name, "Model.check_name: name") in self._parts:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:
