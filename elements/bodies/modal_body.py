@@ -177,7 +177,7 @@ class ModalBatch(ElementBatch):
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ModalBodyContext]:
         """Inertia, gravity and elastic forces, ``(n, 6 + k)``."""
-        row, momentum = self.nodes[:, 0], motion.inertial
+        row, momentum = self.nodes[:, 0], motion.momentum or motion
         q, q_dot, q_ddot = (part[self.own] for part in (motion.u, momentum.udot, motion.uddot))
         gravity = np.vecmat(motion.gravity, motion.R[row])
         Omega, a, Omega_dot = momentum.V[row, 3:], motion.A[row, :3] - gravity, motion.A[row, 3:]

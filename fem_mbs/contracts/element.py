@@ -159,8 +159,8 @@ class ElementBatch:
     4. ``stiffness(context)``, ``damping(context)``, ``mass(context)``, each ``(n, b, b)``, are the derivatives of the
        contribution against increments, velocities (``V`` of nodes, ``udot``) and accelerations (``A``, ``uddot``) with
        the others held; None stands for no damping, no mass. Inertia forces take their velocities from
-       ``motion.inertial`` and ``gyroscopic(context)`` returns their share of the damping; where all damping is theirs,
-       ``damps`` is False.
+       ``motion.momentum or motion`` and ``gyroscopic(context)`` returns their share of the damping; where all damping
+       is theirs, ``damps`` is False.
     5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
        accelerations follow the increments (:class:`RateSensitivities`). It follows from the three; where
        all are wanted and a closed form is cheaper, write it.

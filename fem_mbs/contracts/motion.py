@@ -40,7 +40,7 @@ class Motion:
     momentum : Motion or None
         Within a step of the default formulation, the motion with the velocities of the equation of momentum: ``V`` and
         ``udot`` are then the rates of the configuration, which forces other than those of inertia go by
-        (docs/theory.md, "Constraints on velocities").
+        (docs/theory.md, "Constraints on velocities"); inertia forces and joints by ``motion.momentum or motion``.
     """
 
     t: float
@@ -54,11 +54,6 @@ class Motion:
     uddot: Array = field(default_factory=none)
     multipliers: Array = field(default_factory=none)
     momentum: Motion | None = None
-
-    @property
-    def inertial(self) -> Motion:
-        """The motion that inertia forces and joints go by: this one, unless momentum has velocities of its own."""
-        return self if self.momentum is None else self.momentum
 
 
 class RateSensitivities(NamedTuple):

@@ -6,7 +6,6 @@ and the forces of every element have to turn with the model.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
@@ -15,6 +14,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, ElementBatch
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
+from fem_mbs.modal.steady_axes import ANGLES
+from fem_mbs.modal.turned import ahead
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import Turning, TurningEquations
 from fem_mbs.system import constraints
@@ -22,8 +23,6 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
-ANGLES = (1.0, 2.6)
-"""Angles in rad, no simple parts of a turn, to look at."""
 ACROSS = 1e-9
 """Part of gravity across the axis, and speed of a held node, that are rounding."""
 GAP, RATE = 1e-7, 1e-6
@@ -75,22 +74,10 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     _check_joints(system, here, open_by, speed)
     for angle in ANGLES:
         Q = so3.exp(angle * equations.omega / speed)
-        there = _turned(equations, here, Q, here.t + angle / speed)
+        there = ahead(here, angle / speed)
         _check_joints(system, there, open_by, speed)
         _check_forces(equations, here, there, Q, angle)
         _check_reactions(equations, here, there, Q, angle)
-
-
-def _turned(equations: TurningEquations, motion: Turning, Q: Array, t: float) -> Turning:
-    """The motion after a rotation ``Q`` of what turns, at the time ``t``."""
-    turning, free = equations.turning[:, None], equations.system.free[:, 3:]
-    x = np.where(turning, equations.point + (motion.x - equations.point) @ Q.T, motion.x)
-    R = np.where((turning & free)[:, :, None], Q @ motion.R, motion.R)
-    # where a rotation is held, the frame of the node does not turn
-    back = np.where((turning & ~free)[:, :, None], motion.R.mT @ Q.T @ motion.R, np.eye(3))
-    V, A = motion.V.copy(), motion.A.copy()
-    V[:, :3], A[:, :3] = np.vecmat(V[:, :3], back), np.vecmat(A[:, :3], back)
-    return replace(motion, t=t, x=x, R=R, V=V, A=A)
 
 
 def _check_joints(system: System, motion: Turning, open_by: Array, speed: float) -> None:

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
@@ -127,6 +127,17 @@ def force_matrix(system: System, values: Array) -> csc_array:
     return csc_array(matrix[: system.n_free, : system.n_free])
 
 
+def reaction_matrix(system: System, values: Array) -> csc_array:
+    """Sparse matrix ``(n_free, m)`` on the multipliers of these entries."""
+    return csc_array(system.solver.matrix(assemble(system, values))[: system.n_free, system.n_free :])
+
+
+def scattered(values: Array, places: IntArray, size: int) -> csr_array:
+    """Sum of matrices ``(n, b, b)`` with rows and columns at ``places`` (n, b) of a square one."""
+    rows, columns = np.broadcast_arrays(places[:, :, None], places[:, None])
+    return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), (size, size))
+
+
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
     """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
     values = system.pattern.of_gradients(flat(gradients))
@@ -225,6 +236,6 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, i
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
     solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
-    d = np.zeros(system.N)
-    d[system.free_index] = solution[: system.n_free]
-    return d, solution[system.n_free :]
+    d, n = np.zeros(system.N), system.n_free
+    d[system.free_index] = solution[:n]
+    return d, solution[n:]

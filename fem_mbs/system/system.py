@@ -176,7 +176,7 @@ class System(Layout, FrozenModel):
                 raise wrong_shapes(self, motion, prescribed)
             place[...] = force
             contexts.append(context)
-        motion = motion.inertial
+        motion = motion.momentum or motion
         joints = self.joints(motion, prescribed)
         for rows, gradient, place in zip(self.constraint_slices, joints.gradients, work.reactions, strict=True):
             if np.shape(gradient) != place.shape:
