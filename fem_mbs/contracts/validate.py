@@ -42,7 +42,7 @@ def shown(value: object) -> str:
 
 
 def real(value: object) -> Array | None:
-    """A new array of real numbers; None if ``value`` holds anything else: text, complex or masked numbers, truth values."""
+    """A new array of real numbers; None if ``value`` holds others: text, complex or masked ones, truth values, None."""
     try:
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             return None

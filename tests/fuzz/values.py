@@ -270,6 +270,7 @@ SPECIAL: dict[str, Any] = {
     "joint": lambda w: w.joints[0],
     "part": lambda w: w.elements[2],
     "count": lambda w: 2,
+    "LinearModel.state_space.inputs": lambda w: {},
     "input": lambda w: pick([0.3, lambda t: t], w),
     "inputs": lambda w: pick([0.3, [lambda t: t]], w),
     "error": lambda w: pick([0.3, lambda t: t], w),
@@ -480,7 +481,9 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += TEXTS[2:4]
     if bool not in bases:
         choices += [True, np.True_]
-    choices += [*LISTS, *MASKED, *(SCALARS[1:] if numeric or Any in bases else SCALARS)]
+    choices += [*LISTS, *MASKED, *(SCALARS[1:] if numeric or Any in bases or name == "other" else SCALARS)]
+    if name == "initial":
+        choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:
         choices = [value for value in choices if not isinstance(value, type)]
     if any(get_origin(base) in (collections.abc.Mapping, dict) for base in bases):
