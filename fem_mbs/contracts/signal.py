@@ -150,7 +150,7 @@ def _term(term: Any) -> Term:
     known = isinstance(part, Element | Constraint) and isinstance(index, int) and 0 <= index < len(part.unknowns)
     if not known:
         raise ModelError(f"Signal: terms must be parts with numbers of their unknowns, received {shown(term)}")
-    return part, index
+    return part, index  # type: ignore[return-value]
 
 
 class SignalSource(Combines):

@@ -233,7 +233,18 @@ def finite(value: Any, depth: int = 2) -> bool:
     if isinstance(value, tuple | list):
         return all(finite(own, depth) for own in value)
     if depth and hasattr(value, "__dict__"):
-        skipped = {"workspace", "orders", "residual_history", "error", "end", "_end", "number"}
+        skipped = {
+            "workspace",
+            "batches",
+            "all_batches",
+            "_jumping",
+            "orders",
+            "residual_history",
+            "error",
+            "end",
+            "_end",
+            "number",
+        }
         return all(finite(own, depth - 1) for name, own in vars(value).items() if name not in skipped)
     return True
 
