@@ -137,7 +137,7 @@ class StabilizedEquations(StepEquations):
         return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
     def _increment(self, T_inv: Array, free: Array) -> Array:
-        """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
+        """``delta Z`` (N,) in coordinates of the chart; variables without velocities stay on their formulas."""
         system, z = self.system, np.zeros(self.system.N)
         z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)

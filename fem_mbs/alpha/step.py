@@ -31,7 +31,7 @@ from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
-"""Smaller changes of algebraic unknowns, over their size, are rounding: of velocities, or times a gain."""
+"""Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
 _NONE = np.empty(0)
 
 
@@ -147,7 +147,7 @@ class StepEquations:
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
         self.first = chart.width * system.n
-        """Number of the first own unknown in increments."""
+        """Number of the first internal variable in increments."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -256,7 +256,7 @@ class StepEquations:
         return Correction(d, multipliers / self.h**2)
 
     def length(self, correction: Correction) -> float:
-        """Largest increment, or ``Z``, weighted; algebraic unknowns count like forces, where they matter."""
+        """Largest increment, or ``Z``, weighted; algebraic variables count like forces, where they matter."""
         sizes = np.abs(correction.d * self.system.weight)
         if len(algebraic := self.system.algebraic):
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
@@ -297,7 +297,7 @@ class StepEquations:
         return State(self.t, x, R, v, vdot, unknown.multipliers, *own), system.with_own(a, rates[2])
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
-        """Own unknowns and their rates."""
+        """Internal variables and their rates."""
         return self.state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     def of_nodes(self, values: Array) -> Array:
