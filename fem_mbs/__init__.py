@@ -9,6 +9,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
+    InternalVariable,
     Method,
     Node,
     Product,
@@ -16,7 +17,6 @@ from fem_mbs.contracts import (
     State,
     Step,
     Sum,
-    Unknown,
     former,
     public,
 )
@@ -120,7 +120,7 @@ __all__ = [
 
 register(vars(elements)[name] for name in elements.__all__)
 register(globals()[name] for name in __all__)
-register([Delayed, Product, Sum, FixedStep, Coordinate, Unknown])
+register([Delayed, Product, Sum, FixedStep, Coordinate, InternalVariable])
 
 __getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")

@@ -138,7 +138,7 @@ def masses_of(part: Element, nodes: Sequence[Node]) -> Masses:
     number = Numbering(nodes, [part])
     batch = type(part).batch([part], number)
     x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
-    still, own = np.zeros((len(nodes), 6)), np.array([unknown.initial for unknown in part.unknowns])
+    still, own = np.zeros((len(nodes), 6)), np.array([variable.initial for variable in part.internal_variables])
     motion = Motion(0.0, x, R, still, still, np.zeros(3), own, 0.0 * own, 0.0 * own)
     matrix = batch.mass(batch.force(motion, batch.at(0.0))[1])
     if matrix is None or not matrix.any():

@@ -212,7 +212,7 @@ class BodyBatch(ElementBatch):
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, RigidBodyContext]:
         """Inertia and gravity forces."""
         rows = self._rows
-        Omega, a = motion.inertial.V[rows, 3:], motion.A[rows].copy()
+        Omega, a = (motion.momentum or motion).V[rows, 3:], motion.A[rows].copy()
         gravity = np.vecmat(motion.gravity, motion.R[rows])
         a[:, :3] -= gravity
         gyroscopic = np.matvec(self._per_spin, Omega).reshape(-1, 6, 3)

@@ -1,4 +1,4 @@
-"""What sensors share, one algebraic unknown ``y`` each with the equation ``y - s = 0``; multipliers, and users' own."""
+"""What sensors share, one algebraic variable ``y`` each, ``y - s = 0``; multipliers, and users' own."""
 
 from __future__ import annotations
 

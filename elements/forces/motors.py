@@ -15,10 +15,10 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     ElementBatch,
+    InternalVariable,
     NotNegative,
     Numbering,
     Positive,
-    Unknown,
     checked,
     derivatives,
     evaluate,
@@ -59,7 +59,7 @@ class Motor(CoordinateElement):
         self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
             unit = ("rad" if is_angle(self.joint, self.coordinate) else "m") + per
-            self.unknowns = (*self.unknowns, Unknown("integral", "state", unit=unit))
+            self.internal_variables = (*self.internal_variables, InternalVariable("integral", "state", unit=unit))
 
 
 @checked
@@ -107,7 +107,7 @@ class SpeedMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class PositionMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(

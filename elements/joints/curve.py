@@ -22,10 +22,10 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    InternalVariable,
     Node,
     Numbering,
     StepEnd,
-    Unknown,
     Vector3,
     array,
     checked,
@@ -161,8 +161,8 @@ class CurveJoint(Constraint):
 
     Notes
     -----
-    Its coordinate, "travel", is how far the point has moved along the curve; its unknown "arc length" counts from the
-    first point. A :class:`JointDrive` prescribes it. A run in which the point leaves an open curve ends with a
+    Its coordinate, "travel", is how far the point has moved along the curve; its internal variable "arc length" counts
+    from the first point. A :class:`JointDrive` prescribes it. A run in which the point leaves an open curve ends with a
     :class:`MotionError`. The multipliers are the force on node a along its axes.
     """
 
@@ -187,11 +187,11 @@ class CurveJoint(Constraint):
             )
 
     @property
-    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+    def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc length, where the point is now."""
         s = self._place()
         (rate,) = consistent_rates(self, np.array([s]))
-        return (Unknown("arc length", "coordinate", s, rate, size=self.curve.length, unit="m"),)
+        return (InternalVariable("arc length", "coordinate", s, rate, size=self.curve.length, unit="m"),)
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:

@@ -42,7 +42,7 @@ def highest_derivatives(system: System, state: State) -> Array:
 
 
 def rate(state: State) -> Array:
-    """Velocities of nodes and rates of own unknowns, ``(N,)``."""
+    """Velocities of nodes and rates of internal variables, ``(N,)``."""
     return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
 
 

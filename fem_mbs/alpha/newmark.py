@@ -121,7 +121,7 @@ def same(h: float, other: float) -> bool:
 def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
     """Formulas for a step from velocities, accelerations ``lead`` and algorithmic ones ``a``, each ``(N,)``.
 
-    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the own unknowns.
+    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the internal variables.
     """
     factors, weights = _second_order(parameters, h)
     start = weights @ np.concatenate([v, lead, a]).reshape(3, -1)

@@ -68,7 +68,7 @@ class StabilizedEquations(StepEquations):
     def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
-        if not (system.damps and unknown.Z.any()):
+        if not unknown.Z.any():
             return motion
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
         udot = motion.udot + system.own_of(unknown.Z) / self.h
@@ -81,9 +81,7 @@ class StabilizedEquations(StepEquations):
         """
         gamma, beta = self.formulas.factors[:2, 0].tolist()
         reaction = self.reaction(residual, residual.hidden, beta / (gamma * self.h))
-        gaps = np.abs(
-            np.concatenate([residual.closing, residual.hidden]).reshape(2, -1) * self.system.constraint_weight
-        )
+        gaps = np.maximum(np.abs(residual.closing), np.abs(residual.hidden)) * self.system.constraint_weight
         return max(residual.evaluation.relative, reaction), float(gaps.max())
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
@@ -139,7 +137,7 @@ class StabilizedEquations(StepEquations):
         return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
     def _increment(self, T_inv: Array, free: Array) -> Array:
-        """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
+        """``delta Z`` (N,) in coordinates of the chart; variables without velocities stay on their formulas."""
         system, z = self.system, np.zeros(self.system.N)
         z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)

@@ -9,12 +9,12 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch
+from fem_mbs.contracts.internal_variable import InternalVariable
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.picture import Picture, Placed
 from fem_mbs.contracts.public import ModelPart
-from fem_mbs.contracts.unknown import Unknown
 from fem_mbs.errors import ModelError
 
 
@@ -35,12 +35,12 @@ class Constraint(ModelPart):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
+        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "internal_variables"),
         *("coordinate_key", "coordinate_batch", "axes", "offsets"),
     )
     name: str | None = None
     nodes: tuple[Node, ...] = ()
-    unknowns: tuple[Unknown, ...] = ()
+    internal_variables: tuple[InternalVariable, ...] = ()
     equations: tuple[str, ...] = ()
     offset: Array = np.zeros(3)
     offsets: tuple[Array, ...] = ()
@@ -113,7 +113,7 @@ class StepEnd(NamedTuple):
     R: Array
     """Rotations of all nodes."""
     u: Array
-    """Own unknowns of all elements and constraints."""
+    """Internal variables of all elements and constraints."""
     multipliers: Array
     """Of all constraints."""
     rows: slice
@@ -132,12 +132,12 @@ class GeometricStiffnessBlocks(NamedTuple):
 class ConstraintBatch:
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
-    Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns, ``b = 6p + s`` in all.
+    Columns are body increments ``(delta U, delta theta)`` of the nodes, then internal variables, ``b = 6p + s`` in all.
 
     To write one:
 
     1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``own`` (n, s) the rows of own
-       unknowns in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
+       internal variables in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
     2. ``length`` (m,) is True for equations in units of length (of velocities: length per time), False for those
        without unit. ``velocity`` (m,) is True for equations ``B(q) v = b(t)`` of velocities that cannot be integrated;
        None stands for none.
@@ -148,8 +148,8 @@ class ConstraintBatch:
        increment ``k``.
     6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
     7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
-    8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
-       step; only those of history are taken.
+    8. ``accept(context)``, for internal variables of kind "history", returns the values ``(n, s)`` of ``own`` after an
+       accepted step; only those of history are taken.
 
     9. Where constraints have many nodes, of which few are coupled with each other, ``geometric_blocks`` says which, and
        ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
@@ -197,7 +197,9 @@ class ConstraintBatch:
 
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+        raise NotImplementedError(
+            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
+        )
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.

@@ -29,7 +29,9 @@ for _i in range(3):
 _QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
 _QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
 _ONE_FLAT = np.eye(4).reshape(16)
-_ROTATION_FLAT = np.ascontiguousarray(_QUATERNION_FLAT.T)
+# the ten different products of two components, and their weights in R
+_FIRST, _SECOND = np.triu_indices(4)
+_ROTATION_FLAT = np.where(_FIRST == _SECOND, 1.0, 2.0)[:, None] * _QUATERNION_FLAT.T[4 * _FIRST + _SECOND]
 _SMALLEST = 1e-300
 
 
@@ -62,17 +64,17 @@ def exp(w: Array) -> Array:
 
     Half angles need no care at zero (Bruels, Cardona, Arnold 2012, eq. 25, is the same in whole angles).
     """
-    angle = np.sqrt(np.vecdot(w, w) + _SMALLEST)
-    half = 0.5 * angle
+    half = np.sqrt(0.25 * np.vecdot(w, w) + _SMALLEST)
     q = np.empty((*w.shape[:-1], 4))
     np.cos(half, out=q[..., 0])
-    np.multiply((np.sin(half) / angle)[..., None], w, out=q[..., 1:])
+    np.multiply((0.5 * np.sin(half) / half)[..., None], w, out=q[..., 1:])
     return from_quaternion(q)
 
 
 def from_quaternion(q: Array) -> Array:
     """Rotation matrices ``(..., 3, 3)`` of unit quaternions ``(..., 4)``, scalar first."""
-    result: Array = (q[..., :, None] * q[..., None, :]).reshape(-1, 16).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
+    products = q.take(_FIRST, -1) * q.take(_SECOND, -1)
+    result: Array = products.reshape(-1, 10).dot(_ROTATION_FLAT).reshape(*q.shape[:-1], 3, 3)
     return result
 
 

@@ -35,7 +35,7 @@ KINK, ROUNDING = 1e-6, 1e-12
 def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
     """See :meth:`LinearModel.state_space`.
 
-    With ``d = N q``, ``B N = 0``, the motions ``q`` are free. Let ``s`` be the states and ``a`` the algebraic unknowns
+    With ``d = N q``, ``B N = 0``, the motions ``q`` are free. Let ``s`` be the states and ``a`` the algebraic variables
     of elements. All equations together are linear in ``(q'', s', a)``, which are solved for in terms of ``x = (q, q',
     s)`` and the inputs.
     """
@@ -55,7 +55,7 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
     values = svdvals(highest / scale / np.maximum(np.abs(highest / scale).max(axis=0), 1e-300))
     if values[-1] < SINGULAR * values[0]:
         raise SingularSystemError(
-            f"{LABEL}: a motion has no mass, or an algebraic unknown of an element is not determined by its equation"
+            f"{LABEL}: a motion has no mass, or an algebraic variable of an element is not determined by its equation"
         )
     driven = _coefficients(linear, inputs, "inputs")
     for name, row in zip(inputs, driven, strict=True):
@@ -79,13 +79,13 @@ def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mappin
 
 
 def _basis(linear: LinearModel, order: Array) -> tuple[Array, int, int]:
-    """Motions that joints leave free, states and algebraic unknowns as columns; how many of the first two there are."""
+    """Motions that joints leave free, states, algebraic variables as columns; how many of the first two there are."""
     system = linear.system
     second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))
     B = linear.B.toarray()
     if system.velocity_level.any() or B[:, order < 2].any():
         raise ModelError(
-            f"{LABEL}: joints that act on velocities or on unknowns of their own, such as rolling or sliding, have no "
+            f"{LABEL}: joints that act on velocities or on internal variables, such as rolling or sliding, have no "
             "state space yet; linearize has their matrices"
         )
     N = null_space(B[:, second] / np.maximum(np.abs(B[:, second]).max(axis=1, initial=0.0, keepdims=True), 1e-300))
@@ -119,7 +119,7 @@ class LinearModel(Public):
     """A model linearised at a state: ``M d'' + C d' + K d + L mu + force = 0`` and ``B d + gap = 0``.
 
     ``d`` holds the free components: a node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes, against the
-    motion that the state is part of; own unknowns of elements come last. ``mu`` are the changes of the multipliers. All
+    motion that the state is part of; internal variables come last. ``mu`` are the changes of the multipliers. All
     arrays are exact derivatives of the equations that are integrated in time. Where something turns, ``d`` is seen from
     the body axes as they turn on, or, if only so the matrices are constant, from others that coincide at the instant.
 
@@ -176,7 +176,7 @@ class LinearModel(Public):
         return world
 
     def own_motions(self, d: Array) -> Array:
-        """Changes of the own unknowns, ``(..., k)``."""
+        """Changes of the internal variables, ``(..., k)``."""
         return self._all(d)[..., 6 * self.system.n :]
 
     @checked
@@ -203,7 +203,7 @@ class LinearModel(Public):
         Raises
         ------
         ModelError
-            If an input or output is no such signal of the model, or joints act on velocities or unknowns of their own.
+            If an input or output is no such signal of the model, or joints act on velocities or internal variables.
         SingularSystemError
             If a motion has no mass.
         """

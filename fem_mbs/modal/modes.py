@@ -326,7 +326,7 @@ class Modes(ShapesOfMotion):
         Displacement and rotation vector of every node, in the world frame at the state, scaled to the modal mass
         ``shape^H M shape = 1``. Complex where parts of the model move out of phase.
     own : (count, k)
-        Changes of the own unknowns of elements, likewise.
+        Changes of the internal variables of elements, likewise.
     linear : LinearModel
         The matrices and the state.
     """

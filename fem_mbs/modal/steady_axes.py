@@ -113,7 +113,7 @@ def _times(speeds: Array) -> list[float]:
 class _Changes:
     """What changes in a view of a model as it turns on.
 
-    TurnedMatrices are looked at by blocks of parts: displacement and rotation of each node, and each own unknown.
+    TurnedMatrices are looked at by blocks of parts: displacement and rotation of each node, and each internal variable.
     """
 
     def __init__(self, view: TurnedModel, speeds: Array) -> None:
@@ -224,7 +224,7 @@ def _between(size: Array, cells: _Cells) -> Array:
 
 
 def _largest(cells: list[_Cells], sizes: list[Array]) -> Array:
-    """The largest blocks ``(3, 3, 3)`` of each matrix, between displacements, rotations and own unknowns."""
+    """The largest blocks ``(3, 3, 3)`` of each matrix, between displacements, rotations and internal variables."""
     result = np.zeros((3, 3, 3))
     for part, size in zip(cells, sizes, strict=True):
         for which in range(3):

@@ -17,8 +17,8 @@ from fem_mbs.contracts import (
     PartNames,
     RotationLike,
     Vector3,
+    check_internal_variables,
     check_node,
-    check_unknowns,
     checked,
     complete,
     look_up,
@@ -133,7 +133,7 @@ class ModelDescription(PartNames):
             )
         for node in element.nodes:
             self._own(node, str(element))
-        check_unknowns(element)
+        check_internal_variables(element)
         kind = type(element)
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1

@@ -132,7 +132,7 @@ class SettleProblem(StepProblem):
         entries = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), equations.force_factor)
         entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
-        # what states and algebraic unknowns do, mass does not hold back
+        # what states and algebraic variables do, mass does not hold back
         weight = np.where(np.append(np.ones(6 * system.n), system.order == 2), system.weight, 0.0)
         for _ in range(TRIALS):
             solve = system.solver.factor(tangent.assemble(system, entries)).solve

@@ -117,14 +117,14 @@ def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q:
         differs = (np.abs(states - states_after) > SAME * (np.abs(states) + 1.0)).any(axis=(1, 2))
         if differs.any():
             raise ModelError(
-                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has unknowns of its own that do not stay as "
+                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay as "
                 f"they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out, "
                 "or let it depend on rates, or on what turns alone"
             )
 
 
 def _in_world(system: System, batch: ElementBatch, motion: Turning, force: Array) -> tuple[Array, Array]:
-    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of own unknowns.
+    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of internal variables.
 
     Without those on what is held.
     """

@@ -33,7 +33,7 @@ from fem_mbs.system.system import Evaluation, System
 
 
 def body_velocity(motion: Motion) -> Array:
-    """Body velocities of all nodes and rates of own unknowns, ``(N,)``."""
+    """Body velocities of all nodes and rates of internal variables, ``(N,)``."""
     return np.append(motion.V, motion.udot) if len(motion.udot) else motion.V.ravel()
 
 
@@ -144,7 +144,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
 
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
-    """Gradients of all batches times derivatives of the nodes and own unknowns."""
+    """Gradients of all batches times derivatives of the nodes and internal variables."""
     result = []
     for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
         m, p = nodes.shape

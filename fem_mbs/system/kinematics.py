@@ -26,7 +26,7 @@ class Chart:
 
     A method takes Newmark's formulas for an increment ``D`` (n, 6) of the configuration and its rates. Local and
     classical coordinates of other methods override it, and may be more than six a node (``methods/comparison``). Own
-    unknowns are coordinates as they are, and no business of a chart.
+    internal variables are coordinates as they are, and no business of a chart.
     """
 
     width = 6

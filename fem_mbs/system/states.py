@@ -73,7 +73,7 @@ def from_user(system: Layout, state: State, label: str, joints: bool = True) -> 
         if value is None or (value.shape != shape and not any_length):
             received = "is no array of numbers" if value is None else f"has the shape {value.shape}"
             raise ModelError(
-                f"{label} is not one of this model, which has {n} nodes, {k} own unknowns of elements and {m} "
+                f"{label} is not one of this model, which has {n} nodes, {k} internal variables of elements and {m} "
                 f"constraint equations: {name} {received}, expected is the shape {shape}; take it from a run of the "
                 "same model, such as solution.state(-1)"
             )
@@ -108,7 +108,7 @@ def interpolate(system: Layout, first: State, second: State, share: float) -> St
 
     The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and velocities of both ends
     (third order); the velocity is its derivative, ``T(D) D'``. Coordinates and states of elements are cubic likewise.
-    Accelerations, multipliers and algebraic unknowns are linear in between; history changes at the end.
+    Accelerations, multipliers and algebraic variables are linear in between; history changes at the end.
     """
     kinematics = system.kinematics
     h = second.t - first.t

@@ -29,20 +29,20 @@ class Evaluation(NamedTuple):
     motion: Motion
     multipliers: Array
     force: Array
-    """Residual ``M vdot + g + B^T lambda`` in body components, then of own unknowns, ``(N,)``."""
+    """Residual ``M vdot + g + B^T lambda`` in body components, then of internal variables, ``(N,)``."""
     constraint: Array
     """``Phi`` (m,); zero for equations of velocities."""
     scale: tuple[float, float]
     """Largest single force and largest single moment that went into ``force``."""
     own_scale: Array
-    """Largest term of the equation of each own unknown, ``(k,)``."""
+    """Largest term of the equation of each internal variable, ``(k,)``."""
     relative: float
     """Largest residual of the free components against these."""
     contexts: list[Any]
     gradients: list[Array]
     constraint_contexts: list[Any]
     velocity: Array
-    """Body velocities of the nodes, then rates of own unknowns, ``(N,)``."""
+    """Body velocities of the nodes, then rates of internal variables, ``(N,)``."""
     phi: list[Array]
     """What constraint batches returned: ``Phi``, or ``-b`` of equations of velocities."""
 
@@ -73,21 +73,21 @@ class System(Layout, FrozenModel):
     model : Model
         The model, which may have been changed since.
     n, k, m : int
-        Numbers of nodes, of own unknowns and of constraint equations.
+        Numbers of nodes, of internal variables and of constraint equations.
     N : int
-        Number of components, ``6 n + k``: body increments of the nodes, then own unknowns.
+        Number of components, ``6 n + k``: body increments of the nodes, then internal variables.
     free : (n, 6)
         True for body components that may move.
     free_rows : (n_free,)
-        Components that are unknown: free ones of nodes, and own unknowns but for history.
+        Components that are unknown: free ones of nodes, and internal variables but for history.
     equation : (N,)
         Equation number of each component, -1 where it is held.
     size : int
         Number of equations, ``m`` constraint equations last.
     order : (k,)
-        Order of the highest time derivative in the equation of each own unknown; -1 for history.
-    unknowns : list of (Element or Constraint, Unknown)
-        Own unknowns and whom they belong to.
+        Order of the highest time derivative in the equation of each internal variable; -1 for history.
+    internal_variables : list of (Element or Constraint, InternalVariable)
+        Internal variables and whom they belong to.
     of_length : (m,)
         True for constraint equations in units of length.
     velocities : (n, 6)
@@ -103,7 +103,7 @@ class System(Layout, FrozenModel):
     length : float
         Extent of the model, the unit in which small lengths are judged.
     weight : (N,)
-        Factors that make increments comparable: lengths are divided by ``length``, own unknowns by their size.
+        Factors that make increments comparable: lengths are divided by ``length``, internal variables by their size.
     constraint_weight : (m,)
         Factors that make constraint equations of different units comparable: those in units of length are divided by
         ``length``.
@@ -176,7 +176,7 @@ class System(Layout, FrozenModel):
                 raise wrong_shapes(self, motion, prescribed)
             place[...] = force
             contexts.append(context)
-        motion = motion.inertial
+        motion = motion.momentum or motion
         joints = self.joints(motion, prescribed)
         for rows, gradient, place in zip(self.constraint_slices, joints.gradients, work.reactions, strict=True):
             if np.shape(gradient) != place.shape:
@@ -221,8 +221,8 @@ class System(Layout, FrozenModel):
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
 
-        Equations of own unknowns count like forces, each against its own largest term. Constraint equations with the
-        unit of length are divided by the extent of the model.
+        Equations of internal variables count like forces, each against its own largest term. Constraint equations with
+        the unit of length are divided by the extent of the model.
         """
         if not self.m:
             return evaluation.relative, 0.0
@@ -234,7 +234,7 @@ class System(Layout, FrozenModel):
         return np.concatenate([force_factor * evaluation.force[self.free_index], evaluation.constraint])
 
     def accept(self, state: State) -> State:
-        """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
+        """A state at the end of a step: multipliers of least norm, variables of kind "history" as they end."""
         if self.redundant is not None:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
             refuse_gap(self, here)
@@ -244,7 +244,7 @@ class System(Layout, FrozenModel):
         return replace(state, u=self.history(self.motion(state)))
 
     def history(self, motion: Motion) -> Array:
-        """Own unknowns ``(k,)`` at the end of a step, those of kind "history" changed."""
+        """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
         return self._changed(motion, lambda batch, context: batch.accept(context))
 
     def next_jump(self, state: State) -> float:
@@ -252,13 +252,13 @@ class System(Layout, FrozenModel):
         return min((batch.next_jump(state.t, state.u) for batch in self._jumping), default=math.inf)
 
     def jump(self, state: State) -> State:
-        """A state with unknowns of kind "history" as they are after a jump."""
+        """A state with internal variables of kind "history" as they are after a jump."""
         if not self.has_history:
             return state
         return replace(state, u=self._changed(self.motion(state), _jump))
 
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
-        """Own unknowns with those of kind "history" as a batch says from its context."""
+        """Internal variables with those of kind "history" as a batch says from its context."""
         u, t = motion.u.copy(), min(motion.t, self.end)
         for k, kept in self._histories.items():
             batch = self.all_batches[k]
@@ -280,7 +280,7 @@ class System(Layout, FrozenModel):
             if batch.own is None or not (self.order[batch.own] < 0).any():
                 continue
             pairs = zip(batch.own, batch.owners, strict=True)
-            owned = [[self.unknowns[row][0] is owner for row in rows] for rows, owner in pairs]
+            owned = [[self.internal_variables[row][0] is owner for row in rows] for rows, owner in pairs]
             result[k] = (self.order[batch.own] < 0) & np.array(owned)
         return {k: kept for k, kept in result.items() if kept.any()}
 

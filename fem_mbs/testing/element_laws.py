@@ -143,10 +143,10 @@ def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, 
     return ((rows, evaluation.multipliers[s], B) for rows, s, B in parts)
 
 
-def unknowns_are_of_their_kind(trial: ElementTrial) -> str | None:
-    """States have their rate in their own equation, algebraic unknowns themselves; history is accepted in its shape."""
+def internal_variables_are_of_their_kind(trial: ElementTrial) -> str | None:
+    """States have their rate in their own equation, algebraic ones themselves; history is accepted in its shape."""
     if trial.batch.own is None:
-        return "it has no unknowns of its own"
+        return "it has no internal variables"
     _, context = trial.force()
     own = slice(6 * trial.system.n, None)
     for kind, order, matrix in (
@@ -157,7 +157,7 @@ def unknowns_are_of_their_kind(trial: ElementTrial) -> str | None:
         block = trial.dense(matrix)[own, own][np.ix_(which, which)]
         if which.any() and np.linalg.matrix_rank(block) < which.sum():
             raise ContractError(
-                f"{trial.name}: the equations of its unknowns of kind '{kind}' do not determine "
+                f"{trial.name}: the equations of its internal variables of kind '{kind}' do not determine "
                 f"{'their rates' if order else 'them'}; look at its {'damping' if order else 'stiffness'} matrix"
             )
     if (trial.system.order < 0).any():
@@ -201,12 +201,14 @@ def jumps_are_told(trial: ElementTrial) -> str | None:
 
 
 def sensors_act_on_nothing(trial: ElementTrial) -> str | None:
-    """A sensor says ``y - s = 0`` of its own unknown and puts no force on nodes."""
+    """A sensor says ``y - s = 0`` of its internal variable and puts no force on nodes."""
     if not isinstance(trial.element, Sensor):
         return "it is no sensor"
-    kinds = [trial.element.unknowns[k].kind for k in trial.element.outputs]
+    kinds = [trial.element.internal_variables[k].kind for k in trial.element.outputs]
     if set(kinds) != {"algebraic"}:
-        raise ContractError(f"{trial.name}: the outputs of a sensor are algebraic unknowns, received the kinds {kinds}")
+        raise ContractError(
+            f"{trial.name}: the outputs of a sensor are algebraic variables, received the kinds {kinds}"
+        )
     force = trial.residual()
     near(f"{trial.name}: forces on nodes", trial.system.nodes_of(force), 0.0, 0.0, "A sensor only measures")
     measured = replace(trial.motion, u=trial.motion.u - trial.system.own_of(force))
@@ -230,11 +232,11 @@ def _external(element: Element) -> str | None:
 
 
 def _hidden(element: Element) -> str | None:
-    """Whether configuration and states say all about its energy: history and algebraic unknowns may hide some of it."""
-    kinds = {unknown.kind for unknown in element.unknowns} - {"coordinate", "state"}
+    """Whether configuration and states say all about its energy; other internal variables may hide some of it."""
+    kinds = {variable.kind for variable in element.internal_variables} - {"coordinate", "state"}
     if element.external or element.active:
         return "it is a load or a motor, which brings energy"
-    return f"unknowns of kind '{min(kinds)}' may hide energy" if kinds else None
+    return f"internal variables of kind '{min(kinds)}' may hide energy" if kinds else None
 
 
 ELEMENT_LAWS: dict[str, Law] = {
@@ -246,7 +248,7 @@ ELEMENT_LAWS: dict[str, Law] = {
         rate_force_is_that_of_the_matrices,
         tangent_is_the_sum,
         many_are_the_sum,
-        unknowns_are_of_their_kind,
+        internal_variables_are_of_their_kind,
         stresses_are_extrapolated_linearly,
         jumps_are_told,
         moving_everything_changes_nothing,

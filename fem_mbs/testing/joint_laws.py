@@ -331,7 +331,7 @@ def _equations(trial: JointTrial) -> NDArray[np.str_]:
 
 
 def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
-    """Derivatives of a function of the motion against the increments of the joint's own nodes and unknowns."""
+    """Derivatives of a function of the motion against the increments of the joint's nodes and internal variables."""
     return jacobian(lambda d: function(neighbour(trial.motion, trial.increments(d))), trial.sizes()[trial.rows])
 
 

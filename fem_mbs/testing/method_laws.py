@@ -250,7 +250,7 @@ def constraints_hold_on_their_levels(bench: Bench) -> str | None:
 
 
 def history_is_accepted(bench: Bench) -> str | None:
-    """Unknowns of kind "history" are as their elements leave them after each step."""
+    """Internal variables of kind "history" are as their elements leave them after each step."""
     try:
         bench.method.check(System(slipping()))
     except ModelError:
@@ -304,7 +304,7 @@ METHOD_LAWS: dict[str, Law] = {
 def check_method(method: Method) -> LawReport:
     """Hold a method to the laws of its contract; says which of them were checked.
 
-    It is tried on a mechanism with a driven hinge, a beam, and elements with unknowns of their own; without joints if
+    It is tried on a mechanism with a driven hinge, a beam, and elements with internal variables; without joints if
     it refuses these.
 
     Raises

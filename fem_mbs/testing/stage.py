@@ -112,7 +112,7 @@ def random_motion(system: System, seed: int, pose: RigidMotion = HOME, t: float 
     x = (back[1] + 0.3 * rng.normal(size=(system.n, 3))) @ turn.T
     R = turn @ back[0] @ so3.exp(0.4 * rng.normal(size=(system.n, 3)))
     V, A = rng.normal(size=(2, system.n, 6))
-    u, udot, uddot = rng.normal(size=(3, system.k)) * [unknown.size for _, unknown in system.unknowns]
+    u, udot, uddot = rng.normal(size=(3, system.k)) * [variable.size for _, variable in system.internal_variables]
     order = system.order
     rates = np.where(order > 0, udot, 0.0), np.where(order == 2, uddot, 0.0)
     multipliers = rng.normal(size=system.m)

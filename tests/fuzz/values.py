@@ -287,7 +287,7 @@ SPECIAL: dict[str, Any] = {
     "JointSensor.quantity": lambda w: "coordinate_rate",
     "LineSensor.quantity": lambda w: "speed",
     "equation": lambda w: "translation x",
-    "unknown": lambda w: "damper",
+    "variable": lambda w: "damper",
     "Signal.of.part": lambda w: w.elements[2],
     "mode": lambda w: int(w.rng.integers(3)),
     "matrix": lambda w: pick(["exact", "simplified"], w),
@@ -301,7 +301,7 @@ SPECIAL: dict[str, Any] = {
     "displacement": lambda w: lambda t: (t * t, 0.0, 0.0),
     "drive": lambda w: lambda t: t * t,
     "progress": lambda w: False,
-    "Unknown.rate": lambda w: 0.0,
+    "InternalVariable.rate": lambda w: 0.0,
     "axes": lambda w: np.eye(3),
     "arc_length": lambda w: False,
     "interpolation": lambda w: "SE3",  # the only one of higher orders

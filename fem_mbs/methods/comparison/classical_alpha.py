@@ -34,7 +34,7 @@ from fem_mbs.system.system import System
 
 
 class End(NamedTuple):
-    """Where a step has led to; ``N`` counts classical coordinates and own unknowns."""
+    """Where a step has led to; ``N`` counts classical coordinates and internal variables."""
 
     state: State
     c: Array
@@ -87,7 +87,7 @@ class ClassicalEquations(StepEquations):
 
 
 class ClassicalMemory(NamedTuple):
-    """What the method goes on with, beside the state; ``N`` counts classical coordinates and own unknowns."""
+    """What the method goes on with, beside the state; ``N`` counts classical coordinates and internal variables."""
 
     h: float
     """The step that led here, or the first one that was meant."""

@@ -47,7 +47,7 @@ class OverdeterminedEquations(StepEquations):
         self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         """The equations at the start of the step."""
         self.follows = np.append(np.ones(6 * system.n), system.order == 2)
-        """Zero where an own unknown has no velocity that could be corrected."""
+        """Zero where an internal variable has no velocity that could be corrected."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:

@@ -47,11 +47,11 @@ def check_hamiltonian(system: System, method: str) -> None:
             f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}): that "
             "motion is not Hamiltonian; take form 'index2' or GeneralizedAlpha"
         )
-    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+    for (owner, variable), order in zip(system.internal_variables, system.order, strict=True):
         if order in (0, 1):
             kind = "algebraic" if order == 0 else "a state of first order"
             raise ModelError(
-                f"{method} cannot integrate '{unknown.name}' of {owner}, which is {kind} and has no momentum; take "
+                f"{method} cannot integrate '{variable.name}' of {owner}, which is {kind} and has no momentum; take "
                 "form 'index2' or GeneralizedAlpha"
             )
     if (element := _changing(system)) is not None:
