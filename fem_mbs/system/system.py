@@ -178,10 +178,11 @@ class System(Layout, FrozenModel):
         """A state as users see it."""
         x = state.x + self.origin if self.far else state.x
         arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
-        views: list[Any] = [array.view() for array in arrays]
+        views = [array.view() for array in arrays]
         for view in views:
             view.flags.writeable = False
-        return State(state.t, *views, self.source)
+        x, R, v, vdot, multipliers, u, udot, uddot = views
+        return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
 
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
