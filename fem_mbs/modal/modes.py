@@ -159,8 +159,9 @@ def _warn(modes: Modes) -> None:
     """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
     state, system = modes.linear.state, modes.linear.system
     motion = system.motion(state)
-    rate = motion.A.copy()
-    rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
+    # in steady motion, velocities turn with the axes
+    turning = np.cross(np.vecmat(modes.linear.axes, motion.R[:, None]), motion.V.reshape(-1, 2, 3))
+    rate = motion.A - turning.reshape(-1, 6)
     drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / _lowest(modes) ** 2)
     if drift > DRIFT:
         LOG.warning(

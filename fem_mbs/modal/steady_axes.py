@@ -237,7 +237,7 @@ def _told(looks: list[_Changes], group: BoolArray) -> str:
     """The elements of a group of parts that change in axes that stand still, and in axes that turn."""
     still, turning = (_named(look, group) for look in looks[:2])
     if still == turning:
-        others = f"{still} is not alike all round, and goes along with what turns in part"
+        others = f"{still} is not alike all round, nor is the rest, or the state is none that lasts"
     else:
         others = f"in axes that stand still {still} is not alike all round, in axes that turn {turning} is not"
     return (
