@@ -34,7 +34,8 @@ Quadruple = tuple[Array, Array, Array, Array]
 
 def limit_pair(value: Any, label: object) -> Any:
     """Lower and upper limit; infinite ones are none."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes) or len(value) != 2:
+    pair = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if not pair or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
     lower, upper = (own if _infinite(own) else number(own, label) for own in value)
     if not lower < upper:

@@ -25,8 +25,7 @@ from fem_mbs.alpha.local_error import (
     tolerances,
     unresolved,
 )
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import first_guess, what_was_missed
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted

@@ -7,9 +7,9 @@ coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels 
 of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
 Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
 
-What serves the step and is not it is beside this file: a better first guess (``predictor.py``), errors and what they
-ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of the step
-(``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
+What serves the step and is not it is beside this file: Newmark's formulas and a better first guess (``newmark.py``),
+errors and what they ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of
+the step (``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import null_space, svdvals
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Combines, Public, State, checked, shown
+from fem_mbs.contracts import Combines, Public, State, checked, real, shown
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.system.system import System
 
@@ -161,18 +162,21 @@ class LinearModel(Public):
         text = f"LinearModel of {self.M.shape[0]} components and {self.B.shape[0]} joint equations"
         return text + (f"; its matrices are not constant: {self.varies}" if self.varies else "")
 
-    def node_motions(self, d: Array) -> Array:
+    @checked
+    def node_motions(self, d: ArrayLike) -> Array:
         """Small motions of all nodes, ``(..., n, 6)``: displacement, then rotation vector, in the world frame.
 
         ``d`` (..., n_free), real or complex.
         """
-        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], self.system.n, 2, 3)
+        nodes = self._all(d, "node_motions")[..., : 6 * self.system.n]
+        motions = nodes.reshape(*nodes.shape[:-1], self.system.n, 2, 3)
         world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
         return world
 
-    def own_motions(self, d: Array) -> Array:
+    @checked
+    def own_motions(self, d: ArrayLike) -> Array:
         """Changes of the internal variables, ``(..., k)``."""
-        return self._all(d)[..., 6 * self.system.n :]
+        return self._all(d, "own_motions")[..., 6 * self.system.n :]
 
     @checked
     def state_space(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
@@ -204,9 +208,19 @@ class LinearModel(Public):
         """
         return _state_space(self, inputs, outputs)
 
-    def _all(self, d: Array) -> Array:
+    def _all(self, given: ArrayLike, of: str) -> Array:
         """All components ``(..., N)``, zero where held."""
-        d = np.asarray(d)
+        count = self.system.n_free
+        numbers = real(given)
+        try:
+            d = np.array(given, complex) if numbers is None else numbers
+        except Exception:  # whatever a user's class raises
+            d = np.empty(0)
+        if d.shape[-1:] != (count,) or not np.isfinite(d).all():
+            raise ModelError(
+                f"LinearModel.{of}: d must be finite numbers (..., {count}), one for each component that is free, "
+                f"received {shown(given)}"
+            )
         whole = np.zeros((*d.shape[:-1], self.system.N), d.dtype)
         whole[..., self.system.free_rows] = d
         return whole

@@ -21,7 +21,7 @@ from fem_mbs.modal.turned import deviations
 from fem_mbs.model.model import Model
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
 
 KINK, SMOOTH = 1e-6, 1e-2
@@ -84,7 +84,7 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     residual = system.residual(evaluation, 1.0)
     force, gap = residual[: system.n_free], residual[system.n_free :]
     return LinearModel(
-        *(M, C, K, B, L, G, force, gap, axes, varies), (damping, circulatory), to_user(system, state), system
+        *(M, C, K, B, L, G, force, gap, axes, varies), (damping, circulatory), system.to_user(state), system
     )
 
 

@@ -38,7 +38,7 @@ from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system import constraints
-from fem_mbs.system.states import frozen, to_user
+from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -115,7 +115,7 @@ def _refuse_changes(steps: StepSequence, t: float) -> None:
 def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
     """Call the callback; whether it ends the run."""
     try:
-        return bool(callback(to_user(steps.system, state)))
+        return bool(callback(steps.system.to_user(state)))
     except Exception as error:
         raise FemMbsError(
             f"{steps.label}: the callback failed at {steps.where.format(state.t)}: {error!r}; it is called with "

@@ -100,12 +100,11 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V = evaluation.velocity
-    moved = gradients_after(system, evaluation.gradients, dV)
-    parts = zip(
-        system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, moved, strict=True
-    )
-    return [factor * (rate_gradient_of(joints, context, V[rows]) + own) for joints, context, rows, own in parts]
+    V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
+    for k, joints in enumerate(system.constraint_batches):
+        result[k] += rate_gradient_of(joints, evaluation.constraint_contexts[k], V[system.constraint_components[k]])
+        result[k] *= factor
+    return result
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:

@@ -163,6 +163,11 @@ class R3xSO3(SingleGroup):
     def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
         return x + D[:, :3], R @ so3.exp(D[:, 3:]), rates
 
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        error = C_q * vddot
+        error[:, 3:] += np.matvec(so3.skew(v[:, 3:]), vdot[:, 3:]) / 12.0
+        return error
+
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         T_inv = np.zeros((len(D), 6, 6))
         T_inv[:, :3, :3] = so3.IDENTITY

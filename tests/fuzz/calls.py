@@ -34,7 +34,6 @@ RECORDS = {
     mbs.Method,
     mbs.Assembly,
     fem_mbs.elements.BeamMesh,
-    fem_mbs.elements.Signal,
     fem_mbs.elements.TimeLaw,
 }
 """Classes whose objects are results, or made by others: their constructors are not for users."""
@@ -45,8 +44,25 @@ RESULTS: dict[type, str] = {
     mbs.Modes: "modes",
     mbs.Buckling: "buckling",
     mbs.GeneralizedAlpha: "method",
+    mbs.LinearModel: "linear",
+    mbs.Node: "node",
+    mbs.CoSimulation: "steady",
+    fem_mbs.elements.BeamSection: "section",
+    fem_mbs.elements.Junction: "junction",
+    fem_mbs.elements.Harmonic: "law",
+    fem_mbs.elements.Signal: "signal",
 }
 """Classes whose methods are called, and an object of each in the world of ``values.py``."""
+OPERATORS = {"__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rmul__"}
+"""Whose messages show the sum or the product in place of a name."""
+ONLY = {
+    mbs.GeneralizedAlpha: {"init", "step"},
+    mbs.Node: {"at", "direction"},
+    fem_mbs.elements.Junction: {"connect"},
+    fem_mbs.elements.Harmonic: OPERATORS,
+    fem_mbs.elements.Signal: OPERATORS,
+}
+"""Of classes that authors derive from, the methods that are for users."""
 SLOW = {
     "simulate",
     "statics",
@@ -58,7 +74,7 @@ SLOW = {
     "linearize",
     "export_fmu",
 }
-BESIDE = {"Model.check_name", "Model.hold", "Modes.to_paraview", "Buckling.to_paraview"}
+BESIDE = {"Model.hold", "Modes.to_paraview", "Buckling.to_paraview"}
 BESIDE |= {f"{kind.__name__}.{name}" for kind in RESULTS for name in ("plot", "animate")}
 """Left out: what draws, and what does the same as another call in many files."""
 ALWAYS = {
@@ -90,9 +106,11 @@ def public() -> list[Call]:
             calls += _of(getattr(module, name), name)
     for kind, where in RESULTS.items():
         for name, function in inspect.getmembers(kind, inspect.isfunction):
-            if kind is mbs.GeneralizedAlpha and name not in ("init", "step"):
+            if kind in ONLY and name not in ONLY[kind]:
                 continue
-            if (not name.startswith("_") or name == "__call__") and f"{kind.__name__}.{name}" not in BESIDE:
+            if (
+                not name.startswith("_") or name in ("__call__", *OPERATORS)
+            ) and f"{kind.__name__}.{name}" not in BESIDE:
                 calls.append(
                     _call(f"{kind.__name__}.{name}", lambda w, a=where, b=name: getattr(getattr(w, a), b), function)
                 )
@@ -173,7 +191,8 @@ def one(call: Call, w: SimpleNamespace, found: Findings) -> None:
     except mbs.FemMbsError as error:
         found.counts["refused"] += 1
         # an extreme number may fail for what comes of it; what can never be right has to be named
-        if spoilt and all(spoilt.values()) and not any(name in str(error) for name in spoilt):
+        named = call.name.split(".")[-1] in OPERATORS or any(name in str(error) for name in spoilt)
+        if spoilt and all(spoilt.values()) and not named:
             found.counts["not named"] += 1
             found.wrong.append(f"not named: {_shown(call, given, spoilt)}: {error}"[:400])
         return
@@ -214,7 +233,18 @@ def finite(value: Any, depth: int = 2) -> bool:
     if isinstance(value, tuple | list):
         return all(finite(own, depth) for own in value)
     if depth and hasattr(value, "__dict__"):
-        skipped = {"orders", "residual_history", "error", "end", "_end", "number"}
+        skipped = {
+            "workspace",
+            "batches",
+            "all_batches",
+            "_jumping",
+            "orders",
+            "residual_history",
+            "error",
+            "end",
+            "_end",
+            "number",
+        }
         return all(finite(own, depth - 1) for name, own in vars(value).items() if name not in skipped)
     return True
 

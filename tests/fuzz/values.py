@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Harmonic,
+    Junction,
     Maxwell,
     PointMass,
     Ramp,
@@ -63,6 +64,8 @@ class Odd:
 TEXTS = ("", "abc", "\ud800", "a\0b", "1", "a" * 5000)
 NOT_FINITE = (np.nan, np.inf, -np.inf)
 OBJECTS = (1j, b"bytes", {}, {"a": 1}, {1, 2}, object(), int, Odd(), np.datetime64("2020-01-01"), 10**5000, range(0))
+MASKED = np.ma.masked, np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+SCALARS = np.array(1.0), np.array("a"), np.array(None)
 LISTS = ([], [[]], [1, [2]], ["a"], [None] * 3, np.zeros((0, 3)), np.zeros((2, 2, 2)), np.array(["SE3"], dtype=object))
 
 
@@ -100,6 +103,13 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         structure=structure,
         sway=mbs.simulate(meshed, 0.02, 0.01),
         method=mbs.GeneralizedAlpha(),
+        linear=mbs.linearize(stiff),
+        node=bob,
+        section=SECTION,
+        law=Harmonic(1.0, 2.0),
+        junction=model.add(Junction(0.0)),
+        signal=Signal({}, (), 0.3),
+        steady=mbs.CoSimulation(falling(), {}, {"none": Signal({}, (), 0.3)}, 0.01),
         folder=Path("."),
     )
 
@@ -260,6 +270,7 @@ SPECIAL: dict[str, Any] = {
     "joint": lambda w: w.joints[0],
     "part": lambda w: w.elements[2],
     "count": lambda w: 2,
+    "LinearModel.state_space.inputs": lambda w: {},
     "input": lambda w: pick([0.3, lambda t: t], w),
     "inputs": lambda w: pick([0.3, [lambda t: t]], w),
     "error": lambda w: pick([0.3, lambda t: t], w),
@@ -288,6 +299,8 @@ SPECIAL: dict[str, Any] = {
     "LineSensor.quantity": lambda w: "speed",
     "equation": lambda w: "translation x",
     "variable": lambda w: "damper",
+    "Signal.terms": lambda w: pick([{}, {(w.elements[2], 0): 0.5}], w),
+    "Signal.laws": lambda w: pick([(), ((np.sin, 2.0),)], w),
     "Signal.of.part": lambda w: w.elements[2],
     "mode": lambda w: int(w.rng.integers(3)),
     "matrix": lambda w: pick(["exact", "simplified"], w),
@@ -468,7 +481,9 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += TEXTS[2:4]
     if bool not in bases:
         choices += [True, np.True_]
-    choices += LISTS
+    choices += [*LISTS, *MASKED, *(SCALARS[1:] if numeric or Any in bases or name == "other" else SCALARS)]
+    if name == "initial":
+        choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:
         choices = [value for value in choices if not isinstance(value, type)]
     if any(get_origin(base) in (collections.abc.Mapping, dict) for base in bases):
@@ -488,13 +503,15 @@ LIST_TYPES = (list, tuple, collections.abc.Sequence, collections.abc.Iterable, c
 
 
 def is_empty(value: Any) -> bool:
-    return isinstance(value, list | range | dict | np.ndarray | set) and not len(value)
+    if isinstance(value, np.ndarray):
+        return not value.size
+    return isinstance(value, list | range | dict | set) and not len(value)
 
 
 def are_texts(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(isinstance(own, str) for own in value)
-    )
+    if not isinstance(value, list | tuple | np.ndarray) or isinstance(value, np.ndarray) and not value.shape:
+        return False
+    return len(value) > 0 and all(isinstance(own, str) for own in value)
 
 
 def tampered(w: SimpleNamespace) -> Any:
