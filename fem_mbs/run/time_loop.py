@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, changed_since, check_step, freezes
+from fem_mbs.contracts import Method, State, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
@@ -115,12 +115,17 @@ def _refuse_changes(steps: StepSequence, t: float) -> None:
 def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
     """Call the callback; whether it ends the run."""
     try:
-        return bool(callback(to_user(steps.system, state)))
+        answer = callback(to_user(steps.system, state))
     except Exception as error:
         raise FemMbsError(
             f"{steps.label}: the callback failed at {steps.where.format(state.t)}: {error!r}; it is called with "
-            "the state after each step, and ends the run by returning something true"
+            "the state after each step, and ends the run by returning True"
         ) from error
+    if not (answer is None or isinstance(answer, bool | np.bool_)):
+        raise ModelError(
+            f"{steps.label}: the callback must return None, or True to end the run, received {shown(answer)}"
+        )
+    return bool(answer)
 
 
 class TimeIntegration:
