@@ -294,7 +294,8 @@ class StepEquations:
         system, unknown = self.system, solution.unknown
         _, _, rates, x, R, (v, vdot, a) = self.place(unknown) if solution.corrected else solution.value.place
         own = self.own(unknown, rates) if system.k else (self.state.u, self.state.udot, self.state.uddot)
-        return State(self.t, x, R, v, vdot, unknown.multipliers, *own), system.with_own(a, rates[2])
+        state = system.accept(State(self.t, x, R, v, vdot, unknown.multipliers, *own))
+        return state, np.append(a, rates[2, self.first :]) if system.k else a.reshape(-1)
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
         """Internal variables and their rates."""

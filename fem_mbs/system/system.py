@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
+from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
@@ -314,6 +315,12 @@ class System(Layout, FrozenModel):
         if not self.has_history:
             return state
         return replace(state, u=self.history(self.motion(state)))
+
+    def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
+        """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
+        for batch, rows in self.end_checks:
+            if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
+                raise MotionError(text)
 
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
