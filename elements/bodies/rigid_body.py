@@ -130,11 +130,6 @@ class RigidBody(Element):
             shape = Ball(SEEN * size, center=self.center_of_mass)
         return (Placed(self.nodes[0], shape),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[RigidBody], number: Numbering) -> ElementBatch:
-        """All bodies of a model."""
-        return BodyBatch(elements, number)
-
 
 @checked
 class PointMass(Element):
@@ -180,7 +175,7 @@ class RigidBodyContext(NamedTuple):
     """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
 
 
-class BodyBatch(ElementBatch):
+class BodyBatch(ElementBatch, of=RigidBody):
     """Bodies and point masses as arrays.
 
     With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and

@@ -166,11 +166,6 @@ class NodeActuator(Element):
         """Actuators in one frame that read as many internal variables share a batch."""
         return self.frame, len(sources(self.inputs))
 
-    @classmethod
-    def batch(cls, elements: Sequence[NodeActuator], number: Numbering) -> ElementBatch:
-        """All actuators on nodes in one frame."""
-        return NodeActuatorBatch(elements, number)
-
 
 @checked
 class ForceActuator(NodeActuator):
@@ -231,7 +226,7 @@ class MomentActuator(NodeActuator):
         super().__init__(node, input, direction, frame, None)
 
 
-class NodeActuatorBatch(ElementBatch):
+class NodeActuatorBatch(ElementBatch, of=NodeActuator):
     """Forces and moments on nodes as arrays."""
 
     own: IntArray

@@ -173,13 +173,8 @@ class LinearBlock(ControlElement):
         """Blocks of one size share a batch."""
         return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
-    @classmethod
-    def batch(cls, elements: Sequence[LinearBlock], number: Numbering) -> ElementBatch:
-        """All linear blocks of one size, whatever they are called."""
-        return LinearBlockBatch(elements, number)
 
-
-class LinearBlockBatch(ElementBatch):
+class LinearBlockBatch(ElementBatch, of=LinearBlock):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
     own: IntArray

@@ -14,7 +14,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ElementBatch,
     InternalVariable,
     NotNegative,
     Numbering,
@@ -80,11 +79,6 @@ class TorqueMotor(Motor):
         super().__init__(joint, coordinate)
         self.reference = torque
 
-    @classmethod
-    def batch(cls, elements: Sequence[TorqueMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return TorqueBatch(elements, number)
-
 
 @checked
 class SpeedMotor(Motor):
@@ -122,11 +116,6 @@ class SpeedMotor(Motor):
     ) -> None:
         super().__init__(joint, coordinate)
         self._controlled(speed, (proportional, integral, 0.0), limit, "")
-
-    @classmethod
-    def batch(cls, elements: Sequence[SpeedMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return SpeedBatch(elements, number)
 
 
 @checked
@@ -170,11 +159,6 @@ class PositionMotor(Motor):
         super().__init__(joint, coordinate)
         self._controlled(position, (proportional, integral, derivative), limit, " s")
 
-    @classmethod
-    def batch(cls, elements: Sequence[PositionMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return PositionBatch(elements, number)
-
 
 class MotorBatch(CoordinateLawBatch):
     """Motors as arrays."""
@@ -190,7 +174,7 @@ class MotorBatch(CoordinateLawBatch):
         return np.array([_value(motor.reference, t, motor) for motor in self._motors])
 
 
-class TorqueBatch(MotorBatch):
+class TorqueBatch(MotorBatch, of=TorqueMotor):
     """Forces and moments over time."""
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
@@ -235,7 +219,7 @@ class ControlledBatch(MotorBatch):
         return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states])
 
 
-class SpeedBatch(ControlledBatch):
+class SpeedBatch(ControlledBatch, of=SpeedMotor):
     """Motors that follow speeds."""
 
     def error(self, q: Array, rate: Array, prescribed: Array) -> Error:
@@ -244,7 +228,7 @@ class SpeedBatch(ControlledBatch):
         return Error(value, none, none - 1.0, self.P * value, none, -self.P)
 
 
-class PositionBatch(ControlledBatch):
+class PositionBatch(ControlledBatch, of=PositionMotor):
     """Motors that follow positions."""
 
     def at(self, t: float) -> tuple[Array, Array]:

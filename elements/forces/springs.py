@@ -169,13 +169,8 @@ class Maxwell(LineElement):
         self.free_length = self.built if free_length is None else free_length
         self.internal_variables = (InternalVariable("damper", "state", size=self.built, unit="m"),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[Maxwell], number: Numbering) -> ElementBatch:
-        """All Maxwell elements of a model."""
-        return MaxwellBatch(elements, number)
 
-
-class MaxwellBatch(LineBatch):
+class MaxwellBatch(LineBatch, of=Maxwell):
     """Maxwell elements as arrays."""
 
     def __init__(self, elements: Sequence[Maxwell], number: Numbering) -> None:
@@ -237,13 +232,8 @@ class FrictionSpring(LineElement):
         free = self.built if free_length is None else free_length
         self.internal_variables = (InternalVariable("free length", "history", free, size=self.built, unit="m"),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[FrictionSpring], number: Numbering) -> ElementBatch:
-        """All such springs of a model."""
-        return SlipBatch(elements, number)
 
-
-class SlipBatch(LineBatch):
+class SlipBatch(LineBatch, of=FrictionSpring):
     """Springs that slip as arrays."""
 
     def __init__(self, elements: Sequence[FrictionSpring], number: Numbering) -> None:

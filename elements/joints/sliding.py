@@ -115,11 +115,6 @@ class SlidingJoint(Constraint):
         return len(self.nodes), self.beam.order, self.rotation
 
     @classmethod
-    def batch(cls, constraints: Sequence[SlidingJoint], number: Numbering) -> ConstraintBatch:
-        """All joints of one key."""
-        return SlidingBatch(constraints, number)
-
-    @classmethod
     def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
         """How far they have moved."""
         return OwnCoordinate(joints, 0, number)
@@ -158,7 +153,7 @@ class SlidingContext:
         return self.batch.bent(self)
 
 
-class SlidingBatch(ConstraintBatch):
+class SlidingBatch(ConstraintBatch, of=SlidingJoint):
     """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
 
     own: IntArray

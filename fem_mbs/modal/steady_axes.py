@@ -51,7 +51,7 @@ def steady_axes(system: System, evaluation: Evaluation) -> SteadyAxes:
     motion = evaluation.motion
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates = np.repeat(spins, 2, axis=0)
-    speeds = _speeds(system, motion)
+    speeds = turning_speeds(system, motion)
     if not len(speeds) or evaluation.relative > BALANCED:
         return SteadyAxes(rates.reshape(-1, 2, 3), "")
     try:
@@ -63,21 +63,22 @@ def steady_axes(system: System, evaluation: Evaluation) -> SteadyAxes:
 
 def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array) -> tuple[Array, str]:
     """The axes of each displacement and rotation, ``(2n, 3)``, and what varies all the same."""
-    still = _Changes(TurnedModel(system, motion, np.zeros(3)), speeds)
+    spins = np.matvec(motion.R, motion.V[:, 3:])
+    rates, looks = bodies.copy(), list[_Changes]()
+    still = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds)
     label = still.coupled()
-    looks, rates = list[_Changes](), bodies.copy()
     left = np.unique(label[still.free])
-    for w in (None, np.zeros(3), *speeds):
-        looks.append(still if w is not None and not w.any() else _Changes(TurnedModel(system, motion, w), speeds))
+    for w in (spins, np.zeros(3), *speeds):
+        looks.append(_Changes(TurnedModel(system, motion, w + np.zeros_like(spins)), speeds) if w.any() else still)
         settled = np.setdiff1d(left, label[looks[-1].parts])
-        if w is not None:
+        if w is not spins:
             rates[np.isin(label[: len(rates)], settled)] = w
         if not len(left := np.setdiff1d(left, settled)):
             return rates, ""
-    return rates, _told(looks[1:], label == left[0])
+    return bodies, _told(looks[1:], label == left[0])
 
 
-def _speeds(system: System, motion: Motion) -> Array:
+def turning_speeds(system: System, motion: Motion) -> Array:
     """Angular velocities ``(k, 3)`` that differ, world frame, the fastest first; none where nothing turns steadily."""
     mass = system.nodes_of(system.diagonal_mass)
     inertia, (spins, gains) = mass[:, 3:].sum(axis=1), np.matvec(motion.R, [motion.V[:, 3:], motion.A[:, 3:]])
