@@ -105,7 +105,22 @@ class Beam(Element, SectionForces):
     translation and lumped in rotation.
     """
 
-    _internal = ("arc", "at", "cells", "curve", "d0", "frames", "gauss", "line_at", "offsets", "places", "shared")
+    _internal = (
+        "arc",
+        "at",
+        "cells",
+        "centerline",
+        "curve",
+        "d0",
+        "forces_at",
+        "frames",
+        "gauss",
+        "line_at",
+        "offsets",
+        "places",
+        "section_forces",
+        "shared",
+    )
 
     def __init__(
         self,

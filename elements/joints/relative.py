@@ -110,6 +110,7 @@ class RelativeJoint(Constraint):
 
     _internal = (
         "across",
+        "axis",
         "closes",
         "cosines",
         "frame",

@@ -64,7 +64,7 @@ def simulate(
     progress : bool
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
-        Called with the state after every accepted step; a true return value ends the run.
+        Called with the state after every accepted step; returns None, or True to end the run.
     events : function, str or Event, or list of them, optional
         What is to pass through zero: functions of the state, as in :func:`scipy.integrate.solve_ivp`, or channels of
         the solution by name, as "tip.position.z". The attribute ``terminal`` (True, or a number of events) ends the run

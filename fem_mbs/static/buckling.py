@@ -16,8 +16,9 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system
-from fem_mbs.modal.linearize import LinearModel, linearize
-from fem_mbs.modal.modes import ShapesOfMotion
+from fem_mbs.modal.linear_model import LinearModel
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities, StepEnd
-from fem_mbs.errors import MotionError
+from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.pattern import flat
@@ -163,13 +162,6 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
         system.constraint_slices,
         strict=True,
     )
-
-
-def check_step(system: System, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
-    """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
-    for batch, rows in system.end_checks:
-        if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
-            raise MotionError(text)
 
 
 BACK = 1e-4

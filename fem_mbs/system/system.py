@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
+from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
@@ -72,6 +73,7 @@ class Sizes:
         self._rows = system.free_index if not self._k and bool(whole.all()) else None
         # the ground may be far away, where forces have large moments that it holds
         self._acting = self._free[self._slots] if system.origin.any() else None
+        self._starts = np.array([0, len(self._slots) // 6])
 
     def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
         """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
@@ -80,7 +82,7 @@ class Sizes:
         free = residual * self._free if self._rows is None else residual[self._rows]
         if not self._k:
             sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
-            both = np.maximum.reduceat(sizes, [0, len(forces) // 6]) if len(forces) else np.zeros((2, 6))
+            both = np.maximum.reduceat(sizes, self._starts) if len(forces) else np.zeros((2, 6))
             (x, y, z, *moments), left = both.tolist()
             scale = max(x, y, z, TINY), max(*moments, TINY)
             return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
@@ -313,6 +315,12 @@ class System(Layout, FrozenModel):
         if not self.has_history:
             return state
         return replace(state, u=self.history(self.motion(state)))
+
+    def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
+        """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
+        for batch, rows in self.end_checks:
+            if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
+                raise MotionError(text)
 
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
