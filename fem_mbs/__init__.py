@@ -44,7 +44,8 @@ from fem_mbs.methods.comparison.lie_euler import LieEuler
 from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
-from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.linear_model import LinearModel
+from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.modes import Modes, modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton

@@ -66,13 +66,8 @@ class Gravity(Element):
         """By the number of own coordinates that feel it."""
         return int(self.masses.modes.shape[-1])
 
-    @classmethod
-    def batch(cls, elements: Sequence[Gravity], number: Numbering) -> ElementBatch:
-        """All such parts with one number of own coordinates."""
-        return GravityBatch(elements, number)
 
-
-class GravityBatch(ElementBatch):
+class GravityBatch(ElementBatch, of=Gravity):
     """Parts with a gravity of their own, a cell for each of their nodes."""
 
     def __init__(self, gravities: Sequence[Gravity], number: Numbering) -> None:

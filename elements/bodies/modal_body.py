@@ -29,7 +29,7 @@ from fem_mbs.contracts import (
     Energy,
     InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Positive,
     Vector3,
@@ -98,7 +98,7 @@ class ModalBody(Element):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         mass: Positive,
         inertia: Inertia,
         modal_mass: Modal,
@@ -145,11 +145,6 @@ class ModalBody(Element):
         """Bodies with the same number of modes share a batch."""
         return len(self.internal_variables)
 
-    @classmethod
-    def batch(cls, elements: Sequence[ModalBody], number: Numbering) -> ElementBatch:
-        """All bodies with one number of modes."""
-        return ModalBatch(elements, number)
-
 
 class ModalBodyContext(NamedTuple):
     """What the matrices need of the last force."""
@@ -163,7 +158,7 @@ class ModalBodyContext(NamedTuple):
     q_dot: Array
 
 
-class ModalBatch(ElementBatch):
+class ModalBatch(ElementBatch, of=ModalBody):
     """Bodies with ``k`` modes each as arrays."""
 
     def __init__(self, bodies: Sequence[ModalBody], number: Numbering) -> None:

@@ -87,11 +87,6 @@ class Block(ControlElement):
         """Blocks of one size share a batch."""
         return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
-    @classmethod
-    def batch(cls, elements: Sequence[Block], number: Numbering) -> ElementBatch:
-        """All blocks of one size."""
-        return BlockBatch(elements, number)
-
 
 class Arguments(NamedTuple):
     """Where functions are asked: time, states ``(n, nx)`` and inputs ``(n, m)``."""
@@ -101,7 +96,7 @@ class Arguments(NamedTuple):
     u: Array
 
 
-class BlockBatch(ElementBatch):
+class BlockBatch(ElementBatch, of=Block):
     """Blocks are asked one after the other."""
 
     own: IntArray

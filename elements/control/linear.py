@@ -34,7 +34,8 @@ Quadruple = tuple[Array, Array, Array, Array]
 
 def limit_pair(value: Any, label: object) -> Any:
     """Lower and upper limit; infinite ones are none."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes) or len(value) != 2:
+    pair = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if not pair or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
     lower, upper = (own if _infinite(own) else number(own, label) for own in value)
     if not lower < upper:
@@ -172,13 +173,8 @@ class LinearBlock(ControlElement):
         """Blocks of one size share a batch."""
         return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
-    @classmethod
-    def batch(cls, elements: Sequence[LinearBlock], number: Numbering) -> ElementBatch:
-        """All linear blocks of one size, whatever they are called."""
-        return LinearBlockBatch(elements, number)
 
-
-class LinearBlockBatch(ElementBatch):
+class LinearBlockBatch(ElementBatch, of=LinearBlock):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
     own: IntArray

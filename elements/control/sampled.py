@@ -117,11 +117,6 @@ class SampledController(ControlElement):
         """Controllers of one size share a batch."""
         return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
-    @classmethod
-    def batch(cls, elements: Sequence[SampledController], number: Numbering) -> ElementBatch:
-        """All controllers of one size."""
-        return SampledBatch(elements, number)
-
 
 @checked
 class SampledStateSpace(SampledController):
@@ -181,7 +176,7 @@ def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array
     return np.asarray(x_part @ x + u_part @ u)
 
 
-class SampledBatch(ElementBatch):
+class SampledBatch(ElementBatch, of=SampledController):
     """Sampled controllers, which are asked one after the other, at samples alone."""
 
     own: IntArray

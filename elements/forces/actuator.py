@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, InternalVariable, Node, Numbering, Positive, Vector3, checked
+from fem_mbs.contracts import InternalVariable, NodeLike, Numbering, Positive, Vector3, checked
 from fem_mbs.elements.forces.coordinate_law import Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
@@ -46,8 +46,8 @@ class FirstOrderActuator(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         law: PullLaw,
         time_constant: Positive,
         *,
@@ -60,13 +60,8 @@ class FirstOrderActuator(LineElement):
         self.law, self.time_constant = law, time_constant
         self.internal_variables = (InternalVariable("force", "state", initial, size=nominal, unit="N"),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[FirstOrderActuator], number: Numbering) -> ElementBatch:
-        """All actuators of a model."""
-        return ActuatorBatch(elements, number)
 
-
-class ActuatorBatch(LineBatch):
+class ActuatorBatch(LineBatch, of=FirstOrderActuator):
     """Actuators as arrays; laws are asked one after the other."""
 
     def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:

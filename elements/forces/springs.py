@@ -18,7 +18,7 @@ from fem_mbs.contracts import (
     Energy,
     InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     NotNegative,
     Numbering,
     Positive,
@@ -62,8 +62,8 @@ class SpringDamper(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: NotNegative | None = None,
         damping: NotNegative = 0.0,
         *,
@@ -155,8 +155,8 @@ class Maxwell(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         viscosity: Positive,
         *,
@@ -169,13 +169,8 @@ class Maxwell(LineElement):
         self.free_length = self.built if free_length is None else free_length
         self.internal_variables = (InternalVariable("damper", "state", size=self.built, unit="m"),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[Maxwell], number: Numbering) -> ElementBatch:
-        """All Maxwell elements of a model."""
-        return MaxwellBatch(elements, number)
 
-
-class MaxwellBatch(LineBatch):
+class MaxwellBatch(LineBatch, of=Maxwell):
     """Maxwell elements as arrays."""
 
     def __init__(self, elements: Sequence[Maxwell], number: Numbering) -> None:
@@ -223,8 +218,8 @@ class FrictionSpring(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         limit: Positive,
         *,
@@ -237,13 +232,8 @@ class FrictionSpring(LineElement):
         free = self.built if free_length is None else free_length
         self.internal_variables = (InternalVariable("free length", "history", free, size=self.built, unit="m"),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[FrictionSpring], number: Numbering) -> ElementBatch:
-        """All such springs of a model."""
-        return SlipBatch(elements, number)
 
-
-class SlipBatch(LineBatch):
+class SlipBatch(LineBatch, of=FrictionSpring):
     """Springs that slip as arrays."""
 
     def __init__(self, elements: Sequence[FrictionSpring], number: Numbering) -> None:

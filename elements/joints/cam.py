@@ -21,12 +21,11 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     Direction,
     InternalVariable,
-    Node,
+    NodeLike,
     Numbering,
     StepEnd,
     checked,
@@ -154,7 +153,7 @@ class CamJoint(Constraint):
     coordinates = (Coordinate("place on a", False), Coordinate("place on b", False))
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
+        self, a: NodeLike, b: NodeLike, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
     ) -> None:
         label = f"CamJoint on {a}, {b}"
         if a is b:
@@ -194,11 +193,6 @@ class CamJoint(Constraint):
         )
 
     @classmethod
-    def batch(cls, constraints: Sequence[CamJoint], number: Numbering) -> ConstraintBatch:
-        """All cams of a model."""
-        return CamBatch(constraints, number)
-
-    @classmethod
     def coordinate_batch(cls, joints: Sequence[CamJoint], name: str, number: Numbering) -> CoordinateBatch:
         """How far the contact has moved."""
         return OwnCoordinate(joints, [own.name for own in cls.coordinates].index(name), number)
@@ -208,7 +202,7 @@ class CamJoint(Constraint):
         return touch(self.curves, self.plane, relative(x, R), label)
 
 
-class CamBatch(FramesBatch):
+class CamBatch(FramesBatch, of=CamJoint):
     """Cams as arrays, with three equations and two places each."""
 
     own: IntArray

@@ -91,11 +91,6 @@ class CoordinateConstraint(Constraint):
         own = sum(len(term.joint.internal_variables) for term in self.terms)
         return len(self.nodes), len(self.internal_variables), own
 
-    @classmethod
-    def batch(cls, constraints: Sequence[CoordinateConstraint], number: Numbering) -> ConstraintBatch:
-        """All of them on as many nodes and internal variables."""
-        return CouplingBatch(constraints, number)
-
     def __str__(self) -> str:
         kind, joints = type(self).__name__, ", ".join(str(term.joint) for term in self.terms)
         return f"{kind} '{self.name}'" if self.name else f"{kind} of {joints}"
@@ -141,7 +136,7 @@ class CoordinateConstraintContext(NamedTuple):
     angles: list[Array]
 
 
-class CouplingBatch(ConstraintBatch):
+class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
     """Couplings and drives as arrays, each of the same number of nodes and internal variables."""
 
     owners: Sequence[CoordinateConstraint]

@@ -18,7 +18,7 @@ from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Nod
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, gradients, nodal, relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.lie.coefficients import INVERSE_TANGENT
+from fem_mbs.lie.so3 import INVERSE_TANGENT
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint

@@ -19,11 +19,11 @@ from scipy.interpolate import CubicSpline
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     InternalVariable,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -169,7 +169,7 @@ class CurveJoint(Constraint):
     equations = TRANSLATIONS
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, a: Node, b: Node, points: Points, point: Vector3 | None = None) -> None:
+    def __init__(self, a: NodeLike, b: NodeLike, points: Points, point: Vector3 | None = None) -> None:
         label = f"CurveJoint on {a}, {b}"
         if a is b:
             raise ModelError(f"CurveJoint: connects {a} with itself; give two nodes")
@@ -199,11 +199,6 @@ class CurveJoint(Constraint):
         return self.nodes if self.offset.any() else self.nodes[:1]
 
     @classmethod
-    def batch(cls, constraints: Sequence[CurveJoint], number: Numbering) -> ConstraintBatch:
-        """All such joints of a model."""
-        return CurveBatch(constraints, number)
-
-    @classmethod
     def coordinate_batch(cls, joints: Sequence[CurveJoint], name: str, number: Numbering) -> CoordinateBatch:
         """How far their points have moved."""
         return OwnCoordinate(joints, 0, number)
@@ -213,7 +208,7 @@ class CurveJoint(Constraint):
         return nearest(self.curve, lever(a, b.at(self.offset)))
 
 
-class CurveBatch(FramesBatch):
+class CurveBatch(FramesBatch, of=CurveJoint):
     """Joints as arrays, with three equations each."""
 
     own: IntArray

@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     InternalVariable,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -76,7 +77,7 @@ class SlidingJoint(Constraint):
 
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, beam: Beam, node: Node, point: Vector3 | None = None, *, rotation: bool = False) -> None:
+    def __init__(self, beam: Beam, node: NodeLike, point: Vector3 | None = None, *, rotation: bool = False) -> None:
         label = f"SlidingJoint on {beam}, {node}"
         if node in beam.nodes:
             raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")
@@ -113,11 +114,6 @@ class SlidingJoint(Constraint):
     def batch_key(self) -> Hashable:
         """Joints on beams alike, with the same equations, share a batch."""
         return len(self.nodes), self.beam.order, self.rotation
-
-    @classmethod
-    def batch(cls, constraints: Sequence[SlidingJoint], number: Numbering) -> ConstraintBatch:
-        """All joints of one key."""
-        return SlidingBatch(constraints, number)
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
@@ -158,7 +154,7 @@ class SlidingContext:
         return self.batch.bent(self)
 
 
-class SlidingBatch(ConstraintBatch):
+class SlidingBatch(ConstraintBatch, of=SlidingJoint):
     """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
 
     own: IntArray

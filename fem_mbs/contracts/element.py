@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts.internal_variable import InternalVariable
+from fem_mbs.contracts.component import Batch, Component
 from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
-from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import ModelPart
 
 
 class ModelContext(NamedTuple):
@@ -43,7 +41,7 @@ class Energy(NamedTuple):
         return Energy(*(float(np.sum(part)) for part in self))
 
 
-class Element(ModelPart):
+class Element(Component):
     """What a user adds to a model to put forces on its nodes.
 
     To write one:
@@ -52,9 +50,10 @@ class Element(ModelPart):
        valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
     2. ``internal_variables`` lists what it has of its own beside the six of each node; see
        :class:`~fem_mbs.contracts.internal_variable.InternalVariable`.
-    3. ``batch(elements, number)`` stacks elements of the class into one :class:`ElementBatch`; ``number(node)`` is the
-       row of a node in the arrays of :class:`~fem_mbs.contracts.motion.Motion`, ``number.own(element)`` has the rows of
-       internal variables.
+    3. ``class MyBatch(ElementBatch, of=MyElement)`` computes for all elements of the class. It is made of these and
+       their numbering, ``MyBatch(elements, number)``: ``number(node)`` is the row of a node in the arrays of
+       :class:`~fem_mbs.contracts.motion.Motion`, ``number.own(element)`` has the rows of internal variables. A class
+       whose batch depends on its elements has a class method ``batch(elements, number)`` in place of ``of``.
     4. ``batch_key()`` tells which elements may share a batch; by default all of one class.
     5. ``external`` is True for loads, whose forces come from outside; ``active`` for motors, whose forces come in pairs
        and bring energy.
@@ -70,56 +69,15 @@ class Element(ModelPart):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "internal_variables"),
-        *("external", "active", "doubts", "center_of_mass", "offset"),
-    )
-    name: str | None = None
-    nodes: tuple[Node, ...] = ()
-    internal_variables: tuple[InternalVariable, ...] = ()
+    _internal: ClassVar[tuple[str, ...]] = ("external", "active", "doubts", "center_of_mass", "offset")
     external: bool = False
     active: bool = False
     center_of_mass: Array | None = None
     """Of the body that its one node carries, in the frame of that node; None of what is no body."""
-    offset: Array = np.zeros(3)
-    """Where it acts on its one node, in the frame of that node."""
-
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Nodes whose rotation it acts on or depends on."""
-        return self.nodes
-
-    @property
-    def rotation_free(self) -> tuple[Node, ...]:
-        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
-        return ()
-
-    def batch_key(self) -> Hashable:
-        """Elements of one class with equal keys share a batch."""
-        return None
-
-    @classmethod
-    def batch(cls, elements: Sequence[Any], number: Numbering) -> ElementBatch:
-        """One batch of all ``elements``, which have equal keys."""
-        raise NotImplementedError(f"{cls.__name__} must define batch(elements, number)")
-
-    def picture(self, number: Numbering, stations: int) -> Picture | None:
-        """What is drawn of it, in at least ``stations`` points along each of its lines; None for nothing."""
-        return None
-
-    def shapes(self, size: float) -> Sequence[Placed]:
-        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
-        return ()
 
     def doubts(self, around: ModelContext) -> Iterable[str]:
         """What looks wrong of it in its model, a sentence each, for :meth:`Model.check`."""
         return ()
-
-    def __str__(self) -> str:
-        kind = type(self).__name__
-        return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes[:2]))}"
-
-    __repr__ = __str__
 
 
 class SectionForces:
@@ -140,7 +98,7 @@ class SectionForces:
         raise NotImplementedError(f"{type(self).__name__} must define section_forces(x, R)")
 
 
-class ElementBatch:
+class ElementBatch(Batch):
     """All elements of one kind as arrays: ``n`` cells with ``p`` nodes and ``s`` internal variables each.
 
     Forces and matrices have ``b = 6p + s`` rows: force and moment on each node, in its body frame, then the equations
@@ -182,9 +140,7 @@ class ElementBatch:
         linearly, the second the context of a stiffness with these stresses in place of its own.
     """
 
-    nodes: IntArray
     owners: Sequence[Element]
-    own: IntArray | None = None
     reads: IntArray | None = None
     terms: int = 1
     damps: bool = True

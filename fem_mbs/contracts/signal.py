@@ -20,13 +20,21 @@ from fem_mbs.contracts.functions import evaluate, next_jump
 from fem_mbs.contracts.internal_variable import InternalVariable
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.public import Public
-from fem_mbs.contracts.validate import name_of, real, shown
+from fem_mbs.contracts.validate import function, name_of, number, real, shown
 from fem_mbs.errors import ModelError
 
 Part = Element | Constraint
 Law = Callable[[float], Any]
 Term = tuple[Part, int]
 """A part of the model, and which of its internal variables."""
+Laws = tuple[tuple[Law, float], ...]
+
+
+def law_pairs(value: Any, label: object) -> Laws:
+    """Functions of time, each with a factor."""
+    if not isinstance(value, tuple) or not all(isinstance(own, tuple) and len(own) == 2 for own in value):
+        raise ModelError(f"{label} must be pairs of a function of time and a factor, received {shown(value)}")
+    return tuple((function(law, label), number(factor, label)) for law, factor in value)
 
 
 class Combines(Public):
@@ -63,8 +71,8 @@ class Combines(Public):
 
     def __truediv__(self, other: Any) -> Signal:
         divisor = real(other)
-        if divisor is None or divisor.shape != () or not divisor:
-            raise ModelError(f"{self} can be divided by a number other than zero, received {shown(other)}")
+        if divisor is None or divisor.shape != () or not divisor or not np.isfinite(divisor):
+            raise ModelError(f"{self} can be divided by a finite number other than zero, received {shown(other)}")
         return self * (1.0 / float(divisor))
 
     def __neg__(self) -> Signal:
@@ -82,6 +90,7 @@ class Combines(Public):
     __rmul__ = __mul__
 
 
+@checked
 class Signal(Combines):
     """A linear combination of internal variables of elements, of laws of time, and a constant.
 
@@ -91,9 +100,10 @@ class Signal(Combines):
     called: ClassVar[str] = "a signal: a sensor, a block, a sum of these, a number or a function of t"
 
     def __init__(
-        self, terms: Mapping[Term, float], laws: tuple[tuple[Law, float], ...] = (), constant: float = 0.0
+        self, terms: Mapping[Term, float], laws: Annotated[Laws, law_pairs] = (), constant: float = 0.0
     ) -> None:
-        self.terms, self.laws, self.constant = dict(terms), laws, constant
+        self.terms = {_term(term): number(factor, "Signal: terms") for term, factor in terms.items()}
+        self.laws, self.constant = laws, constant
 
     def as_signal(self) -> Signal:
         """Itself."""
@@ -134,6 +144,19 @@ class Signal(Combines):
         return f"Signal({' + '.join(names)})"
 
     __repr__ = __str__
+
+
+def _term(term: Any) -> Term:
+    """A part and the number of one of its internal variables."""
+    part, index = term if isinstance(term, tuple) and len(term) == 2 else (None, 0)
+    known = (
+        isinstance(part, Element | Constraint) and isinstance(index, int) and 0 <= index < len(part.internal_variables)
+    )
+    if not known:
+        raise ModelError(
+            f"Signal: terms must be parts with numbers of their internal variables, received {shown(term)}"
+        )
+    return part, index  # type: ignore[return-value]
 
 
 class SignalSource(Combines):

@@ -234,29 +234,6 @@ class Layout:
     def _identities(self) -> frozenset[int]:
         return frozenset(map(id, self.parts.values()))
 
-    def spread(self, values: Array) -> Array:
-        """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
-        result = np.zeros(self.N)
-        result[self.free_index] = values
-        return result
-
-    def at_free(self, values: Array) -> Array:
-        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
-        return values[self.free_index]
-
-    def nodes_of(self, values: Array) -> Array:
-        """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
-        return values[: 6 * self.n].reshape(self.n, 6)
-
-    def with_own(self, nodes: Array, values: Array) -> Array:
-        """Components ``(N,)`` of nodes ``(n, 6)``, and those of internal variables as in ``values`` (N,)."""
-        flat_nodes = nodes.reshape(-1)
-        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
-
-    def own_of(self, values: Array) -> Array:
-        """The part ``(k,)`` of components ``(N,)`` that belongs to internal variables."""
-        return values[6 * self.n :]
-
     def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
         """Where the equations of a constraint stand."""
         try:

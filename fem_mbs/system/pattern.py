@@ -11,6 +11,8 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
+TINY = 1e-200
+"""A force, or a term, that counts as none: nothing overflows that is divided by it."""
 
 
 class ConstraintRows(NamedTuple):

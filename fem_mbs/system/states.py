@@ -23,17 +23,6 @@ ORTHONORMAL = 1e-6
 """By how much the columns of a rotation in a state may miss orthonormality."""
 
 
-def to_user(system: Layout, state: State) -> State:
-    """A state as users see it."""
-    x = state.x + system.origin if system.far else state.x
-    arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
-    views: dict[str, Any] = {}
-    for name, array in zip(ARRAYS, arrays, strict=True):
-        views[name] = view = array.view()
-        view.flags.writeable = False
-    return State(state.t, **views, source=system.source)
-
-
 def frozen(state: State) -> State:
     """The same state in arrays that cannot be written to."""
     arrays: dict[str, Any] = {name: read_only(getattr(state, name)) for name in ARRAYS}

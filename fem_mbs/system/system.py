@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
+from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
 from fem_mbs.system.layout import Layout
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.sizes import least_norm, refuse_gap
-from fem_mbs.system.states import from_user, interpolate, to_user
+from fem_mbs.system.states import from_user, interpolate
 
 
 class Evaluation(NamedTuple):
@@ -55,6 +57,44 @@ class Prescribed(NamedTuple):
 
 
 _NONE = np.empty(0)
+
+
+class Sizes:
+    """Largest contributions to the equations, found over arrays that are sorted once."""
+
+    def __init__(self, system: Layout) -> None:
+        self._n, self._k, self._order = system.n, system.k, system.order
+        self._slots = system.force_slots
+        within = np.where(self._slots < 6 * self._n, self._slots % 6 // 3, 2)
+        self._forces, self._moments, self._own = (np.flatnonzero(within == kind) for kind in range(3))
+        self._free = (system.equation >= 0).astype(float)
+        # no node is held in part, and nothing else needs a weight
+        whole = system.free.all(axis=1) | ~system.free.any(axis=1)
+        self._rows = system.free_index if not self._k and bool(whole.all()) else None
+        # the ground may be far away, where forces have large moments that it holds
+        self._acting = self._free[self._slots] if system.origin.any() else None
+        self._starts = np.array([0, len(self._slots) // 6])
+
+    def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
+        """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
+        if self._acting is not None:
+            forces = forces * self._acting
+        free = residual * self._free if self._rows is None else residual[self._rows]
+        if not self._k:
+            sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
+            both = np.maximum.reduceat(sizes, self._starts) if len(forces) else np.zeros((2, 6))
+            (x, y, z, *moments), left = both.tolist()
+            scale = max(x, y, z, TINY), max(*moments, TINY)
+            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
+        sizes, nodes = np.abs(forces), 6 * self._n
+        own = np.full(self._k, TINY)
+        np.maximum.at(own, self._slots[self._own] - nodes, sizes[self._own])
+        # u' - f = 0 has two terms, whoever contributes to it
+        states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
+        own = np.maximum(np.where(self._order == 1, states, own), TINY)
+        force, moment = (float(sizes[kind].max(initial=TINY)) for kind in (self._forces, self._moments))
+        of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
+        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
 
 
 @checked
@@ -112,11 +152,11 @@ class System(Layout, FrozenModel):
     """
 
     remembers = False
-    to_user, from_user, interpolate = to_user, from_user, interpolate
+    from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         super().__init__(model, end)
-        self._sizes = sizes.Sizes(self)
+        self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
@@ -135,6 +175,39 @@ class System(Layout, FrozenModel):
     def constraint_mass(self) -> Array:
         """Mass that each constraint equation accelerates, see :func:`fem_mbs.system.sizes.constraint_mass`."""
         return sizes.constraint_mass(self)
+
+    def to_user(self, state: State) -> State:
+        """A state as users see it."""
+        x = state.x + self.origin if self.far else state.x
+        arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
+        views = [array.view() for array in arrays]
+        for view in views:
+            view.flags.writeable = False
+        x, R, v, vdot, multipliers, u, udot, uddot = views
+        return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
+
+    def spread(self, values: Array) -> Array:
+        """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
+        result = np.zeros(self.N)
+        result[self.free_index] = values
+        return result
+
+    def at_free(self, values: Array) -> Array:
+        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
+        return values[self.free_index]
+
+    def nodes_of(self, values: Array) -> Array:
+        """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
+        return values[: 6 * self.n].reshape(self.n, 6)
+
+    def with_own(self, nodes: Array, values: Array) -> Array:
+        """Components ``(N,)`` of nodes ``(n, 6)``, and those of internal variables as in ``values`` (N,)."""
+        flat_nodes = nodes.reshape(-1)
+        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
+
+    def own_of(self, values: Array) -> Array:
+        """The part ``(k,)`` of components ``(N,)`` that belongs to internal variables."""
+        return values[6 * self.n :]
 
     def at_rest(self) -> Motion:
         """The model as built, at rest."""
@@ -242,6 +315,12 @@ class System(Layout, FrozenModel):
         if not self.has_history:
             return state
         return replace(state, u=self.history(self.motion(state)))
+
+    def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
+        """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
+        for batch, rows in self.end_checks:
+            if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
+                raise MotionError(text)
 
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""

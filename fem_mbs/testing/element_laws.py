@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor
+from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
@@ -24,7 +24,7 @@ from fem_mbs.testing.physics import (
     weight_acts_like_an_acceleration,
 )
 from fem_mbs.testing.report import Law, LawReport, hold
-from fem_mbs.testing.stage import Make, at_rest, build, neighbour, random_motion
+from fem_mbs.testing.stage import Make, Seeds, at_rest, build, neighbour, random_motion
 from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
 
 
@@ -265,7 +265,8 @@ ELEMENT_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
-def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+@checked
+def check_element(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold an element to the laws of its contract, its optional parts included; says which of them were checked.
 
     Parameters
@@ -291,7 +292,8 @@ def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
     return hold(type(trials[0].element).__name__, ELEMENT_LAWS, *trials)
 
 
-def check_sensor(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+@checked
+def check_sensor(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold a sensor to the laws of its contract: those of an element, and that it measures and acts on nothing.
 
     Parameters and errors are those of :func:`check_element`.

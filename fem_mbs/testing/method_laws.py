@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step
+from fem_mbs.contracts import Method, State, Step, checked
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -301,6 +301,7 @@ METHOD_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
+@checked
 def check_method(method: Method) -> LawReport:
     """Hold a method to the laws of its contract; says which of them were checked.
 

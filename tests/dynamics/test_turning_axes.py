@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -402,3 +403,34 @@ def test_friction_on_an_unloaded_joint_is_refused() -> None:
         mbs.linearize(model)
     block.velocity = (0, 0, 0)
     mbs.linearize(model)
+
+
+def test_modes_with_friction_follow_the_reactions() -> None:
+    """A block on a spring slides on a belt whose press grows with its place: the friction is a part of its stiffness.
+
+    ``m q'' = -k q - mu N``, ``N = p + s q`` by a spring at 45 degrees: ``omega^2 = (k + k'/2 - mu k'/2)/m``.
+    """
+    k, sloped, mu, m = 300.0, 500.0, 0.25, 2.0
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    block = model.add_node((0, 0, 0), velocity=(0.5, 0, 0))
+    model.add(RigidBody(block, m, (1, 1, 1)))
+    model.add(JointFriction(model.add(PrismaticJoint(model.ground, block, (1, 0, 0))), mu))
+    spring(model, model.ground, block, np.zeros(3), np.array([1.0, 0, 0]), k)
+    spring(model, model.ground, block, np.zeros(3), np.array([1.0, 0, -1.0]) / np.sqrt(2), sloped)
+    # as q grows, the spring from below on the right pushes the block up: it presses less
+    found = mbs.modes(model).angular
+    assert found[0] == pytest.approx(np.sqrt((k + 0.5 * sloped * (1 - mu)) / m), rel=1e-6)
+
+
+def test_an_equilibrium_at_rest_is_not_one_that_turns() -> None:
+    """Statics and buckling refuse a state that centrifugal forces hold, and take its position."""
+    model = mbs.Model()
+    section = BeamSection(1e5, 4e4, 50.0, (80.0, 120.0), 1.5, (4e-4, 1.5e-4, 2.5e-4))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4, y_axis=(0, 1, 0))
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1), drive=lambda t: 40.0 * t))
+    state = mbs.steady_rotation(model, (0, 0, 40.0)).state(-1)
+    for at_rest in (lambda s: mbs.statics(model, initial=s), lambda s: mbs.buckling(model, initial=s)):
+        with pytest.raises(mbs.ModelError, match="turns at 40 rad/s and is no equilibrium at rest"):
+            at_rest(state)
+    still = replace(state, v=0 * state.v, vdot=0 * state.vdot)
+    np.testing.assert_allclose(mbs.statics(model, ramp=False, initial=still).position(beam.nodes[-1])[0], [1, 0, 0])

@@ -18,8 +18,15 @@ import numpy as np
 
 from fem_mbs.alpha.index3_limit import instability
 from fem_mbs.alpha.local_error import highest_derivatives, tolerances
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.newmark import (
+    Parameters,
+    PredictorHistory,
+    chung_hulbert,
+    first_guess,
+    newmark,
+    same,
+    what_was_missed,
+)
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns, step
@@ -104,7 +111,7 @@ class ClassicalMemory(NamedTuple):
     """Local error of the step that led here, estimated; 0 where it is not known."""
     predictor: PredictorHistory | None = None
     convergence: ConvergenceHistory | None = None
-    """See ``predictor.py`` and ``newton.py``."""
+    """See ``fem_mbs/alpha/newmark.py`` and ``newton.py``."""
     matrix: tuple[Array, ...] | None = None
     """Inverse tangent operators and factors of the last iteration matrix."""
     before: Array | None = None

@@ -29,8 +29,7 @@ from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import assemble, mass_entries, mass_product, solve_with_constraints
-from fem_mbs.system.pattern import flat
-from fem_mbs.system.sizes import TINY
+from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import Evaluation, System
 
 MOVE = 1e-2
