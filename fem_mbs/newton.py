@@ -29,6 +29,8 @@ ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
 SHORTEST = 2.0**-10
 """Shortest step along a correction that the line search tries."""
+CYCLE = 2
+"""Residuals that have not fallen by ``STUCK`` in so many corrections go round: limits, friction, stops."""
 MARGIN = 10.0
 """A predicted residual has to be so many times below the tolerance."""
 UNSEEN = 8
@@ -254,6 +256,8 @@ def solve(
             raise NotConvergedError("the residual is not finite", report, at.value)
         if report.iterations == options.max_iterations:
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
+        if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
+            advance = _line_search
         correction, last, fresh = None, False, False
         if at.linearization is not None:
             if report.iterations and _nearly_there(size, before, tolerances):

@@ -144,7 +144,11 @@ class GeneralizedAlpha(Method):
         new = system.accept(new)
         now = highest_derivatives(system, new)
         left = self._defect(system, equations.chart, new, now, h, memory)
-        error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
+        sizes = np.abs(left * system.weight)
+        error = h**3 * float(np.maximum.reduce(sizes))
+        if system.kinked:
+            solution.report.branches = system.branches(solution.value.evaluation)
+            solution.report.node_error = h**3 * float(np.maximum.reduce(sizes[: 6 * system.n]))
         if looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, solution)

@@ -177,6 +177,9 @@ class ElementBatch:
     11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
         statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
         linearly, the second the context of a stiffness with these stresses in place of its own.
+    12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
+        ``branches(context)`` returns numbers ``(n, j)`` that differ on the two sides of each. A step in which they
+        change is taken in shorter parts where its error is large.
     """
 
     nodes: IntArray
@@ -184,6 +187,7 @@ class ElementBatch:
     own: IntArray | None = None
     reads: IntArray | None = None
     terms: int = 1
+    kinked: bool = False
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
@@ -252,6 +256,10 @@ class ElementBatch:
     def with_stress(self, context: Any, stress: Any) -> Any:
         """The context of a stiffness with other stresses."""
         return context
+
+    def branches(self, context: Any) -> Array:
+        """On which side of each kink of the law the cells are, ``(n, j)``."""
+        raise NotImplementedError(f"{type(self).__name__} has kinks and must define branches(context)")
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""

@@ -49,6 +49,10 @@ class Report:
     """Relative residual after each iteration."""
     error_estimate: StepErrorEstimate | None = None
     """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
+    branches: Array | None = None
+    """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
+    node_error: float | None = None
+    """Where there are kinks, the size of the local error of the nodes alone."""
 
 
 class Limit(NamedTuple):
