@@ -63,6 +63,7 @@ class HigherOrderBatch(ElementBatch):
             scale * np.concatenate([beam.at(places, name)[0] for beam in beams]) for name in ("stiffness", "damping")
         )
         self.damping_matrix = damping if damping.any() else None
+        self.damps = self.damping_matrix is not None
         self._inertia = self._make_inertia(beams)
 
     def _make_inertia(self, beams: Sequence[Beam]) -> Inertia:
@@ -112,6 +113,10 @@ class HigherOrderBatch(ElementBatch):
         if self.damping_matrix is not None:
             total += self._viscous(context)
         return total
+
+    def gyroscopic(self, context: HigherOrderContext) -> Array:
+        """Gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
+        return self._inertia.damping(context.inertia)
 
     def mass(self, context: HigherOrderContext) -> Array:
         """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""

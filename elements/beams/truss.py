@@ -117,6 +117,10 @@ class TrussBatch(LineBatch):
         """Of the pull, and centrifugal terms."""
         return super().damping(context[0]) + self._inertia.damping(context[1])
 
+    def gyroscopic(self, context: Context) -> Array:
+        """Centrifugal terms."""
+        return self._inertia.damping(context[1])
+
     def mass(self, context: Context) -> Array:
         """Consistent."""
         return self._inertia.mass(context[1])

@@ -133,6 +133,7 @@ class BeamBatch(ElementBatch):
         self.material = to_wrench @ stiffness @ back
         damping = to_wrench @ damping @ back
         self.damping_matrix = damping if damping.any() else None
+        self.damps = self.damping_matrix is not None
         self._inertia = self._make_inertia(frames, offsets, mass, center, J)
 
     def _make_inertia(self, frames: Array, offsets: Array, mass: Array, center: Array, J: Array) -> Inertia:
@@ -180,14 +181,18 @@ class BeamBatch(ElementBatch):
             total += self._viscous(context, np.broadcast_to(np.eye(6), (*self.nodes.shape, 6, 6)))
         return total
 
+    def gyroscopic(self, context: BeamContext) -> Array:
+        """Gyroscopic and centrifugal terms, ``(n, 12, 12)``."""
+        return self._inertia.damping(context.inertia)
+
     def mass(self, context: BeamContext) -> Array:
         """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
         return self._inertia.mass(context.inertia)
 
-    def rate_force(self, context: BeamContext, dV: Array, dA: Array) -> Array:
+    def rate_force(self, context: BeamContext, dV: Array, dA: Array, inertial: Array) -> Array:
         """``C dV + M dA``, ``(n, 12)``."""
-        n = len(self.nodes)
-        force = self._inertia.rate_force(context.inertia, dV.reshape(n, 2, 6), dA.reshape(n, 2, 6)).reshape(n, 12)
+        changes = (change.reshape(-1, 2, 6) for change in (inertial, dA))
+        force = self._inertia.rate_force(context.inertia, *changes).reshape(-1, 12)
         if self.damping_matrix is not None:
             force = force + np.vecmat(np.matvec(self.damping_matrix, np.matvec(context.Q, dV)), context.Q)
         return force

@@ -173,18 +173,20 @@ class ModalBatch(ElementBatch):
         self.m, self.s0 = self.M0[:, 0, 0], np.array([body.mass * body.center_of_mass for body in bodies])
         self.J, self.S, self.C = self.M0[:, 3:6, 3:6], self.M0[:, :3, 6:], self.M0[:, 3:6, 6:]
         self.K, self.D = (np.array([getattr(b, name) for b in bodies]) for name in ("modal_stiffness", "modal_damping"))
+        self.damps = bool(self.D.any())
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ModalBodyContext]:
         """Inertia, gravity and elastic forces, ``(n, 6 + k)``."""
-        row, q, q_dot, q_ddot = self.nodes[:, 0], *(part[self.own] for part in (motion.u, motion.udot, motion.uddot))
+        row, momentum = self.nodes[:, 0], motion.inertial
+        q, q_dot, q_ddot = (part[self.own] for part in (motion.u, momentum.udot, motion.uddot))
         gravity = np.vecmat(motion.gravity, motion.R[row])
-        Omega, a, Omega_dot = motion.V[row, 3:], motion.A[row, :3] - gravity, motion.A[row, 3:]
+        Omega, a, Omega_dot = momentum.V[row, 3:], motion.A[row, :3] - gravity, motion.A[row, 3:]
         context = ModalBodyContext(a, gravity, Omega, Omega_dot, self.s0 + np.matvec(self.S, q), q_dot)
         force = np.matvec(self._mass(context.s), np.concatenate([a, Omega_dot, q_ddot], axis=-1))
         spun, moving = so3.cross(Omega, context.s) + 2.0 * np.matvec(self.S, q_dot), np.matvec(self.C, q_dot)
         force[:, :3] += so3.cross(Omega, spun)
         force[:, 3:6] += so3.cross(Omega, np.matvec(self.J, Omega) + moving)
-        force[:, 6:] += np.matvec(self.D, q_dot) + np.matvec(self.K, q)
+        force[:, 6:] += np.matvec(self.D, motion.udot[self.own]) + np.matvec(self.K, q)
         return force, context
 
     def stiffness(self, context: ModalBodyContext) -> Array:
@@ -202,6 +204,12 @@ class ModalBatch(ElementBatch):
 
     def damping(self, context: ModalBodyContext) -> Array:
         """Gyroscopic and centrifugal terms, damping of the modes."""
+        result = self.gyroscopic(context)
+        result[:, 6:, 6:] = self.D
+        return result
+
+    def gyroscopic(self, context: ModalBodyContext) -> Array:
+        """Gyroscopic and centrifugal terms."""
         spin, s = so3.skew(context.Omega), so3.skew(context.s)
         carried = so3.skew(np.matvec(spin, context.s) + 2.0 * np.matvec(self.S, context.q_dot))
         momentum = np.matvec(self.J, context.Omega) + np.matvec(self.C, context.q_dot)
@@ -210,7 +218,6 @@ class ModalBatch(ElementBatch):
         result[:, 3:6, 3:6] = spin @ self.J - so3.skew(momentum)
         result[:, :3, 6:] = 2.0 * spin @ self.S
         result[:, 3:6, 6:] = spin @ self.C
-        result[:, 6:, 6:] = self.D
         return result
 
     def mass(self, context: ModalBodyContext) -> Array:

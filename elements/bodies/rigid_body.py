@@ -207,10 +207,12 @@ class BodyBatch(ElementBatch):
         self._per_spin = so3.quadratic(self._mass[:, :, 3:].reshape(n, 2, 3, 3)).reshape(n, 18, 3)
         self._per_weight = -np.einsum("nil,jlk->nikj", self._mass[:, :, :3], so3.skew(so3.IDENTITY)).reshape(n, 18, 3)
 
+    damps = False
+
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, RigidBodyContext]:
         """Inertia and gravity forces."""
         rows = self._rows
-        Omega, a = motion.V[rows, 3:], motion.A[rows].copy()
+        Omega, a = motion.inertial.V[rows, 3:], motion.A[rows].copy()
         gravity = np.vecmat(motion.gravity, motion.R[rows])
         a[:, :3] -= gravity
         gyroscopic = np.matvec(self._per_spin, Omega).reshape(-1, 6, 3)
@@ -228,6 +230,8 @@ class BodyBatch(ElementBatch):
         C[..., 3:] = context.gyroscopic
         return C
 
+    gyroscopic = damping
+
     def mass(self, context: RigidBodyContext) -> Array:
         """The mass matrix about the node."""
         return self._mass
@@ -238,9 +242,9 @@ class BodyBatch(ElementBatch):
         result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
 
-    def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array) -> Array:
+    def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array, inertial: Array) -> Array:
         """``C dV + M dA``."""
-        force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, dV[:, 3:])
+        force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, inertial[:, 3:])
         return force
 
     def _of_weight(self, context: RigidBodyContext) -> Array:

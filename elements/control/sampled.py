@@ -234,13 +234,18 @@ class SampledBatch(ElementBatch):
         n, p, near = self._n, self._p, NEAR * controller.period
         held, ready, count = slice(n, n + p), slice(n + p, n + 2 * p), n + 2 * p
         elapsed = t - controller.begin + near
-        if z[count + 1] < z[count] and elapsed >= z[count + 1] * controller.period + controller.delay:
-            z[held], z[count + 1] = z[ready], z[count]
+
+        def change() -> None:
+            if z[count + 1] < z[count] and elapsed >= z[count + 1] * controller.period + controller.delay:
+                z[held], z[count + 1] = z[ready], z[count]
+
+        change()
         if elapsed >= z[count] * controller.period:
             x = z[:n].copy()
             z[ready] = asked(controller, controller.output, "output", (t, x, u), p)
             if controller.update is not None:
                 z[:n] = asked(controller, controller.update, "update", (t, x, u), n)
-            z[count] = np.floor(elapsed / controller.period) + 1.0
-            if not controller.delay:
-                z[held], z[count + 1] = z[ready], z[count]
+            # a run that begins later takes the sample before its start at its start
+            z[count + 1] = np.floor(elapsed / controller.period)
+            z[count] = z[count + 1] + 1.0
+            change()

@@ -8,7 +8,7 @@ their derivatives; what it means for the nodes is written here: ``B = (b J, c)``
     H = DB = ((J^T b_xi J + (Ad^T dual(b) J, 0), (b_s J)^T), (b_s J, phi_ss)),
 
 as ``Ad_(h^-1)`` itself turns with ``xi`` (docs/theory.md, "Joints"). What is linear in ``(S, r)`` alone needs less:
-``placement.py``.
+``relative_batch.py``.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
+from fem_mbs.elements.joints.driven_batch import DrivenBatch
 from fem_mbs.elements.joints.drives import (
     TOLERANCE,
     Displacement,
@@ -183,7 +184,8 @@ class RelativeJoint(Constraint):
     @classmethod
     def batch(cls, constraints: Sequence[RelativeJoint], number: Numbering) -> ConstraintBatch:
         """All joints of a model, whatever motions they close."""
-        return RelativeBatch(constraints, number)
+        driven = any(joint.drives.acts for joint in constraints)
+        return DrivenBatch(constraints, number) if driven else RelativeBatch(constraints, number)
 
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
         """Functions of the relative placement that measure the free motions, by name, with their arguments."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from fem_mbs.contracts import TimeLaw, checked
 
@@ -22,18 +24,22 @@ class ExternalInput(TimeLaw):
 
     def __init__(self, value: float = 0.0) -> None:
         self.value = value
-        self._t: list[float] = []
-        self._x: list[float] = []
+        self._t: Sequence[float] = ()
+        self._x: Sequence[float] = ()
 
-    def lead(self, begin: float, duration: float) -> None:
-        """Go from where it is at the time ``begin`` to the value that is set, in ``duration`` seconds."""
-        self._x += [self.value] if self._t else [self.value, self.value]
-        self._t += [begin + duration] if self._t else [begin, begin + duration]
+    @contextmanager
+    def leading(self, t: Sequence[float], x: Sequence[float]) -> Iterator[None]:
+        """Within it, the law goes linearly through values ``x`` at the times ``t``; elsewhere it is ``value``."""
+        self._t, self._x = t, x
+        try:
+            yield
+        finally:
+            self._t = self._x = ()
 
     def __call__(self, t: float) -> float:
         if not self._t:
             return self.value
-        return self._x[k := self._before(t)] + self.velocity(t) * (t - self._t[k]) if t > self._t[0] else self._x[0]
+        return self._x[k := self._before(t)] + self.velocity(t) * (t - self._t[k])
 
     def velocity(self, t: float) -> float:
         if not self._t:
@@ -41,12 +47,12 @@ class ExternalInput(TimeLaw):
         k = self._before(t)
         return (self._x[k + 1] - self._x[k]) / (self._t[k + 1] - self._t[k])
 
-    def acceleration(self, t: float) -> float:
-        return 0.0
-
     def _before(self, t: float) -> int:
         """The way that it is on: the first one before, the last one after all others."""
         return min(max(bisect_right(self._t, t) - 1, 0), len(self._t) - 2)
+
+    def acceleration(self, t: float) -> float:
+        return 0.0
 
     def __repr__(self) -> str:
         return f"ExternalInput({self.value})"

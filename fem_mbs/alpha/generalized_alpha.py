@@ -12,8 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix
-from fem_mbs.alpha.chart import Chart
+from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, named, restarted
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
@@ -27,7 +26,7 @@ from fem_mbs.alpha.local_error import (
     unresolved,
 )
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.predictor import first_guess, what_was_missed
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
@@ -35,7 +34,8 @@ from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unkno
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import ConvergenceHistory, FirstCorrection, Iterate, Newton
+from fem_mbs.newton import FirstCorrection, Iterate, Newton
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -44,6 +44,8 @@ FORMULATIONS: dict[str, type[StepEquations]] = {
     "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
+SUDDEN = 8.0
+"""A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
 
 
 @checked
@@ -88,7 +90,7 @@ class GeneralizedAlpha(Method):
 
     def chart(self, system: System) -> Chart:
         """The coordinates of a step."""
-        return Chart(system.kinematics)
+        return system.kinematics
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -121,20 +123,21 @@ class GeneralizedAlpha(Method):
             chart = self.chart(system)
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
-        accelerations = AccelerationHistory(now, state.t, now, state.t, now)
-        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
+        return AlphaMemory(h, 0, a, restarted(now, state.t), velocity_perturbation=perturbation, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
+        if type(memory.accelerations) is tuple:
+            memory = named(memory)
         if not memory.steps:
             memory = self._started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
-        # a memory from a file has plain tuples
-        accelerations = AccelerationHistory(*memory.accelerations)
-        predictor = None if memory.predictor is None else PredictorHistory(*memory.predictor)
-        check = FirstCorrection(None if memory.convergence is None else ConvergenceHistory(*memory.convergence))
-        plain = equations.formulas.guess
-        guess = first_guess(plain, state.multipliers, h, predictor)
+        accelerations, check, plain = (
+            memory.accelerations,
+            FirstCorrection(memory.convergence),
+            equations.formulas.guess,
+        )
+        guess = first_guess(plain, state.multipliers, h, memory.predictor)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, accelerations.error * (h / memory.h) ** 3)
@@ -143,30 +146,40 @@ class GeneralizedAlpha(Method):
         new, a = equations.update(solution)
         new = system.accept(new)
         now = highest_derivatives(system, new)
-        left = self._defect(system, equations.chart, new, now, h, memory)
+        branches = system.branches(solution.value.evaluation) if system.kinked else None
+        crossed = memory.branches is not None and not np.array_equal(branches, memory.branches)
+        before = memory
+        if crossed:  # the change of accelerations is that of this step
+            before = memory._replace(accelerations=restarted(accelerations.now, state.t))
+        left = self._defect(system, equations.chart, new, now, h, before)
         sizes = np.abs(left * system.weight)
         error = h**3 * float(np.maximum.reduce(sizes))
-        if system.kinked:
-            solution.report.branches = system.branches(solution.value.evaluation)
+        sudden = crossed or 0.0 < SUDDEN * accelerations.error < error
+        if branches is not None:
+            solution.report.branches = branches
             solution.report.node_error = h**3 * float(np.maximum.reduce(sizes[: 6 * system.n]))
-        if looked_at(memory.steps):
+        if sudden or looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, solution)
                 oscillating = unresolved(system, h, state, new, now + accelerations.now)
-                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating)
+                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden)
         missed = solution.unknown.D - plain, new.multipliers - state.multipliers
         matrix, eta = memory.matrix, solution.unknown.eta / h if len(solution.unknown.eta) else None
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        history = AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error)
+        if crossed:  # what they say of stiffness and slopes is over
+            matrix, history = None, restarted(now, new.t, error)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
             a,
-            AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error),
-            what_was_missed(*missed, h, guess, predictor),
+            history,
+            what_was_missed(*missed, h, guess, memory.predictor),
             check.history,
             matrix,
             eta,
+            branches=branches,
         )
         return Step(new, memory, solution.report, error)
 
@@ -182,11 +195,11 @@ class GeneralizedAlpha(Method):
             needed = tolerances(self.newton, 0.0)
             solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
         after = highest_derivatives(system, system.accept(equations.update(solution)[0]))
-        slope = (after - memory.accelerations[0]) / h
+        slope = (after - memory.accelerations.now) / h
         shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
             system, state
         )
-        return memory._replace(a=memory.accelerations[0] + shift)
+        return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
@@ -196,7 +209,7 @@ class GeneralizedAlpha(Method):
             v, a = adapted(system, chart, parameters, kind, state, h, memory)
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
-        formulas = newmark(parameters, h, v, memory.accelerations[0], a, system.order)
+        formulas = newmark(parameters, h, v, memory.accelerations.now, a, system.order)
         return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
     def _kind(self, system: System) -> type[StepEquations]:
@@ -226,7 +239,7 @@ class GeneralizedAlpha(Method):
 
     def _defect(self, system: System, chart: Chart, new: State, now: Array, h: float, memory: AlphaMemory) -> Array:
         """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``now``."""
-        before = AccelerationHistory(*memory.accelerations)
+        before = memory.accelerations
         time = new.t - before.t_old
         slope, curvature = (now - before.old) * (1.0 / time), system.u0
         if system.k:

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
@@ -19,6 +18,7 @@ from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
 
@@ -78,8 +78,10 @@ class Index2Equations(StepEquations):
         index3, T_inv, _ = self.matrix(self, unknown, residual)
         dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         # against the Newmark increment alone
-        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
-        with_rates = kinematics.derivatives(residual.body, moved) - kinematics.derivatives(residual.body, 0.0 * moved)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
+        with_rates = kinematics.body_derivatives(residual.body, moved) - kinematics.body_derivatives(
+            residual.body, 0.0 * moved
+        )
         own = self.formulas.factors[:2, 6 * system.n :]
         dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.system import constraints
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.system.system import Evaluation, System
 

@@ -63,7 +63,7 @@ def _not_applied(
     """
     system, chart, evaluation = equations.system, equations.chart, residual.evaluation
     kinematics, R = chart.kinematics, evaluation.motion.R
-    D, (_, second) = residual.place.D, residual.place.node_rates
+    D, (_, second, _) = residual.place.D, residual.place.node_rates
     acceleration, by_position = chart.frozen(D, second)
     body = kinematics.to_body(R, acceleration)
     wrench = mass_product(system, evaluation, np.append(body, evaluation.motion.uddot))
@@ -78,5 +78,5 @@ def _not_applied(
 def _turned(kinematics: Kinematics, body: Array, derivative: Array) -> Array:
     """Derivative (n, 6, 6) of ``P w``, given that of ``w``, where body components are ``body``."""
     pair = np.stack([body, np.zeros_like(body)]), np.stack([derivative, np.zeros_like(derivative)])
-    result: Array = kinematics.derivatives(*pair)[0]
+    result: Array = kinematics.body_derivatives(*pair)[0]
     return result

@@ -3,7 +3,13 @@
 *What is asked.* As in the stabilisation of Gear, Gupta and Leimkuhler (Arnold, Cardona, Bruels 2015, eq. 55), the
 increment of the configuration leaves that of Newmark's formulas, ``D = N + Z``, so that both levels hold,
 
-    r(q, v, vdot) + B^T lambda = 0,    Phi(q) = 0,    B v + Phi_t = 0,    v = v* + gamma' N,   vdot = beta' N.
+    M vdot + g(q, v) + f(q, q') + B^T lambda = 0,    Phi(q) = 0,    B v + Phi_t = 0,
+    v = v* + gamma' N,    vdot = beta' N,    q' = v + Z/h.
+
+*Which velocities.* Newmark's formulas err by ``h^3 tau`` in a step, and ``Z`` takes that part of it away which the
+constraints do not allow: the configuration moves at ``v + Z/h``. Inertia forces ``M vdot + g`` and the constraints are
+about ``v``; all other forces ``f``, dampers and controllers, are given the rate at which the configuration really
+moves. With ``v`` they would err by ``C Z/h``, of order ``h^2`` too, but multiplied by the damping over the mass.
 
 There ``Z = B^T(q_n) eta`` needs a larger matrix, and goes where light parts are. Here ``Z`` is what a force along the
 constraints does to the structure within the step,
@@ -13,30 +19,35 @@ constraints does to the structure within the step,
 with the iteration matrix ``S`` of index 3: mass and stiffness of the structure decide which way it goes, no new matrix
 is factorised, and ``m`` numbers ``zeta`` are as many as the new equations.
 
-*How it is solved.* With ``d`` the correction of index 3 for the residuals ``(h^2 r, Phi)``, and ``G`` the derivative of
-``h (B v + Phi_t)`` against increments of the configuration, velocities still miss ``G d - h (B v + Phi_t)``. As ``v``
-follows ``N = D - Z`` by ``gamma'``, a change of ``Z`` changes ``h (B v + Phi_t)`` by ``-h gamma' B delta Z``: one more
-solution with ``S`` and ``zeta = (G d - h (B v + Phi_t))/(h gamma')`` gives ``delta Z``. It takes ``N`` back, so that
-``h^2 (gamma' C + beta' M) delta Z`` is missing in the equations of motion: a second round with this force corrects
-``d``, ``lambda`` and ``Z``. What is left is of second order in the ratio of inertia within a step to stiffness.
-Directions of ``Z`` are those of the first matrix of a step: they stay, so that ``Z`` is unique.
+*How it is solved.* With ``d`` the correction of index 3 for the residuals ``(h^2 r, Phi)``, where ``r`` is that of the
+equations of motion, and ``G`` the derivative of ``h (B v + Phi_t)`` against increments of the configuration, velocities
+still miss ``G d - h (B v + Phi_t)``. As ``v`` follows ``N = D - Z`` by ``gamma'``, a change of ``Z`` changes
+``h (B v + Phi_t)`` by ``-h gamma' B delta Z``: one more solution with ``S`` and
+``zeta = (G d - h (B v + Phi_t))/(h gamma')`` gives ``delta Z``. It takes ``N`` back and adds to ``q'``, so that
+``(h^2 (gamma' C + beta' M) - h C_f) delta Z``, with the share ``C_f`` of ``f`` in ``C``, is missing in the equations of
+motion: a second round with this force corrects ``d``, ``lambda`` and ``Z``. What is left is of second order in the
+ratio of inertia and damping within a step to stiffness; damping is worth a third round. Directions of ``Z`` are those
+of the first matrix of a step: they stay, so that ``Z`` is unique.
 
 docs/theory.md, "Constraints on velocities", has orders and stability.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepKinematics, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import RateSensitivities
+from fem_mbs.contracts import Motion, RateSensitivities
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 
+ROUNDS = 2
+"""Further rounds where forces depend on velocities."""
 INERT = 0.05
 """Share of inertia in the resistance against ``Z`` above which it is worth a second round."""
 
@@ -54,6 +65,15 @@ class StabilizedEquations(StepEquations):
         """``N = D - Z``."""
         return unknown.D - unknown.Z
 
+    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+        """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
+        system = self.system
+        if not (system.damps and unknown.Z.any()):
+            return motion
+        V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
+        udot = motion.udot + system.own_of(unknown.Z) / self.h
+        return replace(motion, V=V, udot=udot, momentum=motion)
+
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals; the constraint on velocities times the step is compared with that on positions.
 
@@ -70,42 +90,45 @@ class StabilizedEquations(StepEquations):
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
         values, T_inv, dV = self.matrix(self, unknown, residual)
         factors = self.system.solver.factor(tangent.assemble(self.system, values))
-        directions = (factors, T_inv, residual.evaluation.motion.R) if first is None else first.directions
+        if first is None:
+            along = factors.of_last(self.system.size, self.system.m)
+            directions = along, T_inv, residual.evaluation.motion.R
+        else:
+            assert first.directions is not None
+            directions = first.directions
         return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
 
-        The second round is left out where inertia is so small a share that the correction counts as simplified; of what
-        is left, inertia is taken to act along the constraints by the share that it has had.
+        Without damping the second round is left out where inertia is so small a share that the correction counts as
+        simplified; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
+        n, (gamma, beta) = system.n_free, self.formulas.factors[:2, 0].tolist()
         # a matrix that was kept over steps comes without them
         G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
         assert linearization.directions is not None
         along, T_inv, R = linearization.directions
-        none, per_rate = np.zeros(system.N), ~system.velocity_level / (self.h * self.formulas.factors[0, 0])
+        per_rate = ~system.velocity_level / (self.h * gamma)
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
-        z, push = solve_with_constraints(system, along, none, missed)
-        Z = self._increment(T_inv, z)
-        resistance = squared * float(self.formulas.factors[1, 0]) * float((system.diagonal_mass * Z) @ Z)
-        simplified, share = not resistance > INERT * -(missed @ push), unknown.inertia_share
-        if not simplified:
-            inertia = squared * self._inertia(residual, Z)
-            d_more, more = solve_with_constraints(system, factors, inertia, np.zeros(system.m))
+        z = along(missed)
+        Z, push = self._increment(T_inv, z[:n]), z[n:]
+        resistance = squared * beta * ((system.diagonal_mass * Z) @ Z)
+        rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
+        change, share = Z, unknown.inertia_share
+        for _ in range(rounds):
+            force = squared * self._missing(residual, change)
+            d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
             share = -float(more @ push) / float(push @ push or 1.0)
-            z, push = solve_with_constraints(system, along, none, per_rate * constraints.product(system, G, d_more))
-            Z = Z + self._increment(T_inv, z)
+            z = along(per_rate * constraints.product(system, G, d_more))
+            change, push = self._increment(T_inv, z[:n]), z[n:]
+            Z = Z + change
         moved = self.chart.kinematics.from_body(R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
-        return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=simplified)
-
-    def length(self, correction: Correction) -> float:
-        """Largest increment of the configuration or of ``Z``, weighted."""
-        assert correction.Z is not None
-        return max(super().length(correction), float(np.maximum.reduce(np.abs(correction.Z * self.system.weight))))
+        return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
 
     def _velocity_gradients(
         self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
@@ -115,20 +138,31 @@ class StabilizedEquations(StepEquations):
             dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
 
-    def _increment(self, T_inv: Array, z: Array) -> Array:
+    def _increment(self, T_inv: Array, free: Array) -> Array:
         """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
-        system = self.system
+        system, z = self.system, np.zeros(self.system.N)
+        z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         if system.k:
             Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
         return Z
 
-    def _inertia(self, residual: StepResidual, z: Array) -> Array:
-        """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment."""
+    def _missing(self, residual: StepResidual, z: Array) -> Array:
+        """``(gamma' C + beta' M) z`` (N,) of a change of Newmark's increment, less ``C z/h`` of what is not inertia."""
         system, place = self.system, residual.place
-        lifted = self.chart.rate_changes(place.D, place.node_rates, self.factors, z[: 6 * system.n].reshape(-1, 6))
+        lifted = self.chart.rate_changes(place.D, place.node_rates[:2], self.factors, z[: 6 * system.n].reshape(-1, 6))
         changes = system.kinematics.change(residual.body, lifted).reshape(2, -1)
         if system.k:
             own = self.formulas.factors[:2, 6 * system.n :] * system.own_of(z)
             changes = np.concatenate([changes, own], axis=1)
-        return rate_product(system, residual.evaluation, *changes)
+        velocities, accelerations = changes
+        rates = velocities
+        if system.damps:
+            rates = velocities - system.with_own(self._per_step(place, z), z / self.h)
+        return rate_product(system, residual.evaluation, rates, accelerations, velocities)
+
+    def _per_step(self, place: StepKinematics, Z: Array) -> Array:
+        """``T(D) Z/h`` (n, 6): velocities of the nodes of coordinates of the chart that change by ``Z`` in a step."""
+        nodes, once = Z[: 6 * self.system.n].reshape(-1, 6), np.array([1.0 / self.h, 0.0]).reshape(2, 1, 1, 1)
+        velocities: Array = self.chart.rate_changes(place.D, place.node_rates[:2], once, nodes)[0]
+        return velocities

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate
 from fem_mbs.alpha.newmark import Parameters, newmark
 from fem_mbs.arrays import Array
@@ -20,6 +19,7 @@ from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import System
 
@@ -83,7 +83,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
     lifted = np.stack([own * np.broadcast_to(np.eye(6), (system.n, 6, 6)) for own in per_rate[:, 0]])
-    dV, dA = system.kinematics.derivatives(body, lifted)
+    dV, dA = system.kinematics.body_derivatives(body, lifted)
     own = per_rate[:, 6 * system.n :]
     values = tangent.entries(system, evaluation, RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1]), h * h)
     factors = system.solver.factor(tangent.assemble(system, values))

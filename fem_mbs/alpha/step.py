@@ -19,15 +19,15 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.linear.solvers import Factors, LinearSolver
+from fem_mbs.linear.solvers import Factors, LinearSolver, Solve
 from fem_mbs.newton import Iterate
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
@@ -71,13 +71,13 @@ class StepKinematics(NamedTuple):
     D: Array
     """Coordinates of the increment ``(n, 6)``, or as wide as the chart."""
     node_rates: Array
-    """Their first and second time derivative ``(2, n, 6)``."""
+    """Their first and second time derivative, and their algorithmic accelerations, ``(3, n, 6)``."""
     rates: Array
-    """First and second time derivative of the increment, and its algorithmic accelerations, ``(3, N)``."""
+    """The same of the whole increment, ``(3, N)``."""
     x: Array
     R: Array
     lifted: Array
-    """Velocities and accelerations of the nodes on the group, ``(2, n, 6)``."""
+    """Velocities, accelerations and algorithmic ones of the nodes on the group, ``(3, n, 6)``."""
 
 
 class StepResidual(NamedTuple):
@@ -100,8 +100,8 @@ class Linearization(NamedTuple):
     T_inv: Array
     velocity_gradients: list[Array] | None = None
     """Derivatives of the constraints on velocities, where the formulation has asked for them."""
-    directions: tuple[Factors, Array, Array] | None = None
-    """Factors, inverse tangent operators and rotations that give the directions of ``Z``, the same within a step."""
+    directions: tuple[Solve, Array, Array] | None = None
+    """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
 
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities | None]
@@ -170,24 +170,27 @@ class StepEquations:
         """The configuration at the end of the step, and its rates by Newmark's formulas."""
         rates = self.formulas.factors * self.newmark_increment(unknown) + self.formulas.constants
         D = unknown.D[: self.first].reshape(self.system.n, -1)
-        node_rates = rates[:2, : self.first].reshape(2, *D.shape)
-        x, R = self.chart.retract(self.state.x, self.state.R, D)
-        return StepKinematics(D, node_rates, rates, x, R, self.chart.lift(D, node_rates))
+        node_rates = rates[:, : self.first].reshape(3, *D.shape)
+        return StepKinematics(D, node_rates, rates, *self.chart.end_of_step(self.state.x, self.state.R, D, node_rates))
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
         """Equations at the end of the step: ``M vdot + g + B^T lambda`` and ``Phi``."""
         system, state = self.system, self.state
         place = self.place(unknown)
-        V, A = body = self.chart.kinematics.motion(place.R, place.lifted)
+        V, A = body = self.chart.kinematics.motion(place.R, place.lifted[:2])
         own = self.own(unknown, place.rates) if system.k else (state.u, state.udot, state.uddot)
         motion = Motion(self.t, place.x, place.R, V, A, system.gravity, *own, unknown.multipliers)
-        evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
+        evaluation = system.evaluate(self.seen(unknown, place, motion), unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
             hidden = self.h * constraints.velocity_residual(system, evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
+
+    def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
+        """What elements see of a trial: the motion itself."""
+        return motion
 
     def size(self, residual: StepResidual) -> tuple[float, float]:
         """Relative residuals: of forces, with those that close the constraints at once, and of the constraints."""
@@ -212,7 +215,7 @@ class StepEquations:
 
     def derivatives(self, unknown: Unknowns, residual: StepResidual) -> tuple[Array, Array]:
         """``dD/d(increment)`` (n, 6, 6) and the derivatives (2, n, 6, 6) of the group rates."""
-        return self.chart.derivatives(residual.place.D, residual.place.node_rates, self.factors)
+        return self.chart.derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
 
     def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
         """The same for ``T = I``."""
@@ -221,7 +224,7 @@ class StepEquations:
 
     def body_derivatives(self, residual: StepResidual, lifted: Array) -> tuple[RateSensitivities, RateSensitivities]:
         """How body velocities and accelerations follow increments, from the derivatives of the group rates."""
-        dV, dA = self.chart.kinematics.derivatives(residual.body, lifted)
+        dV, dA = self.chart.kinematics.body_derivatives(residual.body, lifted)
         if not self.system.k:
             return RateSensitivities(dV), RateSensitivities(dA)
         own = self.formulas.factors[:2, self.first :]
@@ -251,11 +254,13 @@ class StepEquations:
         return Correction(d, multipliers / self.h**2)
 
     def length(self, correction: Correction) -> float:
-        """Largest increment of the configuration, weighted; algebraic unknowns count like forces, where they matter."""
+        """Largest increment, or ``Z``, weighted; algebraic unknowns count like forces, where they matter."""
         sizes = np.abs(correction.d * self.system.weight)
         if len(algebraic := self.system.algebraic):
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
-        return float(np.maximum.reduce(sizes))
+        if correction.Z is not None:
+            np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
+        return float(sizes.max())
 
     def corrected(
         self,
@@ -285,9 +290,8 @@ class StepEquations:
     def update(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> tuple[State, Array]:
         """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
         system, unknown = self.system, solution.unknown
-        D, _, rates, x, R, lifted = self.place(unknown) if solution.corrected else solution.value.place
-        a = self.chart.lift_algorithmic(D, self.of_nodes(rates[::2]))
-        state = State(self.t, x, R, lifted[0], lifted[1], unknown.multipliers, *self.own(unknown, rates))
+        _, _, rates, x, R, (v, vdot, a) = self.place(unknown) if solution.corrected else solution.value.place
+        state = State(self.t, x, R, v, vdot, unknown.multipliers, *self.own(unknown, rates))
         return state, system.with_own(a, rates[2])
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:

@@ -48,6 +48,7 @@ from fem_mbs.contracts.arguments import (
     choice,
     shaped,
 )
+from fem_mbs.contracts.changes import as_frozen, changed_since, freezes
 from fem_mbs.contracts.checked import checked, hints_of
 from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
@@ -209,8 +210,10 @@ __all__ = [
     "Vector3",
     "Wires",
     "array",
+    "as_frozen",
     "attributes_of",
     "called",
+    "changed_since",
     "check_node",
     "check_step",
     "check_unknowns",
@@ -223,6 +226,7 @@ __all__ = [
     "direction",
     "evaluate",
     "former",
+    "freezes",
     "function",
     "hints_of",
     "instance",

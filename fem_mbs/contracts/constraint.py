@@ -165,6 +165,12 @@ class ConstraintBatch:
     own: IntArray | None = None
     velocity: BoolArray | None = None
     geometric_blocks: GeometricStiffnessBlocks | None = None
+    driven: ClassVar[bool] = False
+    """Whether ``rates`` is written."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.driven = cls.rates is not ConstraintBatch.rates
 
     def check_start(self, motion: Motion) -> None:
         """Refuse, by a :class:`ModelError`, what cannot begin as the model is built."""

@@ -158,7 +158,9 @@ class ElementBatch:
        to which nothing else contributes, wants at least two.
     4. ``stiffness(context)``, ``damping(context)``, ``mass(context)``, each ``(n, b, b)``, are the derivatives of the
        contribution against increments, velocities (``V`` of nodes, ``udot``) and accelerations (``A``, ``uddot``) with
-       the others held; None stands for no damping, no mass.
+       the others held; None stands for no damping, no mass. Inertia forces take their velocities from
+       ``motion.inertial`` and ``gyroscopic(context)`` returns their share of the damping; where all damping is theirs,
+       ``damps`` is False.
     5. ``tangent(context, dV, dA)`` returns ``K + C dV + M dA``, where ``dV`` and ``dA`` say how velocities and
        accelerations follow the increments (:class:`RateSensitivities`). It follows from the three; where
        all are wanted and a closed form is cheaper, write it.
@@ -178,8 +180,8 @@ class ElementBatch:
         statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
         linearly, the second the context of a stiffness with these stresses in place of its own.
     12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
-        ``branches(context)`` returns numbers ``(n, j)`` that differ on the two sides of each. A step in which they
-        change is taken in shorter parts where its error is large.
+        ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
+        which they change is taken in shorter parts where its error is large.
     """
 
     nodes: IntArray
@@ -188,6 +190,8 @@ class ElementBatch:
     reads: IntArray | None = None
     terms: int = 1
     kinked: bool = False
+    damps: bool = True
+    """Whether ``damping``, where there is one, has more than inertia forces in it."""
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""
@@ -209,6 +213,10 @@ class ElementBatch:
         """Derivative against velocities, ``(n, b, b)``."""
         return None
 
+    def gyroscopic(self, context: Any) -> Array | None:
+        """The share of inertia forces in the damping, ``(n, b, b)``."""
+        return None
+
     def mass(self, context: Any) -> Array | None:
         """Derivative against accelerations, ``(n, b, b)``."""
         return None
@@ -228,10 +236,14 @@ class ElementBatch:
                 result = result + follow.after(matrix, self.nodes, self.own)
         return result
 
-    def rate_force(self, context: Any, dV: Array, dA: Array) -> Array | None:
-        """``C dV + M dA`` (n, b) of changes ``(n, b)`` of velocities and accelerations; None for neither."""
+    def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array | None:
+        """``C dV + M dA`` (n, b) of changes ``(n, b)`` of velocities and accelerations; None for neither.
+
+        ``inertial`` (n, b) are the changes of the velocities of inertia forces.
+        """
         result = None
-        for matrix, change in ((self.damping(context), dV), (self.mass(context), dA)):
+        pairs = (self.damping(context), dV), (self.mass(context), dA), (self.gyroscopic(context), inertial - dV)
+        for matrix, change in pairs:
             if matrix is not None:
                 force: Array = np.matvec(matrix, change)
                 result = force if result is None else result + force

@@ -32,10 +32,13 @@ class StepErrorEstimate(NamedTuple):
         What is left of the local error after joints and stiffness: adds up over the steps.
     unresolved : (2,)
         Size of oscillations that are too fast for the step.
+    sudden : bool
+        Whether it tells nothing of the steps around, as across a kink of a law.
     """
 
     lasting: Array
     unresolved: Array
+    sudden: bool = False
 
 
 @dataclass
@@ -145,7 +148,8 @@ class Method(Public):
        solution.
     5. ``check(system)`` refuses models that it cannot integrate.
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
-    7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to.
+    7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to; it is
+       asked of methods that leave velocities open.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
     9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
        is not what ``init`` returns.
@@ -160,12 +164,14 @@ class Method(Public):
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
-        *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit"),
+        *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
         *("error_order", "error_share", "deadband", "invariant", "levels"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "step" in vars(cls):
+            cls.inner_step = vars(cls)["step"]  # type: ignore[method-assign]
         for name in ("init", "step"):
             if name in vars(cls):
                 setattr(cls, name, _guarded(vars(cls)[name]))
@@ -189,6 +195,10 @@ class Method(Public):
     def step(self, system: System, state: State, h: float, memory: Any) -> Step:
         """A step of ``h`` s."""
         raise NotImplementedError(f"{type(self).__name__} must define step(system, state, h, memory)")
+
+    def inner_step(self, system: System, state: State, h: float, memory: Any) -> Step:
+        """What ``step`` of the class is beneath its checks: for the time loop, which has made the arguments itself."""
+        raise NotImplementedError
 
     def check(self, system: System) -> None:
         """Raise :class:`ModelError` for a model that the method cannot integrate."""

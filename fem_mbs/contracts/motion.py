@@ -37,6 +37,10 @@ class Motion:
         Own unknowns of elements and joints, and their time derivatives as far as they have any.
     multipliers : (m,)
         Multipliers of all joints, for elements that depend on them (``ElementBatch.reads``).
+    momentum : Motion or None
+        Within a step of the default formulation, the motion with the velocities of the equation of momentum: ``V`` and
+        ``udot`` are then the rates of the configuration, which forces other than those of inertia go by
+        (docs/theory.md, "Constraints on velocities").
     """
 
     t: float
@@ -49,6 +53,12 @@ class Motion:
     udot: Array = field(default_factory=none)
     uddot: Array = field(default_factory=none)
     multipliers: Array = field(default_factory=none)
+    momentum: Motion | None = None
+
+    @property
+    def inertial(self) -> Motion:
+        """The motion that inertia forces and joints go by: this one, unless momentum has velocities of its own."""
+        return self if self.momentum is None else self.momentum
 
 
 class RateSensitivities(NamedTuple):

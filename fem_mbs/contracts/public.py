@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from fem_mbs.contracts.changes import remember
 from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
@@ -80,7 +81,17 @@ class Public:
 
 
 class ModelPart(Public):
-    """What stands in a model under a name: a node, an element or a constraint."""
+    """What stands in a model under a name: a node, an element or a constraint.
+
+    Attributes may be set once it is made: for later runs. Results keep the values that they were computed with.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if COMPLETE in vars(self):
+            value = _read_only(value)
+            if name != "name":
+                remember(self, name)
+        super().__setattr__(name, value)
 
 
 def instance(value: object, kind: type[Kind], label: object) -> Kind:
@@ -102,8 +113,18 @@ def attributes_of(value: object) -> dict[str, Any]:
 
 def complete(value: Any) -> None:
     """Mark an object as complete: from now on it refuses names that it does not have."""
+    if isinstance(value, ModelPart):
+        vars(value).update({name: _read_only(own) for name, own in vars(value).items()})
     if isinstance(value, Public):
         vars(value)[COMPLETE] = True
+
+
+def _read_only(value: Any) -> Any:
+    """An array that nobody changes in place, which would go unnoticed; anything else as it is."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.copy()
+        value.flags.writeable = False
+    return value
 
 
 def _completing(constructor: Callable[..., None]) -> Callable[..., None]:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.contracts import Combines, Method, Seconds, Signal, State, checked, one_of, shown, signal
+from fem_mbs.contracts import (
+    Combines,
+    Method,
+    Name,
+    Node,
+    Seconds,
+    Signal,
+    State,
+    attributes_of,
+    checked,
+    number,
+    one_of,
+    shown,
+    signal,
+)
 from fem_mbs.elements.laws.external_input import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
@@ -63,12 +78,21 @@ class CoSimulation:
             if not isinstance(law, ExternalInput):
                 raise ModelError(f"CoSimulation: inputs[{name!r}] must be an ExternalInput, received {shown(law)}")
         self.inputs, self.step = dict(inputs), step
+        apart = _not_in([*model.elements, *model.constraints], self.inputs)
+        if apart:
+            raise ModelError(
+                f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
+                "motor, a drive or a signal of it"
+            )
         self.outputs = {
             name: self._signal(source, f"CoSimulation: outputs[{name!r}]") for name, source in outputs.items()
         }
         self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
         self._state: State | None = None
+        self._t: list[float] = []
+        self._x: dict[str, list[float]] = {}
+        """What the inputs were at the communication points ``_t``."""
 
     @staticmethod
     def _signal(source: Any, label: str) -> Signal:
@@ -93,22 +117,53 @@ class CoSimulation:
         FemMbsError
             If a step fails for good.
         """
-        begin = self.state.t
-        end = begin + duration
+        set_to, begin = self._values(), self.state.t
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
-        for law in self.inputs.values():
-            law.lead(begin, duration)
-        run = TimeIntegration(self._system, self._method, control, end, self._state if begin else None)
-        try:
-            while run.advance() is not None:
-                pass
-        except FAILURES as failure:
-            raise run.explain(failure) from failure.__cause__
-        self._state = run.state
+        t = [*(self._t or [begin]), begin + duration]
+        x = {name: [*self._x.get(name, [value]), value] for name, value in set_to.items()}
+        with self._leading(t, x):
+            run = TimeIntegration(self._system, self._method, control, t[-1], self._state if begin else None)
+            try:
+                while run.advance() is not None:
+                    pass
+            except FAILURES as failure:
+                raise run.explain(failure) from failure.__cause__
+        self._state, self._t, self._x = run.state, t, x
 
-    def output(self, name: str) -> float:
+    @checked
+    def output(self, name: Name) -> float:
         """The value of an output now."""
         name = one_of(name, self.outputs, "CoSimulation.output: name")
         state = to_user(self._system, self.state)
-        values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
+        with self._leading(self._t, self._x):
+            values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])
+
+    def _values(self) -> dict[str, float]:
+        """What the inputs are set to."""
+        return {name: number(law.value, f"CoSimulation: inputs[{name!r}].value") for name, law in self.inputs.items()}
+
+    def _leading(self, t: list[float], x: Mapping[str, list[float]]) -> ExitStack:
+        """Inputs that go through values at times, those of this run alone."""
+        stack = ExitStack()
+        for name, values in x.items():
+            stack.enter_context(self.inputs[name].leading(t, values))
+        return stack
+
+
+def _not_in(parts: Iterable[Any], laws: Mapping[str, Any]) -> list[str]:
+    """Names of the laws that no part holds, nor what it holds."""
+    left, seen, stack = dict(laws), set[int](), list(parts)
+    while stack and left:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, Node | str | np.ndarray):
+            continue
+        seen.add(id(value))
+        left = {name: law for name, law in left.items() if law is not value}
+        if isinstance(value, Mapping):
+            stack += [*value, *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset):
+            stack += value
+        else:
+            stack += attributes_of(value).values()
+    return list(left)

@@ -87,10 +87,11 @@ def write_paraview(
     last = len(solution.t) - 1
     steps = [*range(0, last, every), last]
     try:
-        scene = Scene(solution.system, stations, shapes)
-        frames = (scene.frame(solution.motion(k), solution.multipliers_all[k]) for k in steps)
-        write = _write_one if FilePath(path).suffix == ".vtkhdf" else _write_many
-        written, size = write(FilePath(path), solution.t[steps], scene, frames)
+        with solution.system.as_frozen():
+            scene = Scene(solution.system, stations, shapes)
+            frames = (scene.frame(solution.motion(k), solution.multipliers_all[k]) for k in steps)
+            write = _write_one if FilePath(path).suffix == ".vtkhdf" else _write_many
+            written, size = write(FilePath(path), solution.t[steps], scene, frames)
     except OSError as error:
         raise ModelError(
             f"to_paraview: cannot write '{path}': {error.strerror or error}: {error.filename or path}; choose a place "

@@ -30,6 +30,15 @@ class Factors(NamedTuple):
 
     solve: Solve
     arrays: tuple[Array, ...]
+    many: bool = False
+    """Whether it solves for many right-hand sides in hardly more time than for one."""
+
+    def of_last(self, size: int, m: int) -> Solve:
+        """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations."""
+        if self.many:
+            return self.solve(np.eye(size, m, m - size)).dot
+        none = np.zeros(size - m)
+        return lambda right: self.solve(np.concatenate([none, right]))
 
 
 class LinearSolver(Protocol):
@@ -95,7 +104,7 @@ class DenseSolver:
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        factor = lapack.zgetrf if np.iscomplexobj(values) else lapack.dgetrf
+        factor = lapack.zgetrf if values.dtype.kind == "c" else lapack.dgetrf
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
@@ -104,8 +113,8 @@ class DenseSolver:
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
         lu, pivots = arrays
-        solve = lapack.zgetrs if np.iscomplexobj(lu) else lapack.dgetrs
-        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
+        solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
+        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), many=True)
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""

@@ -225,8 +225,9 @@ def of_model(system: System, size: Size, renderer: str | None) -> View:
 
 def of_state(system: System, state: State, title: str, size: Size, renderer: str | None) -> View:
     """A model at a state, whose positions count from the origin of the system."""
-    drawing = Drawing(system)
-    return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size, renderer)
+    with system.as_frozen():
+        drawing = Drawing(system)
+        return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size, renderer)
 
 
 def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size, renderer: str | None) -> View:
@@ -246,8 +247,9 @@ def of_states(
     renderer: str | None,
 ) -> Film:
     """A film of states."""
-    drawing = Drawing(system)
-    frames = [drawing.frame(system.motion(state), state.multipliers) for state in states]
+    with system.as_frozen():
+        drawing = Drawing(system)
+        frames = [drawing.frame(system.motion(state), state.multipliers) for state in states]
     return Film(drawing, frames, titles, fps, size, renderer)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
+from zlib import crc32
 
-from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Kinks, Plan
@@ -17,7 +17,7 @@ BEYOND_AFTER = 4
 MAX_STEPS = 10_000_000
 LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
-ALLOWED, OF_PATH, OF_STATES = 1e-5, 1e-3, 1e-3
+ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
 """Local error of nodes in a step across a kink above which it is taken in parts; the same over its path; of states."""
 SHORTEST = 2.0**-12
 """Shortest part of a step because of its error."""
@@ -42,8 +42,8 @@ class FixedStepMemory(NamedTuple):
     """The power of the step with which local errors fall; 0 where there is no estimate."""
     part: float = 0.0
     """Length of the parts that steps are taken in after a kink, 0 for whole steps."""
-    branches: Array | None = None
-    """On which side of their kinks laws are."""
+    branches: int = -1
+    """A number that stands for the sides of their kinks on which laws are."""
     speed: float = 0.0
     """Largest speed so far, over the extent or in rad/s."""
     coarse: int = 0
@@ -116,8 +116,8 @@ class FixedStep(Public):
     ) -> tuple[bool, FixedStepMemory]:
         """Accept every step that crosses no kink of a law."""
         if kinks is not None:
-            first = memory.branches is None
-            changed = first or bool((kinks.branches != memory.branches).any())
+            branches, first = crc32(kinks.branches.tobytes()), memory.branches < 0
+            changed = branches != memory.branches
             speed = max(memory.speed, kinks.speed)
             if error is not None and kinks.error is not None and (changed or memory.part):
                 allowed = ALLOWED if first else min(ALLOWED, OF_PATH * speed * plan.h) or ALLOWED
@@ -129,7 +129,7 @@ class FixedStep(Public):
                     return False, memory._replace(part=max(part, shortest), halvings=0)
                 coarse = memory.coarse + (excess > 1.0)
                 memory = memory._replace(part=part if part < memory.h else 0.0, coarse=coarse)
-            memory = memory._replace(branches=kinks.branches, speed=speed)
+            memory = memory._replace(branches=branches, speed=speed)
         if plan.end is None and not memory.beyond:
             return True, memory
         return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
@@ -143,5 +143,10 @@ class FixedStep(Public):
         return f"; the step was halved {memory.halvings} times, down to {h:.3g} s" if memory.halvings else ""
 
     def warning(self, memory: FixedStepMemory) -> str:
-        """What is to be said after a run."""
-        return ""
+        """Kinks that the shortest parts of steps do not resolve."""
+        if not memory.coarse:
+            return ""
+        return (
+            f"{memory.coarse} steps across kinks of laws (stops, limits, friction) have too large an error even where "
+            f"they are {SHORTEST:.0e} of the given step: try a smaller step than {self.h:g} s"
+        )

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, Step, check_step
-from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
+from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes
+from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
 from fem_mbs.initial.jumps import jumped, next_jump, side
@@ -43,6 +43,8 @@ from fem_mbs.system.states import frozen, to_user
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
+CHECKED = 1
+"""So many steps are checked for what the contract of methods says."""
 LIMIT_CHECKS = {8**k for k in range(1, 9)}
 """Numbers of steps after which the limit of stability is looked at."""
 
@@ -66,7 +68,7 @@ def run_to_end(
         states = () if events is None else events.states
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
-    outcome = Outcome.FINISHED
+    outcome, changes = Outcome.FINISHED, freezes.changes
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
@@ -76,6 +78,9 @@ def run_to_end(
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
                 outcome = Outcome.STOPPED
+            if freezes.changes != changes:
+                changes = freezes.changes
+                _refuse_changes(steps, step.state.t)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
     except FemMbsError as failure:
@@ -95,6 +100,17 @@ def run_to_end(
     if events is not None and outcome is Outcome.FINISHED:
         events.check(result)
     return result
+
+
+def _refuse_changes(steps: StepSequence, t: float) -> None:
+    """Say that a part was changed by a callback, an event or a law: the run would not see it."""
+    system = steps.system
+    if changed := changed_since(system.parts.values(), system.frozen_as):
+        raise ModelError(
+            f"{steps.label}: changed during the run, up to {steps.where.format(t)}: {changed}. A run keeps the model "
+            "as it was when it began; end it there by an event (terminal = True) or a callback that returns True, "
+            "change the model, and go on with simulate(model, ..., initial=solution.checkpoint)"
+        )
 
 
 def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
@@ -136,7 +152,7 @@ class TimeIntegration:
         self._doubt = self._beyond_limit = ""
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
-        self._offers_doubt = type(method).doubt is not Method.doubt
+        self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             self._go_on(initial)
         else:
@@ -190,9 +206,10 @@ class TimeIntegration:
             jumps = plan.end is not None and plan.end == self._jump
             try:
                 h = plan.h - side(self._jump) if jumps else plan.h
-                step = self._stepper.step(self.system, self.state, h, self.memory)
-                if not self.steps:
-                    check_step(step, self.method)
+                if self.steps > CHECKED:
+                    step = self._stepper.inner_step(self.system, self.state, h, self.memory)
+                else:
+                    step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
                 if self.system.end_checks:
                     end = step.state
                     constraints.check_step(self.system, self.state.t, end.t, end.R, end.u, end.multipliers)

@@ -184,6 +184,11 @@ def over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask,
     It returns an array whose entries go copy by copy; ``reduce`` makes of those of each, ``(c, r, ...)``, what is kept,
     ``(c, ...)``.
     """
+    with history.system.as_frozen():
+        return _over_time(history, parts, ask, reduce)
+
+
+def _over_time(history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None) -> Array:
     number = LocalNumbering(history.system.number)
     one = type(parts[0]).batch(parts, number)
     own = [number.multipliers(part) for part in parts if isinstance(part, Constraint)]

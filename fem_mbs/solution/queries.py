@@ -209,7 +209,8 @@ class Queries(Public):
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
                 f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
             )
-        return source.signal_values(self.t, self.u, self.system.number)
+        with self.system.as_frozen():
+            return source.signal_values(self.t, self.u, self.system.number)
 
     @checked
     def section_forces(self, beam: ElementOrName) -> Array:
@@ -218,7 +219,8 @@ class Queries(Public):
         if not isinstance(found, SectionForces):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
-        return found.section_forces(self.history.x[:, rows], self.R[:, rows])
+        with self.system.as_frozen():
+            return found.section_forces(self.history.x[:, rows], self.R[:, rows])
 
     @cached_property
     def energy(self) -> EnergyHistory:

@@ -27,7 +27,8 @@ MANY = 256
 def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     """Values and rates ``(nt, c)`` of the coordinates of a joint, angles in ``(-pi, pi]``."""
     number = LocalNumbering(history.system.number)
-    batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
+    with history.system.as_frozen():
+        batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
     motion = history.of_nodes(list(number.rows), np.arange(len(history.t)))
     pairs = [_over_time(batch, motion, len(history.t)) for batch in batches]
     values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))

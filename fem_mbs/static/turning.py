@@ -74,7 +74,7 @@ class TurningEquations(Equations):
         # where a rotation is held, the node keeps its direction
         V = np.concatenate([np.vecmat(u, R), np.where(self.system.free[:, 3:], spin, 0.0)], axis=1)
         A = np.concatenate([np.vecmat(np.cross(omega, u), R), still], axis=1)
-        return Turning(self.t, x, R, V, A, gravity, point.u, self._none, self._none, point.multipliers, spin)
+        return Turning(self.t, x, R, V, A, gravity, point.u, self._none, self._none, point.multipliers, spin=spin)
 
     def state(self, point: Point) -> State:
         """The state of a configuration that turns."""

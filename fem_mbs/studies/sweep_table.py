@@ -8,16 +8,17 @@ import inspect
 import json
 import logging
 import os
+import pickle
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType, TracebackType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from fem_mbs.contracts import shown
+from fem_mbs.contracts import attributes_of, shown
 from fem_mbs.errors import ModelError, StoreError
 
 LOG = logging.getLogger("fem_mbs")
@@ -41,7 +42,8 @@ class CaseTable:
                 f"sweep: store is a file of JSON lines, give it a name such as '{path.with_suffix(SUFFIX)}', received "
                 f"'{path}'"
             )
-        self._path, self._about = path, {"function": name_of(function), "source": _source(function)}
+        self._path = path
+        self._about = {"function": f"{name_of(function)}{_beside_name(function)}", "source": _source(function)}
         self.finished: dict[str, Row] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -152,6 +154,54 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module.rpartition('.')[2]}.{kind.__qualname__}"
 
 
+def _beside_name(function: Callable[..., Any]) -> str:
+    """What tells a function from others of its name: a digest of what it holds, or of its code where it has no name."""
+    held = _held(function, shown(function))
+    return f" {digest(held)}" if held else ""
+
+
+def _held(value: Any, label: str) -> list[Any]:
+    """What a function closes over, was given or is bound to, as texts and lists of these."""
+    if isinstance(value, partial):
+        given = [*value.args, *(part for pair in sorted(value.keywords.items()) for part in pair)]
+        told = [_told(part, label) for part in given if not isinstance(part, SHOWN)]
+        return list(filter(None, [_held(value.func, label), *told]))
+    if isinstance(value, MethodType):
+        return [_held(value.__func__, label), _told(value.__self__, label)]
+    if isinstance(value, FunctionType):
+        cells = [_told(cell.cell_contents, label) for cell in value.__closure__ or ()]
+        unnamed = "<" in value.__qualname__
+        return [*cells, _code(value.__code__), _told(value.__defaults__, label)] if unnamed else cells
+    return [] if isinstance(value, WRITTEN) else [_told(attributes_of(value), label)]
+
+
+def _code(code: CodeType) -> list[Any]:
+    """Code and what stands in it."""
+    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return [code.co_code.hex(), *code.co_names, constants]
+
+
+def _told(value: Any, label: str) -> Any:
+    """A text that tells a value from others."""
+    if isinstance(value, (partial, *WRITTEN)):
+        return [name_of(value), _held(value, label)]
+    if isinstance(value, Mapping):
+        return [[_told(part, label) for part in pair] for pair in value.items()]
+    if isinstance(value, set | frozenset):
+        return sorted(str(_told(part, label)) for part in value)
+    if isinstance(value, list | tuple):
+        return [_told(part, label) for part in value]
+    try:
+        return hashlib.sha256(pickle.dumps(value, 4)).hexdigest()
+    except Exception as error:
+        raise ModelError(
+            f"sweep: {label} holds {shown(value)}, by which a store cannot tell its rows from those of others "
+            f"({error}); give a function of a module, and what it depends on as cases"
+        ) from error
+
+
+SHOWN = (bool, int, float, str, type(None))
+"""What stands whole in the name of a function that was given it."""
 WRITTEN = (FunctionType, BuiltinFunctionType, MethodType, type)
 
 

@@ -84,7 +84,7 @@ def rate(joints: ConstraintBatch, motion: Motion, phi: Array, gradient: Array, c
 def _rate(joints: ConstraintBatch, phi: Array, gradient: Array, context: Any, V: Array) -> Array:
     """For velocities ``V`` (m, b) of each equation."""
     residual: Array = np.vecdot(gradient, V)
-    if (rates := joints.rates(context)) is not None:
+    if joints.driven and (rates := joints.rates(context)) is not None:
         residual += rates.phi if joints.velocity is None else np.where(joints.velocity, 0.0, rates.phi)
     if joints.velocity is not None:
         residual += np.where(joints.velocity, phi, 0.0)
@@ -100,25 +100,18 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V, result = evaluation.velocity, []
+    V = evaluation.velocity
+    moved = gradients_after(system, evaluation.gradients, dV)
     parts = zip(
-        system.constraint_batches,
-        evaluation.constraint_contexts,
-        evaluation.gradients,
-        system.constraint_components,
-        strict=True,
+        system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, moved, strict=True
     )
-    for joints, context, B, components in parts:
-        own = None if joints.own is None else joints.own[joints.cell]
-        moved = dV.after(B[:, None], joints.nodes[joints.cell], own)[:, 0]
-        result.append(factor * (rate_gradient_of(joints, context, V[components]) + moved))
-    return result
+    return [factor * (rate_gradient_of(joints, context, V[rows]) + own) for joints, context, rows, own in parts]
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
     """That of one batch, for the body velocities ``V`` (n, b) of its nodes."""
     gradient = joints.rate_gradient(context, V)
-    if (rates := joints.rates(context)) is None:
+    if not joints.driven or (rates := joints.rates(context)) is None:
         return gradient
     of_positions = rates.gradient if joints.velocity is None else rates.gradient * ~joints.velocity[:, None]
     return gradient + of_positions
@@ -152,10 +145,14 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
     """Gradients of all batches times derivatives of the nodes and own unknowns."""
-    return [
-        follow.after(g[:, None], b.nodes[b.cell], None if b.own is None else b.own[b.cell])[:, 0]
-        for g, b in zip(gradients, system.constraint_batches, strict=True)
-    ]
+    result = []
+    for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
+        m, p = nodes.shape
+        moved = np.vecmat(B[:, : 6 * p].reshape(m, p, 6), follow.nodes.take(nodes, 0)).reshape(m, 6 * p)
+        if joints.own is not None:
+            moved = np.append(moved, B[:, 6 * p :] * follow.own[joints.own[joints.cell]], 1)
+        result.append(moved)
+    return result
 
 
 def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ Rates come in pairs ``(2, n, 6)``: velocities and accelerations, of the group or
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,81 +21,153 @@ from fem_mbs.lie import r3xso3, se3, so3
 Rows: TypeAlias = "slice | IntArray"
 
 
-class Kinematics(Protocol):
+class Chart:
+    """The coordinates in which a step is made; by default increments of the group, whose rates are the velocities.
+
+    A method takes Newmark's formulas for an increment ``D`` (n, 6) of the configuration and its rates. Local and
+    classical coordinates of other methods override it, and may be more than six a node (``methods/comparison``). Own
+    unknowns are coordinates as they are, and no business of a chart.
+    """
+
+    width = 6
+    """Coordinates of a node."""
+    kinematics: Kinematics
+    """Of the velocities that the chart returns."""
+
+    def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
+        """Configuration ``x``, ``R`` at the coordinates ``D``, and velocities, accelerations and algorithmic ones.
+
+        From the first and second rates of the coordinates and the algorithmic ones, ``(3, n, width)``.
+        """
+        return (*self.retract(x, R, D), rates)
+
+    def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
+        """That configuration alone."""
+        raise NotImplementedError
+
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """``dD/d(increment)``, and derivatives (2, n, 6, 6) of group rates where those of ``D`` follow by ``factors``.
+
+        Here ``T^-1(D)``, and the factors times that (Arnold, Cardona, Bruels 2015, eq. 31).
+        """
+        T_inv = self.kinematics.inverse_tangent(D)
+        return T_inv, factors * T_inv
+
+    def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
+        """Derivatives (2, n, 6, 6) of group rates along rates that are ``factors`` times an increment of ``D``."""
+        return factors * np.broadcast_to(np.eye(6), (len(D), 6, 6))
+
+    def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
+        """Changes (2, n, 6) of group rates with rates that change by ``factors`` times ``d`` (n, 6)."""
+        return factors[:, 0] * d
+
+    def from_velocities(self, T_inv: Array, d: Array) -> Array:
+        """Coordinates ``(n, 6)`` along whose rates velocities change by ``d`` (n, 6), given ``dD/d(increment)``."""
+        return d
+
+    def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
+        """``T(D) w`` (n, 6) of rates that stay, and its derivative against ``D``."""
+        return w, np.zeros((len(D), 6, 6))
+
+    def frozen_transposed(self, D: Array, f: Array) -> Array:
+        """Derivative of ``T^T(D) f`` against ``D``, of forces (n, 6) that stay."""
+        return np.zeros((len(D), 6, 6))
+
+    def third(self, v: Array, vdot: Array, vddot: Array) -> Array:
+        """Third derivative of the coordinates at the start of a step."""
+        return vddot
+
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        """Leading error of the increment of a step over ``h^3``.
+
+        Arnold, Cardona, Bruels (2015), eq. 69; Bruels, Cardona, Arnold (2012), eq. 47, has the other sign.
+        """
+        error = C_q * vddot
+        self.kinematics.add_bracket(error, 1.0 / 12.0, v, vdot)
+        return error
+
+
+class Kinematics(Chart):
     """What is asked of the nodes of a system, each on its own group; every call serves all nodes at once."""
 
-    @property
-    def parts(self) -> list[tuple[Any, Rows]]:
-        """The groups, and the rows of their nodes."""
-        ...
+    parts: list[tuple[Any, Rows]]
+    """The groups, and the rows of their nodes."""
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """Configuration ``q exp(D)`` of increments ``(n, 6)``."""
-        ...
+        raise NotImplementedError
 
     def relative(self, x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
         """Increments with ``q0 exp(D) = q1``, ``(n, 6)``."""
-        ...
+        raise NotImplementedError
 
     def motion(self, R: Array, rates: Array) -> Array:
         """Body velocities and accelerations ``(V, A)`` from group rates ``(v, vdot)``, ``(2, n, 6)``."""
-        ...
+        raise NotImplementedError
 
     def to_body(self, R: Array, d: Array) -> Array:
         """Body components ``P d`` of a group increment or velocity."""
-        ...
+        raise NotImplementedError
 
     def from_body(self, R: Array, d: Array) -> Array:
         """Group components ``P^-1 d`` of a body increment or velocity."""
-        ...
+        raise NotImplementedError
 
     def vdot(self, R: Array, V: Array, A: Array) -> Array:
         """Time derivatives of the group velocities from body accelerations."""
-        ...
+        raise NotImplementedError
 
     def body_transfer(self, R0: Array, R1: Array) -> Array:
         """``P_1 P_0^-1`` (n, 6, 6): from body components at ``R0`` to those at ``R1`` of the same increment."""
-        ...
+        raise NotImplementedError
 
-    def derivatives(self, body: Array, rates: Array) -> Array:
+    def body_derivatives(self, body: Array, rates: Array) -> Array:
         """Derivatives ``(2, n, 6, 6)`` of ``(V, A)`` against body increments from those of group rates, in place."""
-        ...
+        raise NotImplementedError
 
     def change(self, body: Array, rates: Array) -> Array:
         """Changes ``(2, n, 6)`` of ``(V, A)`` with group rates in body components, where the nodes are held."""
-        ...
+        raise NotImplementedError
 
     def tangent(self, D: Array) -> Array:
         """Tangent operators of the group, ``(n, 6, 6)``."""
-        ...
+        raise NotImplementedError
 
     def inverse_tangent(self, D: Array) -> Array:
         """Inverse tangent operators of the group, ``(n, 6, 6)``."""
-        ...
+        raise NotImplementedError
 
     def add_bracket(self, result: Array, share: float, v: Array, w: Array) -> None:
         """Add a share of the Lie bracket ``[v, w]``, ``(n, 6)``."""
-        ...
+        raise NotImplementedError
 
 
-class SingleGroup:
+class SingleGroup(Kinematics):
     """A group that all nodes of a system are on."""
 
-    @property
-    def parts(self) -> list[tuple[Any, Rows]]:
-        return [(self, slice(None))]
+    def __init__(self) -> None:
+        self.kinematics, self.parts = self, [(self, slice(None))]
 
 
 class R3xSO3(SingleGroup):
     """Nodes on R3xSO3: ``v = (u, Omega)`` with ``u`` in the world frame."""
 
     coupled: ClassVar = False
-    tangent = staticmethod(r3xso3.tangent_operator)
-    inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)
+    tangent = staticmethod(r3xso3.tangent_operator)  # type: ignore[assignment]
+    inverse_tangent = staticmethod(r3xso3.inverse_tangent_operator)  # type: ignore[assignment]
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         return x + D[:, :3], R @ so3.exp(D[:, 3:])
+
+    def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
+        return x + D[:, :3], R @ so3.exp(D[:, 3:]), rates
+
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        T_inv = np.zeros((len(D), 6, 6))
+        T_inv[:, :3, :3] = so3.IDENTITY
+        T_inv[:, 3:, 3:] = so3.inverse_tangent_operator(D[:, 3:])
+        return T_inv, factors * T_inv
 
     @staticmethod
     def relative(x0: Array, R0: Array, x1: Array, R1: Array) -> Array:
@@ -107,7 +179,7 @@ class R3xSO3(SingleGroup):
         np.vecmat(d[..., :3], R, out=result[..., :3])
         return result
 
-    motion = to_body
+    motion = to_body  # type: ignore[assignment]
 
     @staticmethod
     def from_body(R: Array, d: Array) -> Array:
@@ -127,7 +199,7 @@ class R3xSO3(SingleGroup):
         return result
 
     @staticmethod
-    def derivatives(body: Array, rates: Array) -> Array:
+    def body_derivatives(body: Array, rates: Array) -> Array:
         """``P`` turns with the increment."""
         rates[..., :3, 3:] += so3.skew(body[..., :3])
         return rates
@@ -145,8 +217,8 @@ class SE3(SingleGroup):
     """Nodes on SE(3): ``v = (U, Omega)`` in the body frame."""
 
     coupled: ClassVar = True
-    tangent = staticmethod(se3.tangent_operator)
-    inverse_tangent = staticmethod(se3.inverse_tangent_operator)
+    tangent = staticmethod(se3.tangent_operator)  # type: ignore[assignment]
+    inverse_tangent = staticmethod(se3.inverse_tangent_operator)  # type: ignore[assignment]
 
     @staticmethod
     def retract(x: Array, R: Array, D: Array) -> tuple[Array, Array]:
@@ -180,7 +252,7 @@ class SE3(SingleGroup):
         return np.broadcast_to(np.eye(6), (len(R0), 6, 6))
 
     @staticmethod
-    def derivatives(body: Array, rates: Array) -> Array:
+    def body_derivatives(body: Array, rates: Array) -> Array:
         """``A`` has ``Omega x U``."""
         V, dV = body[0], rates[0]
         rates[1, :, :3] += so3.skew(V[:, 3:]) @ dV[:, :3] - so3.skew(V[:, :3]) @ dV[:, 3:]
@@ -201,14 +273,13 @@ class SE3(SingleGroup):
 GROUPS: dict[str, type[R3xSO3] | type[SE3]] = {"R3xSO3": R3xSO3, "SE3": SE3}
 
 
-class MixedGroups:
+class MixedGroups(Kinematics):
     """Nodes of several groups: each call serves one group after the other."""
 
     def __init__(self, groups: Sequence[str]) -> None:
         names = np.array(groups)
-        self.parts: list[tuple[Any, Rows]] = [
-            (GROUPS[name](), np.flatnonzero(names == name)) for name in dict.fromkeys(groups)
-        ]
+        self.kinematics = self
+        self.parts = [(GROUPS[name](), np.flatnonzero(names == name)) for name in dict.fromkeys(groups)]
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         x1, R1 = np.empty_like(x), np.empty_like(R)
@@ -252,10 +323,10 @@ class MixedGroups:
             result[rows] = group.body_transfer(R0[rows], R1[rows])
         return result
 
-    def derivatives(self, body: Array, rates: Array) -> Array:
+    def body_derivatives(self, body: Array, rates: Array) -> Array:
         result = np.empty_like(rates)
         for group, rows in self.parts:
-            result[:, rows] = group.derivatives(body[:, rows], rates[:, rows])
+            result[:, rows] = group.body_derivatives(body[:, rows], rates[:, rows])
         return result
 
     def change(self, body: Array, rates: Array) -> Array:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from typing import Any
 
@@ -24,7 +25,9 @@ from fem_mbs.contracts import (
     Numbering,
     Part,
     Source,
+    as_frozen,
     consecutive,
+    freezes,
     look_up,
     of_kind,
 )
@@ -71,6 +74,7 @@ class Layout:
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         self.model = model
+        self.frozen_as = freezes.model()
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
@@ -143,6 +147,7 @@ class Layout:
         self.bending_components = [_bending(rows, batch) for rows, batch in pairs]
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
+        self.equation_nodes = [batch.nodes[batch.cell] for batch in self.constraint_batches]
         terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
         slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
@@ -220,6 +225,14 @@ class Layout:
         """Nodes, elements and joints by their names."""
         named: list[Any] = [*self.nodes, *self.number.parts]
         return {part.name: part for part in named}
+
+    def as_frozen(self) -> AbstractContextManager[None]:
+        """Within it, nodes, elements and joints are as they were when the model was frozen."""
+        return as_frozen(self._identities, self.frozen_as)
+
+    @cached_property
+    def _identities(self) -> frozenset[int]:
+        return frozenset(map(id, self.parts.values()))
 
     def spread(self, values: Array) -> Array:
         """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""

@@ -209,11 +209,15 @@ def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
     return result
 
 
-def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array) -> Array:
-    """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations."""
+def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, inertial: Array | None = None) -> Array:
+    """``C dV + M dA`` (N,) of changes ``(N,)`` of body velocities and accelerations.
+
+    ``inertial`` (N,) are the changes of the velocities of inertia forces, if they are others.
+    """
+    inertial = dV if inertial is None else inertial
     result = np.zeros(system.N)
     for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        if (force := batch.rate_force(context, dV[rows], dA[rows])) is not None:
+        if (force := batch.rate_force(context, dV[rows], dA[rows], inertial[rows])) is not None:
             result += np.bincount(rows.ravel(), force.ravel(), system.N)
     return result
 

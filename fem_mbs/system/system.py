@@ -123,6 +123,8 @@ class System(Layout, FrozenModel):
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
+        self.damps = any(b.damps and type(b).damping is not ElementBatch.damping for b in self.batches)
+        """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
 
@@ -164,7 +166,8 @@ class System(Layout, FrozenModel):
     def evaluate(self, motion: Motion, multipliers: Array, prescribed: Prescribed) -> Evaluation:
         """Residual ``M vdot + g + B^T lambda`` and constraints ``Phi`` of a motion.
 
-        Bruels, Cardona, Arnold (2012), eqs. 7, 8, 33.
+        Bruels, Cardona, Arnold (2012), eqs. 7, 8, 33. Joints, and what is made of the evaluation, go by the velocities
+        of inertia forces.
         """
         work, contexts = self.workspace, []
         if self.readers:
@@ -175,6 +178,7 @@ class System(Layout, FrozenModel):
                 raise wrong_shapes(self, motion, prescribed)
             place[...] = force
             contexts.append(context)
+        motion = motion.inertial
         joints = self.joints(motion, prescribed)
         for rows, gradient, place in zip(self.constraint_slices, joints.gradients, work.reactions, strict=True):
             if np.shape(gradient) != place.shape:
@@ -247,7 +251,8 @@ class System(Layout, FrozenModel):
 
     def branches(self, evaluation: Evaluation) -> Array:
         """On which side of its kinks each law is, where there are such laws."""
-        return np.concatenate([self.batches[k].branches(evaluation.contexts[k]).ravel() for k in self.kinked])
+        sides = [self.batches[k].branches(evaluation.contexts[k]).ravel() for k in self.kinked]
+        return np.concatenate(sides).astype(np.int8)
 
     def next_jump(self, state: State) -> float:
         """The first instant after a state at which something jumps; up to its time, if something is due there."""

@@ -48,9 +48,25 @@ def matrices_are_derivatives(trial: ElementTrial) -> str | None:
         actual, what = trial.dense(getattr(trial.batch, name)(context)), f"{trial.name}: {name}"
         columns = np.array(names)[kinds]
         agree(what, actual[:, kinds], expected[:, kinds], names, columns, noise=noise[:, kinds])
+    _inertia_has_its_velocities(trial, context, noise)
     if trial.batch.reads is not None:
         _multipliers_too(trial, context, rounding(trial.residual(), np.ones(trial.system.m)))
     return None
+
+
+def _inertia_has_its_velocities(trial: ElementTrial, context: object, noise: Array) -> None:
+    """``gyroscopic`` against differences of ``force`` where the velocities of inertia forces alone change."""
+
+    def residual(d: Array) -> Array:
+        momentum = neighbour(trial.motion, np.zeros_like(d), d, np.zeros_like(d))
+        return trial.residual(replace(trial.motion, momentum=momentum))
+
+    expected, own = jacobian(residual, trial.sizes()), trial.batch.gyroscopic(context)
+    actual = np.zeros_like(expected) if own is None else trial.dense(own)
+    agree(f"{trial.name}: gyroscopic", actual, expected, trial.names(), trial.names(), noise=noise)
+    if not trial.batch.damps and (damping := trial.batch.damping(context)) is not None:
+        what = f"{trial.name}: damping of a batch that damps nothing, against gyroscopic,"
+        agree(what, trial.dense(damping), actual, trial.names(), trial.names(), noise=noise)
 
 
 def _multipliers_too(trial: ElementTrial, context: object, noise: Array) -> None:
@@ -70,8 +86,8 @@ def rate_force_is_that_of_the_matrices(trial: ElementTrial) -> str | None:
         return "it leaves forces of changed rates to the engine"
     rng, batch, (_, context) = np.random.default_rng(trial.seed), trial.batch, trial.force()
     b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
-    dV, dA = rng.normal(size=(2, len(batch.nodes), b))
-    actual, expected = batch.rate_force(context, dV, dA), ElementBatch.rate_force(batch, context, dV, dA)
+    changes = rng.normal(size=(3, len(batch.nodes), b))
+    actual, expected = batch.rate_force(context, *changes), ElementBatch.rate_force(batch, context, *changes)
     if actual is None or expected is None:
         if actual is not expected:
             raise ContractError(f"{trial.name}: rate_force must be None where there is neither damping nor mass")

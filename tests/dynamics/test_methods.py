@@ -87,14 +87,14 @@ def test_order_is_two_and_the_limit_is_the_same(name: str, formulation: str, gro
 @groups
 @pytest.mark.parametrize(("name", "formulation"), [own for own in MARKED if own.values != BASE])
 def test_methods_differ_by_the_second_order(name: str, formulation: str, group: str) -> None:
-    """From the Lie group method of index 3 at the same step: halving it divides the difference by about four."""
+    """From the Lie group method of index 3 at the same step: halving it divides the difference by four, or by more."""
     distances = []
     for h in STEPS:
         own, base = run(name, formulation, group, h), run(*BASE, group, h)
         assert own.stats.failed_steps == 0
         distances.append([np.abs(getattr(own, a) - getattr(base, a)).max() for a in ("x", "R", "v", "multipliers_all")])
     for distance in np.transpose(distances):
-        assert fitted_order(STEPS, distance) == pytest.approx(2.0, abs=0.3)
+        assert fitted_order(STEPS, distance) > 1.7
 
 
 @groups

@@ -9,6 +9,8 @@ import pytest
 from models import machine
 
 import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import puma
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import RevoluteJoint, RigidBody
 
@@ -82,3 +84,25 @@ def test_errors_are_not_larger_than_those_of_index_2(group: str) -> None:
         solution = mbs.simulate(top_on_joint(group), 0.2, 2e-3, mbs.GeneralizedAlpha(0.9, formulation))
         errors.append(np.abs(solution.x - exact.x[::10]).max())
     assert errors[0] < 1.1 * errors[1]
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("compensated", [True, False])
+def test_stiff_controllers_keep_the_order(group: str, compensated: bool) -> None:
+    """Errors of the Puma 560 fall with the square of the step, and are those of index 3.
+
+    Forces that depend on rates are given the rate of the configuration, not the velocity of the equation of momentum.
+    """
+
+    def angles(h: float, method: mbs.Method) -> Array:
+        return puma.read(mbs.simulate(puma.puma(group, compensated), 0.5, h, method))[-1]
+
+    exact = angles(5e-3, mbs.RadauIIA())
+    steps = np.array([1e-2, 5e-3, 2.5e-3, 1.25e-3])
+    errors, of_index3 = (
+        np.array([np.abs(angles(h, mbs.GeneralizedAlpha(formulation=formulation)) - exact).max() for h in steps])
+        for formulation in ("stabilized", "index3")
+    )
+    orders = np.log2(errors[:-1] / errors[1:])
+    assert (orders > 1.9).all() and (orders < 2.1).all(), orders
+    assert (errors < 1.1 * of_index3).all(), errors / steps**2

@@ -20,6 +20,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
+    TorqueMotor,
     Vector,
 )
 
@@ -134,3 +135,51 @@ def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mbs.ModelError, match="cannot travel to another program: .*lambda.*; write functions of time"):
         mbs.export_fmu(tmp_path / "a.fmu", arm(push, lambda t: 0.0)[0], {}, {}, 0.01)
     assert not (tmp_path / "a.fmu").exists()
+
+
+def spun() -> tuple[ExternalInput, mbs.Model, dict[str, Any]]:
+    """A rotor that an input turns."""
+    torque, model = ExternalInput(), mbs.Model()
+    rotor = model.add_node((0, 0, 0))
+    model.add(RigidBody(rotor, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+    model.add(TorqueMotor(hinge, torque))
+    return torque, model, {"angle": model.add(JointSensor(hinge))}
+
+
+def test_runs_do_not_see_the_inputs_of_others() -> None:
+    torque, model, outputs = spun()
+    first = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    torque.value = 3.0
+    first.advance(0.1)
+    angle = first.output("angle")
+    torque.value = 0.0
+    second = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    second.advance(0.2)
+    assert second.output("angle") == 0.0
+    assert mbs.simulate(model, 0.1, 0.01).signal(outputs["angle"])[-1] == 0.0
+    assert first.output("angle") == angle == pytest.approx(0.015, rel=1e-6)
+
+
+def test_an_advance_that_is_refused_leaves_no_trace() -> None:
+    torque, model, outputs = spun()
+    run = mbs.CoSimulation(model, {"torque": torque}, outputs, 0.01)
+    torque.value = 3.0
+    for duration in (0, -1.0, np.nan, None, "x"):
+        with pytest.raises(mbs.ModelError, match="duration must be a positive number of seconds"):
+            run.advance(duration)  # type: ignore[arg-type]
+    for value in (np.nan, None, "x"):
+        torque.value = value  # type: ignore[assignment]
+        with pytest.raises(mbs.ModelError, match=r"inputs\['torque'\].value must be a"):
+            run.advance(0.1)
+    torque.value = 3.0
+    run.advance(0.1)
+    assert run.output("angle") == pytest.approx(0.015, rel=1e-6)
+    with pytest.raises(mbs.ModelError, match="must be one of 'angle', received 'nope'"):
+        run.output("nope")
+
+
+def test_an_input_that_acts_on_nothing_is_refused() -> None:
+    torque, model, outputs = spun()
+    with pytest.raises(mbs.ModelError, match=r"inputs\['brake'\] acts on nothing in the model"):
+        mbs.CoSimulation(model, {"torque": torque, "brake": ExternalInput()}, outputs, 0.01)

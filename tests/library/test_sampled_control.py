@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -23,7 +25,9 @@ from fem_mbs.elements import (
     SampledController,
     SampledStateSpace,
 )
+from fem_mbs.run.simulate import start
 from fem_mbs.studies.convergence import fitted_order
+from fem_mbs.system.system import System
 
 GROUPS = ("R3xSO3", "SE3")
 MASS, STIFFNESS, DAMPING, PERIOD, SPEED = 0.5, 30.0, 0.8, 0.05, 0.3
@@ -260,3 +264,20 @@ def test_a_flexible_arm_with_hardly_any_inertia_at_its_motor():
         assert run.stats.failed_steps == 0
         tips.append(run.position(arm.nodes[-1])[-1])
     np.testing.assert_allclose(tips[1], tips[0], atol=2e-3)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3 * PERIOD, PERIOD])
+@pytest.mark.parametrize("begin", [0.0, 1.0, 1.2 * PERIOD, 1.6 * PERIOD])
+def test_a_run_that_begins_later(begin, delay):
+    """The sample before its start is taken at its start, and its output comes when it is due, or at once."""
+    model, controller, place, _ = controlled("R3xSO3", delay=delay)
+    still = start(System(model))
+    run = mbs.simulate(model, begin + 2.5 * PERIOD, 0.1 * PERIOD, initial=dataclasses.replace(still, t=begin))
+    taken = PERIOD * np.floor(begin / PERIOD + 1e-9)
+    due = max(taken + delay, begin)
+    value = run.signal(controller)
+    after = run.t > due + 1e-9
+    assert (value[run.t < due - 1e-9] == 0.0).all() and value[after][0] > 5.0
+    changes = run.t[1:][np.abs(np.diff(value)) > 1e-9]
+    expected = [due, *(taken + delay + PERIOD * np.arange(1, 4))]
+    assert np.allclose(changes, [t for t in expected if begin < t < run.t[-1] - 1e-9], atol=1e-9)

@@ -16,8 +16,8 @@ from fem_mbs.contracts import Motion, Nothing
 from fem_mbs.elements import FirstOrderActuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.elements.bodies.rigid_body import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
+from fem_mbs.elements.joints.driven_batch import DrivenBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
-from fem_mbs.elements.joints.relative_batch import RelativeBatch
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of
 from fem_mbs.testing import (
@@ -191,7 +191,7 @@ def test_mistakes_of_elements_are_explained(name: str) -> None:
         check_element(make)
 
 
-class Timeless(RelativeBatch):
+class Timeless(DrivenBatch):
     def rates(self, context: Any) -> None:
         return None
 

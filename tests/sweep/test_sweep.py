@@ -188,13 +188,17 @@ def test_a_worker_of_dask_that_dies(tmp_path: Path) -> None:
                 assert "KilledWorker" in rows[3]["error"]
 
 
+CALLS: list[int] = []
+
+
 def test_a_table_keeps_what_is_finished(tmp_path: Path) -> None:
     """Rows of failures run again, and so does a case whose line was cut; the others do not."""
-    calls = []
+    calls = CALLS
+    calls.clear()
 
     def study(x: int, seed: int) -> dict[str, Any]:
-        calls.append(x)
-        if x == 2 and len(calls) < 8:
+        CALLS.append(x)
+        if x == 2 and len(CALLS) < 8:
             raise RuntimeError("not yet")
         return {"y": [x, np.float64(seed)], "name": "ß", "none": None, "yes": np.True_}
 
@@ -363,3 +367,57 @@ def test_every_element_and_joint_travels() -> None:
             pickle.dumps(model)
         except (AttributeError, pickle.PicklingError) as error:
             assert "<lambda>" in str(error), name
+
+
+class Scaled:
+    """An object that is called."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, x: float) -> dict[str, float]:
+        return {"y": self.factor * x}
+
+    def method(self, x: float) -> dict[str, float]:
+        return self(x)
+
+
+def closed(factor: Any) -> Any:
+    """A function that closes over a value."""
+
+    def study(x: float) -> dict[str, float]:
+        return {"y": float(np.sum(factor)) * x}
+
+    return study
+
+
+def several(x: float, factor: Any) -> dict[str, float]:
+    """A function that is given a value."""
+    return {"y": float(np.sum(factor)) * x}
+
+
+PAIRS: dict[str, tuple[Any, Any]] = {
+    "lambdas": (lambda x: {"y": 2 * x}, lambda x: {"y": 3 * x}),
+    "closures": (closed(2.0), closed(3.0)),
+    "closures over arrays": (closed(np.zeros(2000)), closed(np.eye(2000)[7])),
+    "functions within functions": (closed(2.0), closed(2)),
+    "objects": (Scaled(2.0), Scaled(3.0)),
+    "methods": (Scaled(2.0).method, Scaled(3.0).method),
+    "arrays given before": (partial(several, factor=np.zeros(2000)), partial(several, factor=np.eye(2000)[7])),
+}
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_rows_of_functions_of_one_name_are_not_mixed_up(kind: str, tmp_path: Path) -> None:
+    one, other = PAIRS[kind]
+    table = tmp_path / "rows.jsonl"
+    first = mbs.sweep(one, NUMBERS[:2], store=table)
+    assert mbs.sweep(one, NUMBERS[:2], store=table) == first
+    with pytest.raises(mbs.ModelError, match="has rows of .*, not of"):
+        mbs.sweep(other, NUMBERS[:2], store=table)
+
+
+def test_a_function_that_cannot_be_told_from_others_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(mbs.ModelError, match="by which a store cannot tell its rows from those of others"):
+        mbs.sweep(closed(x for x in (1.0,)), NUMBERS[:1], store=tmp_path / "rows.jsonl")
+    assert not (tmp_path / "rows.jsonl").exists()

@@ -81,7 +81,7 @@ class ClassicalEquations(StepEquations):
         """The state at the end of the step, and its coordinates."""
         system, unknown = self.system, solution.unknown
         D, _, rates, x, R, lifted = self.place(unknown)
-        state = State(self.t, x, R, *from_world(system, R, lifted), unknown.multipliers, *self.own(unknown, rates))
+        state = State(self.t, x, R, *from_world(system, R, lifted[:2]), unknown.multipliers, *self.own(unknown, rates))
         highest = np.append(rates[1, : self.first], system.own_of(highest_derivatives(system, state)))
         return End(state, self.chart.rotations(D), rates[0], highest, rates[2])
 

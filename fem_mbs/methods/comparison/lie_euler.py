@@ -22,7 +22,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.alpha.newmark import Newmark
@@ -37,6 +36,7 @@ from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamil
 from fem_mbs.newton import Newton
 from fem_mbs.system import constraints
 from fem_mbs.system.constraints import AccelerationLevel
+from fem_mbs.system.kinematics import Chart, Kinematics
 from fem_mbs.system.system import System
 
 
@@ -59,6 +59,9 @@ AXES = np.eye(3)
 
 class SecondKindChart(Chart):
     """Increments whose rates are taken for the velocities, as on the group itself."""
+
+    def __init__(self, kinematics: Kinematics) -> None:
+        self.kinematics = kinematics
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """The move is along the world on R3xSO3, along the body on SE(3)."""
@@ -97,7 +100,7 @@ IMPLICIT: dict[str, type[StepEquations]] = {
     "overdetermined": OverdeterminedEquations,
 }
 FORMS = (*IMPLICIT, "symplectic")
-COORDINATES = {"first": Chart, "second": SecondKindChart}
+COORDINATES = ("first", "second")
 LEVELS = {
     "index3": ("position",),
     "index2": ("position", "velocity"),
@@ -180,7 +183,7 @@ class LieEuler(Method):
         factors = np.stack([order > 0, order == 2, order < 0]) / np.array([[h], [h * h], [1.0]])
         constants = np.stack([0.0 * v, -v / h, 0.0 * v])
         guess = h * v + np.where(order == 2, h * h, h) * highest_derivatives(system, state)
-        chart = COORDINATES[self.coordinates](system.kinematics)
+        chart = system.kinematics if self.coordinates == "first" else SecondKindChart(system.kinematics)
         formulas = Newmark(factors, constants, guess)
         return self._kind(system)(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
@@ -26,6 +25,7 @@ from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.constraints import AccelerationLevel
+from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import leading_entries
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import System
@@ -95,11 +95,11 @@ class OverdeterminedEquations(StepEquations):
         dV, dA = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
         nothing, own = np.zeros((system.n, 6, 6)), self.formulas.factors[:2, 6 * system.n :] * (system.order == 2)
         # against corrections, which come in body components of the start
-        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates, self.factors)
+        moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        held = kinematics.derivatives(residual.body, np.zeros_like(moved))
+        held = kinematics.body_derivatives(residual.body, np.zeros_like(moved))
         accelerated = np.stack([nothing, moved[1]])
-        by_Z, by_Y = ((kinematics.derivatives(residual.body, own) - held) @ turn for own in (moved, accelerated))
+        by_Z, by_Y = ((kinematics.body_derivatives(residual.body, own) - held) @ turn for own in (moved, accelerated))
         Z = RateSensitivities(by_Z[0], own[0]), RateSensitivities(by_Z[1], own[1])
         Y = RateSensitivities(nothing, 0.0 * own[0]), RateSensitivities(by_Y[1], own[1])
         level = AccelerationLevel(system, evaluation, self.h)

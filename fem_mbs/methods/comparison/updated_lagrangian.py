@@ -11,7 +11,6 @@ from typing import Annotated
 
 import numpy as np
 
-from fem_mbs.alpha.chart import Chart
 from fem_mbs.alpha.generalized_alpha import FORMULATIONS, STARTS, GeneralizedAlpha  # noqa: F401, of inherited fields
 from fem_mbs.alpha.newmark import Parameters  # noqa: F401
 from fem_mbs.arrays import Array
@@ -19,7 +18,7 @@ from fem_mbs.contracts import UnitInterval, checked, choice  # noqa: F401
 from fem_mbs.lie import se3
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS, Parametrization, Tangents, local_exp, tangents
 from fem_mbs.newton import Newton  # noqa: F401
-from fem_mbs.system.kinematics import Kinematics
+from fem_mbs.system.kinematics import Chart, Kinematics
 from fem_mbs.system.system import System
 
 
@@ -27,8 +26,7 @@ class LocalChart(Chart):
     """Local coordinates of a parametrisation: the updated Lagrangian method."""
 
     def __init__(self, kinematics: Kinematics, parametrization: Parametrization) -> None:
-        super().__init__(kinematics)
-        self.parametrization = parametrization
+        self.kinematics, self.parametrization = kinematics, parametrization
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
         """``q mu(D)``, eq. 80."""
@@ -40,6 +38,10 @@ class LocalChart(Chart):
             else:
                 R1[rows], x1[rows] = R[rows] @ S, x[rows] + D[rows, :3]
         return x1, R1
+
+    def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
+        """By :meth:`retract` and :meth:`lift`."""
+        return (*self.retract(x, R, D), np.stack([*self.lift(D, rates[:2]), self.lift_algorithmic(D, rates[::2])]))
 
     def lift(self, D: Array, rates: Array) -> Array:
         """``T D'`` and ``T D'' + T' D'``, eqs. 74-76."""
