@@ -23,7 +23,6 @@ from fem_mbs.contracts import (
     check_node,
     checked,
     choice,
-    make_node,
     shown,
 )
 from fem_mbs.elements.beams.curve import BeamCurve, BeamPicture
@@ -105,7 +104,22 @@ class Beam(Element, SectionForces):
     translation and lumped in rotation.
     """
 
-    _internal = ("arc", "at", "cells", "curve", "d0", "frames", "gauss", "line_at", "offsets", "places", "shared")
+    _internal = (
+        "arc",
+        "at",
+        "cells",
+        "centerline",
+        "curve",
+        "d0",
+        "forces_at",
+        "frames",
+        "gauss",
+        "line_at",
+        "offsets",
+        "places",
+        "section_forces",
+        "shared",
+    )
 
     def __init__(
         self,
@@ -201,27 +215,21 @@ class Beam(Element, SectionForces):
                 raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
         shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
         places = first + (last - first) * np.append(shares, 1.0)[:, None]
-        # bad arguments are refused on a trial, before the model gets nodes
-        trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
-        cls(trial, section, y_axis, interpolation=interpolation, order=order)
         welded = {side: None if free else node for side, (free, node) in released.items()}
         given = {0: welded["start"], len(places) - 1: welded["end"]}
-        if name is not None:
-            made = [node.name for k, node in enumerate(trial) if given.get(k) is None]
-            for own in (name, *made, *(f"{name} {side}" for side, (free, _) in released.items() if free)):
-                model.check_name(own)
-        nodes = [
-            given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
-            for k, place in enumerate(places)
-        ]
         outer = zip((first, last), welded.values(), strict=True)
         begin, stop = (place if rigid_ends and node else None for place, node in outer)
-        beam = model.add(
-            cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
-        )
-        for side, (free, node) in released.items():
-            if free is not None and node is not None:
-                model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
+        with model.all_or_nothing():
+            nodes = [
+                given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
+                for k, place in enumerate(places)
+            ]
+            beam = model.add(
+                cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
+            )
+            for side, (free, node) in released.items():
+                if free is not None and node is not None:
+                    model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
         return beam
 
     @property

@@ -55,7 +55,8 @@ class Inertia:
 
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
-        R, A, Omega = (field.take(self.nodes, 0) for field in (motion.R, motion.A, motion.inertial.V[:, 3:]))
+        R, A = motion.R.take(self.nodes, 0), motion.A.take(self.nodes, 0)
+        Omega = (motion.momentum or motion).V[:, 3:].take(self.nodes, 0)
         acceleration, Omega_dot, centrifugal = A[..., :3], A[..., 3:], None
         # quadratic in Omega is half of its derivative, times Omega
         gyroscopic = np.matvec(self._per_spin, Omega).reshape(self.J.shape)

@@ -130,11 +130,6 @@ class RigidBody(Element):
             shape = Ball(SEEN * size, center=self.center_of_mass)
         return (Placed(self.nodes[0], shape),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[RigidBody], number: Numbering) -> ElementBatch:
-        """All bodies of a model."""
-        return BodyBatch(elements, number)
-
 
 @checked
 class PointMass(Element):
@@ -180,7 +175,7 @@ class RigidBodyContext(NamedTuple):
     """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
 
 
-class BodyBatch(ElementBatch):
+class BodyBatch(ElementBatch, of=RigidBody):
     """Bodies and point masses as arrays.
 
     With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and
@@ -212,7 +207,7 @@ class BodyBatch(ElementBatch):
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, RigidBodyContext]:
         """Inertia and gravity forces."""
         rows = self._rows
-        Omega, a = motion.inertial.V[rows, 3:], motion.A[rows].copy()
+        Omega, a = (motion.momentum or motion).V[rows, 3:], motion.A[rows].copy()
         gravity = np.vecmat(motion.gravity, motion.R[rows])
         a[:, :3] -= gravity
         gyroscopic = np.matvec(self._per_spin, Omega).reshape(-1, 6, 3)

@@ -58,7 +58,7 @@ class JointActuator(Element):
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
 
     def batch_key(self) -> Hashable:
-        """Coordinates that are measured in one way, with inputs that read as many unknowns."""
+        """Coordinates that are measured in one way, with inputs that read as many internal variables."""
         return self.joint.coordinate_key(self.coordinate), len(sources(self.inputs))
 
     @classmethod
@@ -97,7 +97,7 @@ class LineActuator(LineElement):
         self.inputs = (input,)
 
     def batch_key(self) -> Hashable:
-        """Inputs that read as many unknowns."""
+        """Inputs that read as many internal variables."""
         return len(sources(self.inputs))
 
     @classmethod
@@ -163,13 +163,8 @@ class NodeActuator(Element):
         self.direction, self.offset = np.asarray(direction), lever(node, point)
 
     def batch_key(self) -> Hashable:
-        """Actuators in one frame that read as many unknowns share a batch."""
+        """Actuators in one frame that read as many internal variables share a batch."""
         return self.frame, len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[NodeActuator], number: Numbering) -> ElementBatch:
-        """All actuators on nodes in one frame."""
-        return NodeActuatorBatch(elements, number)
 
 
 @checked
@@ -231,7 +226,7 @@ class MomentActuator(NodeActuator):
         super().__init__(node, input, direction, frame, None)
 
 
-class NodeActuatorBatch(ElementBatch):
+class NodeActuatorBatch(ElementBatch, of=NodeActuator):
     """Forces and moments on nodes as arrays."""
 
     own: IntArray

@@ -55,7 +55,7 @@ class JointSensor(Sensor):
         self.joint, self.nodes, self.quantity = joint, joint.nodes, quantity
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
         counts = quantity == "coordinate" and is_angle(joint, self.coordinate)
-        self.unknowns = (SENSOR_VALUE, ANGLE) if counts else (SENSOR_VALUE,)
+        self.internal_variables = (SENSOR_VALUE, ANGLE) if counts else (SENSOR_VALUE,)
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way."""
@@ -122,7 +122,7 @@ class CoordinateSensorBatch(SensorBatch):
         super().__init__(sensors, number, coordinates.nodes, coordinates.own)
         self._coordinates = coordinates
         self._rate = sensors[0].quantity in ("coordinate_rate", "speed")
-        self._counts = ANGLE in sensors[0].unknowns
+        self._counts = ANGLE in sensors[0].internal_variables
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, CoordinateSensorContext]:
         """Values or rates."""

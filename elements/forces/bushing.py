@@ -9,7 +9,7 @@ with the order of the nodes, and no motion of both together changes it. From the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from fem_mbs.contracts import (
     Element,
     ElementBatch,
     Energy,
+    ModelContext,
     Motion,
     Node,
     Numbering,
@@ -42,6 +43,8 @@ MAX_TURN = 3.0
 """Rotations in rad up to which the screw between two frames is unique, with a margin."""
 NEGATIVE = 1e-12
 """Eigenvalues that are zero but for rounding, in units of the diagonal."""
+FREE = 1e-12
+"""Stiffness against the largest that leaves a rotation free."""
 
 
 def matrix_of_six(value: Any, label: object) -> Array:
@@ -95,10 +98,11 @@ class Bushing(Element):
 
     Notes
     -----
-    Without force as built. Its axes turn with its nodes: where a shaft goes round in a housing, the stiffness across
-    does not keep the directions of the housing. The deformation ``d`` is the screw between its two frames: for small
-    deformations what the node b moves and turns, seen from a; for large ones it treats both nodes alike, and the force
-    is the gradient of the energy ``d^T K d/2``.
+    Without force as built. Its axes turn with its nodes, half of the way with each: it is no bearing of a shaft that
+    goes round, as its stiffness across would change with the angle. There, a light node goes between: a
+    ``RevoluteJoint`` of this node and the shaft, a bushing of this node and the housing. The deformation ``d`` is the
+    screw between its two frames: for small deformations what the node b moves and turns, seen from a; for large ones it
+    treats both nodes alike, and the force is the gradient of the energy ``d^T K d/2``.
     """
 
     def __init__(
@@ -121,10 +125,18 @@ class Bushing(Element):
         self.offsets = tuple(lever(node, place) for node in self.nodes)
         self.axes = tuple(node.rotation.T @ directions for node in self.nodes)
 
-    @classmethod
-    def batch(cls, elements: Sequence[Bushing], number: Numbering) -> ElementBatch:
-        """All bushings of a model."""
-        return BushingBatch(elements, number)
+    def doubts(self, around: ModelContext) -> Iterable[str]:
+        """Nodes that turn against each other."""
+        a, b = (node.rotation @ node.angular_velocity for node in self.nodes)
+        speed = float(np.linalg.norm(b - a))
+        about = (self.nodes[0].rotation @ self.axes[0]).T @ (b - a)
+        # what has stiffness about the axis only swings
+        if speed > 0.0 and about @ self.stiffness[3:, 3:] @ about <= FREE * speed**2 * np.abs(self.stiffness).max():
+            yield (
+                f"{self} lets its nodes turn against each other at {speed:.3g} rad/s, and its axes go along half of "
+                "the way: its stiffness changes with the angle. As the bearing of a shaft, put a light node between: a "
+                "RevoluteJoint of it and the shaft, a Bushing of it and the housing"
+            )
 
 
 class BushingContext(NamedTuple):
@@ -143,7 +155,7 @@ class BushingContext(NamedTuple):
     wrench: Array
 
 
-class BushingBatch(ElementBatch):
+class BushingBatch(ElementBatch, of=Bushing):
     """Bushings as arrays."""
 
     def __init__(self, bushings: Sequence[Bushing], number: Numbering) -> None:

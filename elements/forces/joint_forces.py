@@ -16,7 +16,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ElementBatch,
     Energy,
     Motion,
     NotNegative,
@@ -62,13 +61,8 @@ class JointSpring(CoordinateElement):
         super().__init__(joint, coordinate)
         self.stiffness, self.damping, self.free = stiffness, damping, free
 
-    @classmethod
-    def batch(cls, elements: Sequence[JointSpring], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return SpringBatch(elements, number)
 
-
-class SpringBatch(CoordinateLawBatch):
+class SpringBatch(CoordinateLawBatch, of=JointSpring):
     """Springs along coordinates as arrays."""
 
     def __init__(self, elements: Sequence[JointSpring], number: Numbering) -> None:
@@ -113,13 +107,8 @@ class JointForce(CoordinateElement):
         super().__init__(joint, coordinate)
         self.law = law
 
-    @classmethod
-    def batch(cls, elements: Sequence[JointForce], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return ForceBatch(elements, number)
 
-
-class ForceBatch(CoordinateLawBatch):
+class ForceBatch(CoordinateLawBatch, of=JointForce):
     """Laws of users, asked one after the other."""
 
     def __init__(self, elements: Sequence[JointForce], number: Numbering) -> None:
@@ -185,11 +174,6 @@ class JointStop(CoordinateElement):
             check_ends(self, -inf if lower is None else lower, inf if upper is None else upper, "")
         self.stiffness, self.damping = stiffness, damping
 
-    @classmethod
-    def batch(cls, elements: Sequence[JointStop], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return StopBatch(elements, number)
-
 
 def check_ends(stop: JointStop, lower: float, upper: float, when: str) -> None:
     """Refuse ends that are not in order."""
@@ -206,7 +190,7 @@ class Ends(NamedTuple):
     rate: Array
 
 
-class StopBatch(CoordinateLawBatch):
+class StopBatch(CoordinateLawBatch, of=JointStop):
     """Stops as arrays."""
 
     owners: Sequence[JointStop]

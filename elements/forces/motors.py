@@ -14,11 +14,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ElementBatch,
+    InternalVariable,
     NotNegative,
     Numbering,
     Positive,
-    Unknown,
     checked,
     derivatives,
     evaluate,
@@ -59,7 +58,7 @@ class Motor(CoordinateElement):
         self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
             unit = ("rad" if is_angle(self.joint, self.coordinate) else "m") + per
-            self.unknowns = (*self.unknowns, Unknown("integral", "state", unit=unit))
+            self.internal_variables = (*self.internal_variables, InternalVariable("integral", "state", unit=unit))
 
 
 @checked
@@ -79,11 +78,6 @@ class TorqueMotor(Motor):
     def __init__(self, joint: Joint, torque: OverTime, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.reference = torque
-
-    @classmethod
-    def batch(cls, elements: Sequence[TorqueMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return TorqueBatch(elements, number)
 
 
 @checked
@@ -107,7 +101,7 @@ class SpeedMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(
@@ -122,11 +116,6 @@ class SpeedMotor(Motor):
     ) -> None:
         super().__init__(joint, coordinate)
         self._controlled(speed, (proportional, integral, 0.0), limit, "")
-
-    @classmethod
-    def batch(cls, elements: Sequence[SpeedMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return SpeedBatch(elements, number)
 
 
 @checked
@@ -153,7 +142,7 @@ class PositionMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(
@@ -169,11 +158,6 @@ class PositionMotor(Motor):
     ) -> None:
         super().__init__(joint, coordinate)
         self._controlled(position, (proportional, integral, derivative), limit, " s")
-
-    @classmethod
-    def batch(cls, elements: Sequence[PositionMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return PositionBatch(elements, number)
 
 
 class MotorBatch(CoordinateLawBatch):
@@ -191,7 +175,7 @@ class MotorBatch(CoordinateLawBatch):
         return np.array([_value(motor.reference, t, motor) for motor in self._motors])
 
 
-class TorqueBatch(MotorBatch):
+class TorqueBatch(MotorBatch, of=TorqueMotor):
     """Forces and moments over time."""
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
@@ -237,7 +221,7 @@ class ControlledBatch(MotorBatch):
         return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states], np.sign(vain))
 
 
-class SpeedBatch(ControlledBatch):
+class SpeedBatch(ControlledBatch, of=SpeedMotor):
     """Motors that follow speeds."""
 
     def error(self, q: Array, rate: Array, prescribed: Array) -> Error:
@@ -246,7 +230,7 @@ class SpeedBatch(ControlledBatch):
         return Error(value, none, none - 1.0, self.P * value, none, -self.P)
 
 
-class PositionBatch(ControlledBatch):
+class PositionBatch(ControlledBatch, of=PositionMotor):
     """Motors that follow positions."""
 
     def at(self, t: float) -> tuple[Array, Array]:

@@ -99,11 +99,6 @@ class DistanceJoint(Constraint):
         """The rod."""
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)
 
-    @classmethod
-    def batch(cls, constraints: Sequence[DistanceJoint], number: Numbering) -> ConstraintBatch:
-        """All rods of a model."""
-        return DistanceBatch(constraints, number)
-
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all rods share a batch."""
         return DistanceJoint, name
@@ -135,7 +130,7 @@ class DistanceContext(NamedTuple):
     line: Line
 
 
-class DistanceBatch(ConstraintBatch):
+class DistanceBatch(ConstraintBatch, of=DistanceJoint):
     """Rods as arrays."""
 
     def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:

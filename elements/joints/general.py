@@ -15,9 +15,10 @@ from fem_mbs.errors import ModelError
 
 def three_flags(value: object, label: object) -> tuple[bool, ...]:
     """Three truth values, or a :class:`ModelError` that begins with ``label``."""
-    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != 3:
+    several = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if not several or len(value) != 3:  # type: ignore[arg-type]
         raise ModelError(f"{label} must be three of True and False, of x, y and z, received {shown(value)}")
-    return tuple(truth(flag, label) for flag in value)
+    return tuple(truth(flag, label) for flag in value)  # type: ignore[attr-defined]
 
 
 Flags = Annotated[Sequence[bool], three_flags]

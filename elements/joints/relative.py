@@ -109,6 +109,7 @@ class RelativeJoint(Constraint):
 
     _internal = (
         "across",
+        "axis",
         "closes",
         "cosines",
         "frame",

@@ -19,7 +19,6 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     Direction,
@@ -108,11 +107,6 @@ class RollingDisc(Constraint):
         """The disc."""
         return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
 
-    @classmethod
-    def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
-        """All discs of a model."""
-        return RollingBatch(constraints, number)
-
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all discs share a batch."""
         return RollingDisc, name
@@ -170,7 +164,7 @@ class Rim(NamedTuple):
     """``c + d``."""
 
 
-class RollingBatch(FramesBatch):
+class RollingBatch(FramesBatch, of=RollingDisc):
     """Discs as arrays; the rows of each are its height and two velocities."""
 
     def __init__(self, discs: Sequence[RollingDisc], number: Numbering) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ConstraintBatch,
     CoordinateBatch,
     Direction,
     Node,
@@ -82,11 +81,6 @@ class ScrewJoint(RelativeJoint):
         super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
         self.equations = (*self.equations, "screw")
 
-    @classmethod
-    def batch(cls, constraints: Sequence[ScrewJoint], number: Numbering) -> ConstraintBatch:  # type: ignore[override]
-        """All screws of a model."""
-        return ScrewBatch(constraints, number)
-
     def coordinate_key(self, name: str) -> Hashable:
         """Screws of all leads share a batch."""
         return ScrewJoint, name
@@ -110,7 +104,7 @@ def turned_with(frames: Frames, joint: JointFrame, lead: Array) -> Measure:
     return angle._replace(value=angle.value + 2.0 * np.pi * turns)
 
 
-class ScrewBatch(FramesBatch):
+class ScrewBatch(FramesBatch, of=ScrewJoint):
     """Screws as arrays, of five rows each."""
 
     def __init__(self, screws: Sequence[ScrewJoint], number: Numbering) -> None:

@@ -25,8 +25,7 @@ from fem_mbs.alpha.local_error import (
     tolerances,
     unresolved,
 )
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import first_guess, what_was_missed
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
@@ -144,7 +143,6 @@ class GeneralizedAlpha(Method):
             kept = kept_matrix(self._kind(system), system, state, memory) if self.newton.modified else None
             solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
         new, a = equations.update(solution)
-        new = system.accept(new)
         now = highest_derivatives(system, new)
         branches = system.branches(solution.value.evaluation) if system.kinked else None
         crossed = memory.branches is not None and not np.array_equal(branches, memory.branches)
@@ -194,7 +192,7 @@ class GeneralizedAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
             solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
-        after = highest_derivatives(system, system.accept(equations.update(solution)[0]))
+        after = highest_derivatives(system, equations.update(solution)[0])
         slope = (after - memory.accelerations.now) / h
         shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
             system, state
@@ -257,4 +255,4 @@ class GeneralizedAlpha(Method):
         if solution.linearization is not None:
             at, factors = solution.value.evaluation, solution.linearization.factors
             left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Equations)
-        return self.coefficients.both_defects * largest(system.nodes_of(left))
+        return self.coefficients.both_defects * largest(left[: 6 * system.n])

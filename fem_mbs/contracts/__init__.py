@@ -6,11 +6,13 @@ found out by looking for attributes: what an object offers is what its class der
 ==================  ==============================================  ====================================================
 an author of        derives from                                    and may offer
 ==================  ==============================================  ====================================================
-an element          :class:`Element`, whose cells compute in an     ``unknowns``, ``picture``, ``shapes``, ``doubts``,
+an element          :class:`Element`, whose cells compute in an     ``internal_variables``, ``picture``, ``shapes``,
+``doubts``,
                     :class:`ElementBatch`                           ``center_of_mass``, ``offset``; by
                                                                     :class:`SectionForces` what sections bear, by
                                                                     :class:`SignalSource` signals
-a joint             :class:`Constraint` and                         ``unknowns``, ``picture``, ``shapes``, ``axes``,
+a joint             :class:`Constraint` and                         ``internal_variables``, ``picture``, ``shapes``,
+``axes``,
                     :class:`ConstraintBatch`                        ``offsets``; a :class:`CoordinateBatch` for each of
                                                                     its ``coordinates``
 a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
@@ -55,6 +57,7 @@ from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, 
 from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
 from fem_mbs.contracts.event import Event, EventFunction, EventLike
 from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
+from fem_mbs.contracts.internal_variable import InternalVariable, check_internal_variables
 from fem_mbs.contracts.laws import (
     OPTIONAL,
     ByCoordinate,
@@ -99,7 +102,6 @@ from fem_mbs.contracts.signal import (
 )
 from fem_mbs.contracts.state import ARRAYS, Source, State
 from fem_mbs.contracts.time_law import Constant, Delayed, Product, Sum, TimeLaw, Vector
-from fem_mbs.contracts.unknown import Unknown, check_unknowns
 from fem_mbs.contracts.validate import (
     LARGEST,
     SMALLEST,
@@ -205,7 +207,7 @@ __all__ = [
     "Sum",
     "TimeLaw",
     "UnitInterval",
-    "Unknown",
+    "InternalVariable",
     "Vector",
     "Vector3",
     "Wires",
@@ -216,7 +218,7 @@ __all__ = [
     "changed_since",
     "check_node",
     "check_step",
-    "check_unknowns",
+    "check_internal_variables",
     "checked",
     "choice",
     "complete",
@@ -263,3 +265,5 @@ __all__ = [
     "vector",
     "whole_number",
 ]
+
+__getattr__ = former(globals())

@@ -1,6 +1,6 @@
-"""Eigenvalues next to zero of ``M d'' + C d' + K d + B^T mu = 0``, ``B d = 0``.
+"""Eigenvalues next to zero of ``M d'' + C d' + K d + L mu = 0``, ``B d = 0``.
 
-All of it goes through ``solve``: the first part of the solution of the saddle point equations ``[[P, B^T], [B, 0]]``
+All of it goes through ``solve``: the first part of the solution of the saddle point equations ``[[P, L], [B, 0]]``
 with the matrix ``P`` of a shift. It maps forces to admissible motions, so that ``M`` may be singular as long as every
 admissible motion has a mass. Few modes of many unknowns are found by ARPACK, else the same operator is dense.
 
@@ -47,6 +47,8 @@ class Pencil(NamedTuple):
     C: csc_array
     K: csc_array
     B: csc_array
+    L: csc_array
+    """``B^T`` and, where friction depends on reactions, more."""
     G: csc_array
     """Of equations of velocities, ``B d' + G d = 0``."""
     second: BoolArray
@@ -56,22 +58,22 @@ class Pencil(NamedTuple):
 
 
 def eigenmodes(pencil: Pencil, count: int) -> tuple[Array, Array]:
-    """Eigenvalues ``(count,)`` of least size and their modes ``(n, count)``: motions ``Re(x exp(lambda t))``.
+    """Eigenvalues of least size, ``count`` if there are so many, and their modes: motions ``Re(x exp(lambda t))``.
 
     One of each conjugate pair, with the positive imaginary part; the modes have ``x^H M x = 1``. They are real where
     neither ``C`` nor the unsymmetric part of ``K`` couples them.
     """
-    M, C, K, B, G, second, _ = pencil
-    if not second.all() or G.nnz:
+    M, C, K, B, L, G, second, _ = pencil
+    if not second.all() or G.nnz or abs(L - B.T).sum() > 0.0:
         # states frozen, the motions tell where to look
         rows = np.flatnonzero(second)
         frozen = csc_array(0.5 * (K + K.T))[rows][:, rows]
         reach = max(1, min(count, len(rows) - B.shape[0]))
         shift = _shift(M[rows][:, rows], frozen, B[:, rows], reach) if len(rows) > B.shape[0] else 1.0
         return complex_modes(pencil, count, np.sqrt(shift))
-    symmetric = csc_array(0.5 * (K + K.T))
-    shift = _shift(M, symmetric, B, count)
-    squares, x = real_modes(M, symmetric, B, count, shift)
+    symmetric, reach = csc_array(0.5 * (K + K.T)), min(count, B.shape[1] - B.shape[0])
+    shift = _shift(M, symmetric, B, reach)
+    squares, x = real_modes(M, symmetric, B, reach, shift)
     size = np.abs(squares).max()
     follows = np.abs(x.T @ ((K - symmetric) @ x)).max() > COUPLED * size + _noise(K, x).max()
     gyroscopic = np.abs(x.T @ ((C - C.T) @ x)).max() > COUPLED * np.sqrt(size)
@@ -87,7 +89,7 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
     The modes have ``x^T M x = 1``. Squares below zero belong to motions that run away.
     """
     n = K.shape[0]
-    solve = _factor(K + shift * M, B)
+    solve = _factor(K + shift * M, csc_array(B.T), B)
     if _small(B, count):
         x = _dense_modes(M, solve, count)
     else:
@@ -103,16 +105,16 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     """Eigenvalues of least size and modes, as :func:`eigenmodes`, for any ``C`` and ``K``.
 
     With ``d' = sigma w`` and the real shift ``sigma`` the operator maps ``(x, y)`` to ``(d, x + d)``,
-    ``P(sigma) d + B^T mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``; its eigenvalues are
+    ``P(sigma) d + L mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``; its eigenvalues are
     ``sigma/(lambda - sigma)``. Equations of velocities give ``(sigma B + G) d = -sigma B x``. Where equations are of
     lower order or closed, eigenvalues are infinite, and those of the operator zero.
     """
-    M, C, K, B, G, second, velocity = pencil
+    M, C, K, B, L, G, second, velocity = pencil
     n, m = K.shape[0], B.shape[0]
     level = diags_array(velocity.astype(float))
     moving = csc_array(level @ B)
     rows = csc_array(B - moving + level @ (sigma * B + G)) if m else B
-    solve = _factor(K + sigma * C + sigma**2 * M, B, rows)
+    solve = _factor(K + sigma * C + sigma**2 * M, L, rows)
 
     def apply(z: Array) -> Array:
         x, y = z[:n], z[n:]
@@ -142,7 +144,7 @@ def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:
     mass, stiffness = M.diagonal(), np.abs(K.diagonal())
     ratios = stiffness[mass > 0.0] / mass[mass > 0.0]
     shift = SMALL_SHIFT * max(ratios.max(), stiffness.max() / mass.max()) or 1.0
-    solve = _factor(K + shift * M, B)
+    solve = _factor(K + shift * M, csc_array(B.T), B)
     n, m = K.shape[0], B.shape[0]
     x = np.random.default_rng(0).normal(size=(n, min(count + SPARE, n - m)))
     for _ in range(ITERATIONS):
@@ -164,13 +166,12 @@ def _ritz(M: csc_array, K: csc_array, x: Array) -> tuple[Array, Array]:
     return squares, x @ y
 
 
-def _factor(P: csc_array, B: csc_array, rows: csc_array | None = None) -> Callable[..., Array]:
-    """Motions ``d`` of ``P d + B^T mu = forces``, ``rows d = rates``; by default ``B d = 0``."""
-    n, m = P.shape[0], B.shape[0]
+def _factor(P: csc_array, L: csc_array, rows: csc_array) -> Callable[..., Array]:
+    """Motions ``d`` of ``P d + L mu = forces``, ``rows d = rates``; rates are zero by default."""
+    n, m = L.shape
     factor = abs(P).max()
-    lower = B if rows is None else rows
     try:
-        lu = splu(block_array([[P, factor * B.T], [factor * lower, None]], format="csc") if m else csc_array(P))
+        lu = splu(block_array([[P, factor * L], [factor * rows, None]], format="csc") if m else csc_array(P))
     except RuntimeError:
         raise SingularSystemError("a motion has neither mass nor stiffness, or joints repeat each other") from None
 

@@ -7,28 +7,27 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path as FilePath
-from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from scipy.sparse import csc_array, diags_array
 
-from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Index, NodeOrName, Path, Positive, PositiveInt, Public, State, checked, whole_number
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    PositiveInt,
+    State,
+    Vector3,
+    checked,
+)
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
-from fem_mbs.lie import so3
 from fem_mbs.modal.eigen import Pencil, eigenmodes
-from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.linear_model import LinearModel, second_order
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
-from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, Film, Renderer, Size, View, page
-from fem_mbs.solution.outcome import Outcome, Stats
-from fem_mbs.solution.solution import Solution
-from fem_mbs.system.system import System
+from fem_mbs.pictures.pictures import page
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10
@@ -38,9 +37,8 @@ DRIFT = 1e-3
 """Lengths, against the extent of the model, and angles by which a state may miss its equilibrium unnoticed."""
 RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
-Frames = Annotated[int, partial(whole_number, least=2)]
-DISPLACEMENT, ANGLE = 0.1, 0.5
-"""Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
+SEEN, SAME = 1e-6, 1e-9
+"""Share of a mode that is seen, and relative difference of frequencies that is rounding."""
 
 
 @checked
@@ -58,12 +56,14 @@ def modes(model: Model, count: PositiveInt | None = None, state: State | None = 
         not.
     damped : bool
         With the damping of the model. Without, gyroscopic terms stay, and so do states of elements with their own
-        equations; in a rotating state frequencies are those seen in the rotating frame.
+        equations. About a state that turns, frequencies are those seen from the axes of ``modes.linear.axes``, which
+        ``print`` names: those of the bodies if the equations are constant there, else others, such as resting ones.
 
     Raises
     ------
     ModelError
-        If the model is not valid, nothing can move, there are fewer modes, or the state is not one of this model.
+        If the model is not valid, nothing can move, there are fewer modes, or the state is not one of this model; if
+        neither what turns nor what rests is alike all round, so that there are no frequencies: names one of each.
     SingularSystemError
         If nodes can move without mass; names them.
     ConvergenceError
@@ -89,21 +89,31 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     system = linear.system
     # lengths in units of the extent of the model
     units = diags_array(1.0 / system.weight[system.free_rows])
-    M, C, K = (csc_array(units @ part @ units) for part in (linear.M, linear.C, linear.K))
-    rows = independent(system)
-    B, G = (csc_array((diags_array(system.constraint_weight) @ part @ units)[rows]) for part in (linear.B, linear.G))
-    second = _second_order(system)
+    C, K = linear.C, linear.K
     if not damped:
-        of_motions = diags_array(second.astype(float))
-        C = csc_array(C - 0.5 * of_motions @ (C + C.T) @ of_motions)
-    pencil = Pencil(M, C, K, B, G, second, system.velocity_level[rows])
+        C, K = C - linear.dissipation[0], K - linear.dissipation[1]
+    M, C, K = (csc_array(units @ part @ units) for part in (linear.M, C, K))
+    rows = independent(system)
+    if len(rows) < system.m and abs(linear.L - linear.B.T)[second_order(system)].sum() > 0.0:
+        raise ModelError(
+            "modes: friction depends on reactions of joints that repeat each other, which are not unique; leave out "
+            "the friction, or joints that repeat others"
+        )
+    B, L, G = (
+        csc_array((diags_array(system.constraint_weight) @ part @ units)[rows])
+        for part in (linear.B, linear.L.T, linear.G)
+    )
+    pencil = Pencil(M, C, K, B, csc_array(L.T), G, second_order(system), system.velocity_level[rows])
     eigenvalues, x = eigenmodes(pencil, count)
     order = np.argsort(np.abs(eigenvalues), kind="stable")
     x = x[:, order]
     # the largest component is real and positive
     largest = np.take_along_axis(x, np.abs(x).argmax(axis=0)[None], axis=0)
     d = (units @ (x * (np.abs(largest) / largest))).T
-    return Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
+    result = Modes(eigenvalues[order], linear.node_motions(d), linear.own_motions(d), linear)
+    if linear.varies and _fastest(linear) > DRIFT * _lowest(result):
+        raise ModelError(f"modes: {linear.varies}")
+    return result
 
 
 def growing(modes: Modes) -> int:
@@ -111,20 +121,17 @@ def growing(modes: Modes) -> int:
     return int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
 
 
-def _second_order(system: System) -> BoolArray:
-    """True for free components whose equations are of second order."""
-    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)[system.free_rows]
-
-
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     """The number asked for, if there are so many."""
     system = linear.system
-    degrees = int((system.order == 1).sum() + _second_order(system).sum()) - len(independent(system))
+    degrees = int((system.order == 1).sum() + second_order(system).sum()) - len(independent(system))
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"
         )
-    count = min(COUNT, degrees) if count is None else count
+    if count is None:
+        # what creeps, or turns freely, has more modes than degrees of freedom
+        return min(COUNT, 2 * degrees)
     if count > degrees:
         raise ModelError(f"modes: count = {count} is more than the {degrees} degrees of freedom of the model")
     return count
@@ -143,10 +150,10 @@ def _warn(modes: Modes) -> None:
     """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
     state, system = modes.linear.state, modes.linear.system
     motion = system.motion(state)
-    rate = motion.A.copy()
-    rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-    lowest = modes.angular[modes.angular > 0.0].min(initial=np.inf)
-    drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / lowest**2)
+    # in steady motion, velocities turn with the axes
+    turning = np.cross(np.vecmat(modes.linear.axes, motion.R[:, None]), motion.V.reshape(-1, 2, 3))
+    rate = motion.A - turning.reshape(-1, 6)
+    drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / _lowest(modes) ** 2)
     if drift > DRIFT:
         LOG.warning(
             "modes: the state at t = %g s is neither at rest nor in steady motion: it accelerates, and would move by "
@@ -159,132 +166,14 @@ def _warn(modes: Modes) -> None:
         LOG.warning("modes: %d of %d modes grow: the state is not stable", count, len(modes.eigenvalues))
 
 
-class ShapesOfMotion(Public):
-    """What modes and buckling shapes have in common: shapes of all nodes about a state, which may be seen to swing."""
-
-    shapes: Array
-    own: Array
-    linear: LinearModel
-
-    @checked
-    def displacement(self, node: NodeOrName) -> Array:
-        """Displacement ``(count, 3)`` of a node, world frame."""
-        return self.shapes[:, self._row(node), :3]
-
-    @checked
-    def rotation_vector(self, node: NodeOrName) -> Array:
-        """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
-        return self.shapes[:, self._row(node), 3:]
-
-    @checked
-    def animation(self, mode: Index, amplitude: Positive | None = None, frames: Frames = 24) -> Solution:
-        """One period of a mode (counted from 0) as a solution, without growth or decay.
-
-        ``amplitude`` is the factor of the shape; by default a tenth of the extent of the model, or half a radian.
-        Displacements are those of the shape however large, so that nodes that move together stay together. A mode
-        without frequency takes 1 s.
-        """
-        self._title(mode)
-        state, system = self.linear.state, self.linear.system
-        shape, omega = self.shapes[mode], self._frequency(mode)
-        amplitude = amplitude or _amplitude(shape, system.length)
-        states = []
-        for t in np.linspace(0.0, 2.0 * np.pi / omega, frames + 1):
-            phase = amplitude * np.exp(1j * omega * t)
-            motion, rate = (phase * shape).imag, (1j * omega * phase * shape).imag
-            x, R = state.x - system.origin + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
-            V = np.matvec(R.mT[:, None], rate.reshape(-1, 2, 3)).reshape(-1, 6)
-            u = state.u + (phase * self.own[mode]).imag
-            v, still = system.kinematics.from_body(R, V), np.zeros_like(u)
-            states.append(State(float(t), x, R, v, np.zeros_like(v), state.multipliers, u, still, still))
-        steps = np.diff([drawn.t for drawn in states])
-        counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
-        return Solution(system, states, Outcome.FINISHED, counts)
-
-    @checked
-    def save(self, path: Path) -> NoReturn:
-        """Refused: files hold runs; a mode is one by its animation, and the numbers are arrays."""
-        raise ModelError(
-            f"{type(self).__name__}.save: '{path}' would hold a run, and shapes are none; save one by "
-            "animation(mode).save(path), or the numbers, such as with numpy.savez(path, shapes=modes.shapes)"
-        )
-
-    @checked
-    def to_paraview(
-        self, path: Path, amplitude: Positive | None = None, frames: Frames = 24, **options: Any
-    ) -> list[FilePath]:
-        """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
-
-        ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for
-        :func:`fem_mbs.files.paraview.write_paraview`.
-        """
-        stem = str(path).removesuffix(".pvd")
-        return [
-            self.animation(k, amplitude, frames).to_paraview(f"{stem}_{k + 1:02d}", **options)
-            for k in range(len(self.shapes))
-        ]
-
-    @checked
-    def plot(
-        self,
-        mode: Index = 0,
-        file: Path | None = None,
-        *,
-        amplitude: Positive | None = None,
-        size: Size = SIZE,
-        renderer: Renderer | None = None,
-    ) -> View:
-        """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
-
-        ``amplitude`` as for :meth:`animation`, ``size`` and ``renderer`` as for :meth:`fem_mbs.Model.plot`.
-        """
-        picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size, renderer)
-        view: View = pictures.saved(picture, file)
-        return view
-
-    @checked
-    def animate(
-        self,
-        mode: Index = 0,
-        file: Path | None = None,
-        *,
-        amplitude: Positive | None = None,
-        duration: Positive = 2.0,
-        fps: Positive = 25.0,
-        size: Size = SIZE,
-        renderer: Renderer | None = None,
-    ) -> Film:
-        """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
-        motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
-        states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
-        titles = [self._title(mode)] * len(states)
-        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size, renderer), file)
-        return film
-
-    def _title(self, mode: int) -> str:
-        """What a picture of a shape is called; refuses one that there is not."""
-        if mode >= len(self.shapes):
-            raise ModelError(
-                f"{type(self).__name__}: there is no mode {mode}; there are {len(self.shapes)}, counted from 0"
-            )
-        return f"mode {mode + 1}: {self._told(mode)}"
-
-    def _told(self, mode: int) -> str:
-        """The number that belongs to a shape, in words."""
-        raise NotImplementedError
-
-    def _frequency(self, mode: int) -> float:
-        """With which it is shown, in rad/s."""
-        return 2.0 * np.pi
-
-    def _row(self, node: NodeOrName) -> int:
-        return self.linear.system.row(node)
+def _lowest(modes: Modes) -> float:
+    """The lowest angular frequency that is not zero."""
+    return float(modes.angular[modes.angular > 0.0].min(initial=np.inf))
 
 
-def _amplitude(shape: Array, length: float) -> float:
-    displacement, angle = np.abs(shape[:, :3]).max(), np.abs(shape[:, 3:]).max()
-    tiny = np.finfo(float).tiny
-    return float(min(DISPLACEMENT * length / max(displacement, tiny), ANGLE / max(angle, tiny)))
+def _fastest(linear: LinearModel) -> float:
+    """The largest angular velocity of a node."""
+    return float(np.linalg.norm(linear.system.motion(linear.state).V[:, 3:], axis=1).max())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -300,7 +189,7 @@ class Modes(ShapesOfMotion):
         Displacement and rotation vector of every node, in the world frame at the state, scaled to the modal mass
         ``shape^H M shape = 1``. Complex where parts of the model move out of phase.
     own : (count, k)
-        Changes of the own unknowns of elements, likewise.
+        Changes of the internal variables of elements, likewise.
     linear : LinearModel
         The matrices and the state.
     """
@@ -326,6 +215,53 @@ class Modes(ShapesOfMotion):
         size = self.angular
         return 0.0 - np.divide(self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
 
+    @checked
+    def seen_from(self, angular_velocity: Vector3 = (0.0, 0.0, 0.0)) -> list[Array]:
+        """Angular frequencies in rad/s with which each mode is seen from axes that turn so, by default from the ground.
+
+        ``angular_velocity`` (3,) in rad/s, world frame. A motion round the axis of rotation has one, which differs by
+        the speed of the axes, as it goes with or against it; one to and fro has two, one along the axis keeps its own.
+        """
+        a = self.shapes.reshape(-1, *self.linear.axes.shape)
+        rates = self.linear.axes - np.asarray(angular_velocity)
+        speeds = np.linalg.norm(rates, axis=2)
+        e = np.divide(rates, speeds[..., None], out=np.zeros_like(rates), where=speeds[..., None] > 0.0)
+        round_it = 1j * np.cross(e, a)
+        across = a - np.vecdot(e, a)[..., None] * e
+        parts = np.stack([across + round_it, across - round_it, 2.0 * (a - across)]) * (speeds > 0.0)[..., None]
+        parts[2] += 2.0 * a * (speeds == 0.0)[..., None]
+        weights = self._weights(parts)
+        seen = np.abs(self.eigenvalues.imag[:, None, None] + np.array([-1.0, 1.0, 0.0])[:, None, None, None] * speeds)
+        return [
+            _distinct(of[weight > SEEN * weight.sum()])
+            for of, weight in zip(seen.swapaxes(0, 1), weights.swapaxes(0, 1), strict=True)
+        ]
+
+    def _elsewhere(self) -> list[tuple[str, str]]:
+        """Of each mode from where it is seen, and its frequencies from elsewhere, after a title; none if nothing turns.
+
+        That is from the ground, or from what turns if all modes are seen from the ground.
+        """
+        system, axes = self.linear.system, self.linear.axes
+        motion = system.motion(self.linear.state)
+        spins = np.matvec(motion.R, motion.V[:, 3:])
+        fastest = max((*spins, *axes.reshape(-1, 3)), key=lambda rate: float(rate @ rate))
+        if not fastest.any():
+            return []
+        there = np.zeros(3) if axes.any() else fastest
+        others = [", ".join(f"{value:.6g}" for value in seen / (2.0 * np.pi)) + " Hz" for seen in self.seen_from(there)]
+        heaviest = self._weights(self.shapes.reshape(-1, *axes.shape)).reshape(len(self.shapes), -1).argmax(axis=1)
+        speeds = np.linalg.norm(axes.reshape(-1, 3), axis=1)[heaviest]
+        title = f"from axes at {np.linalg.norm(there):.6g} rad/s" if there.any() else "from the ground"
+        return [("in axes at", title), *zip((f"{speed:.6g} rad/s" for speed in speeds), others, strict=True)]
+
+    def _weights(self, motions: Array) -> Array:
+        """How much mass moves in motions ``(..., n, 2, 3)`` of displacements and rotations."""
+        system = self.linear.system
+        mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
+        weights: Array = mass * np.vecdot(motions, motions).real
+        return weights
+
     def _told(self, mode: int) -> str:
         return f"{self.frequencies[mode]:.4g} Hz"
 
@@ -334,13 +270,30 @@ class Modes(ShapesOfMotion):
 
     def __str__(self) -> str:
         rows = zip(self.frequencies, self.damping, strict=True)
-        lines = [f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)]
-        return "\n".join(["mode     frequency     damping", *lines])
+        lines = [
+            "mode     frequency     damping",
+            *(f"{k + 1:4d}{f:14.6g} Hz{z:12.4f}" for k, (f, z) in enumerate(rows)),
+        ]
+        lines = [
+            f"{line}{here:>16}   {other}" for line, (here, other) in zip(lines, self._elsewhere(), strict=False)
+        ] or lines
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Modes: {len(self.eigenvalues)} from {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz"
 
     def _repr_html_(self) -> str:
-        pairs = zip(self.frequencies, self.damping, strict=True)
-        rows = [(k + 1, f"{f:.6g} Hz", f"{z:.4f}") for k, (f, z) in enumerate(pairs)]
-        return page([("mode", "frequency", "damping"), *rows], "Modes", self.plot)
+        rows: list[tuple[object, ...]] = [("mode", "frequency", "damping")]
+        rows += [
+            (k + 1, f"{f:.6g} Hz", f"{z:.4f}")
+            for k, (f, z) in enumerate(zip(self.frequencies, self.damping, strict=True))
+        ]
+        rows = [(*row, *more) for row, more in zip(rows, self._elsewhere(), strict=False)] or rows
+        return page(rows, "Modes", self.plot)
+
+
+def _distinct(values: Array) -> Array:
+    """Values that differ, ascending."""
+    values = np.sort(np.where(values > SAME * max(values.max(initial=0.0), 1.0), values, 0.0))
+    result: Array = values[np.diff(values, prepend=-np.inf) > SAME * max(values.max(initial=0.0), 1.0)]
+    return result

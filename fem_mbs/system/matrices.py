@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ElementBatch, RateSensitivities
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import flat
@@ -36,7 +36,7 @@ def entries(
     Parameters
     ----------
     dV, dA : RateSensitivities
-        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against
+        Derivatives of body velocities and accelerations against body increments, of rates of internal variables against
         these.
     rows : list of (m, b), optional
         What stands in the rows of the constraints, if not ``B``.
@@ -127,6 +127,17 @@ def force_matrix(system: System, values: Array) -> csc_array:
     return csc_array(matrix[: system.n_free, : system.n_free])
 
 
+def reaction_matrix(system: System, values: Array) -> csc_array:
+    """Sparse matrix ``(n_free, m)`` on the multipliers of these entries."""
+    return csc_array(system.solver.matrix(assemble(system, values))[: system.n_free, system.n_free :])
+
+
+def scattered(values: Array, places: IntArray, size: int) -> csr_array:
+    """Sum of matrices ``(n, b, b)`` with rows and columns at ``places`` (n, b) of a square one."""
+    rows, columns = np.broadcast_arrays(places[:, :, None], places[:, None])
+    return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), (size, size))
+
+
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
     """Sparse matrix ``(m, n_free)`` of gradients of all batches."""
     values = system.pattern.of_gradients(flat(gradients))
@@ -166,8 +177,8 @@ def _with_constraints(
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     """Stored values of ``[[L, B^T], [B, 0]]``: the derivative against what the equations determine at an instant.
 
-    That is the acceleration of nodes and coordinates, the rate of states, and algebraic unknowns themselves. Without
-    own unknowns it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
+    That is the acceleration of nodes and coordinates, the rate of states, and algebraic variables themselves. Without
+    internal variables it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
     """
     return assemble(system, leading_entries(system, evaluation))
 
@@ -187,7 +198,7 @@ def leading_entries(system: System, evaluation: Evaluation) -> Array:
 
 
 def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
-    """Columns of states in the damping and of algebraic unknowns in the stiffness of a batch, zero elsewhere."""
+    """Columns of states in the damping and of algebraic variables in the stiffness of a batch, zero elsewhere."""
     b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
     result = np.zeros((len(batch.nodes), b, b))
     if batch.own is None:
@@ -225,6 +236,6 @@ def rate_product(system: System, evaluation: Evaluation, dV: Array, dA: Array, i
 def solve_with_constraints(system: System, factors: Factors, force: Array, constraint: Array) -> tuple[Array, Array]:
     """Components ``(N,)`` and multipliers ``(m,)`` from forces ``(N,)`` and the right-hand side of the constraints."""
     solution = factors.solve(np.concatenate([force[system.free_index], constraint]))
-    d = np.zeros(system.N)
-    d[system.free_index] = solution[: system.n_free]
-    return d, solution[system.n_free :]
+    d, n = np.zeros(system.N), system.n_free
+    d[system.free_index] = solution[:n]
+    return d, solution[n:]

@@ -19,7 +19,6 @@ from fem_mbs.elements import (
     JointSensor,
     Junction,
     LowPass,
-    MultiplierSensor,
     NodeSensor,
     PointMass,
     PrismaticJoint,
@@ -124,7 +123,3 @@ def test_what_is_no_state_space_is_refused() -> None:
     lean = disc.add(JointSensor(rolls, "coordinate", coordinate="tilt"))
     with pytest.raises(mbs.ModelError, match="joints that act on velocities"):
         mbs.linearize(disc).state_space({}, {"tilt": lean})
-    reads = cart_and_pole()[0]
-    felt = reads.add(MultiplierSensor(reads.constraints[0], reads.constraints[0].equations[0]))
-    with pytest.raises(mbs.ModelError, match="MultiplierSensor .* depend on reactions"):
-        mbs.linearize(reads).state_space({}, {"felt": felt})

@@ -1,0 +1,272 @@
+"""The matrices of every element and joint as a model turns on, seen from axes that turn or stand still.
+
+Seen from axes with the angular velocity ``w``, a deviation ``d`` in body axes is ``y = N d``, ``N' = N S``, with ``S``
+the skew matrix of ``Omega - R^T w``, and
+
+    M_y = N M N^T,   C_y = N (C - 2 M S) N^T,   K_y = N (K - C S + M S S) N^T.
+
+The stiffness of an element is that of its force as a vector in space: that body components turn with the node adds
+nothing in sum, but to each element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities
+from fem_mbs.lie import se3, so3
+from fem_mbs.system import constraints
+from fem_mbs.system.matrices import unit
+from fem_mbs.system.system import Evaluation, System
+
+REPEATED = 1e-10
+"""Singular values of the equations of one joint, against the largest, that are zero."""
+AnyMotion = TypeVar("AnyMotion", bound=Motion)
+
+
+class Deviations(NamedTuple):
+    """Derivatives of ``V`` against ``d`` and of ``A`` against ``d`` and ``d'``; ``V_,d'`` and ``A_,d''`` are 1."""
+
+    V: RateSensitivities
+    A: RateSensitivities
+    A_rate: RateSensitivities
+
+
+class TurnedMatrices(NamedTuple):
+    """Of all elements, then of all joints, at one instant."""
+
+    of_cells: list[Array]
+    """``(3, n, b, b)`` of each batch: stiffness, damping and mass."""
+    spaces: list[Array]
+    """Of the joints, which directions their equations hold: projectors ``(n, c, c)``."""
+    equations: list[Array]
+    """Of the joints, the size of the entries of their gradients ``(n, r, b)``."""
+    forces: list[Array]
+    """Of the elements ``(n, terms, b)``."""
+    readings: list[csr_array]
+    """Of elements that depend on multipliers, the derivatives ``(n b, m)`` against those at the start."""
+
+
+class TurnedModel:
+    """A model as it turns on; each node is seen from axes with the angular velocity ``w`` (n, 3), world frame."""
+
+    def __init__(self, system: System, motion: Motion, w: Array) -> None:
+        self.system, self.motion, self.w = system, motion, w
+        self.batches: list[ElementBatch | ConstraintBatch] = [*system.batches, *system.constraint_batches]
+        self.rows: list[IntArray] = [*system.components, *system.constraint_components]
+        free = np.append(system.free.ravel(), system.order >= 0)
+        self._free = [free[rows] for rows in self.rows]
+        spins = np.matvec(motion.R, motion.V[:, 3:])
+        self._S = so3.skew(np.vecmat(spins - w, motion.R))
+        self._rate = float(np.abs([spins, w]).max()) or 1.0
+        self._start = [joint.padded for joint in self._joints(motion, self._seen(motion, 0.0))]
+
+    def at(self, s: float) -> TurnedMatrices:
+        """What is seen a time ``s`` later."""
+        system, motion = self.system, ahead(self.motion, s)
+        N = self._seen(motion, s)
+        joints = self._joints(motion, N)
+        multipliers, changes = np.empty(system.m), []
+        pairs = zip(joints, self._start, system.constraint_batches, system.constraint_slices, strict=True)
+        for joint, start, batch, own in pairs:
+            # reactions turn with the axes
+            back = np.linalg.pinv(joint.padded, rtol=REPEATED)
+            force = np.vecmat(_padded(batch, self.motion.multipliers[own]), start)
+            multipliers[own] = np.vecmat(force, back)[batch.cell, _places(batch)]
+            changes.append(start @ back)
+        motion = replace(motion, multipliers=multipliers)
+        follow, prescribed = deviations(motion), system.prescribe(motion.t)
+        cells: list[Array] = []
+        forces: list[Array] = []
+        readings: list[csr_array] = []
+        for k, element in enumerate(system.batches):
+            force, context = element.force(motion, prescribed.elements[k])
+            force = force.reshape(len(element.nodes), -1, force.shape[-1])
+            forces.append(np.matvec(self._turn(k, N)[:, None], force))
+            cells.append(self._turned(k, N, _of_elements(system, element, context, follow), force.sum(axis=1)))
+            if k in system.readers:
+                readings.append(self._reading(k, N, context, changes))
+        for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
+            shape = self.rows[k := len(cells)].shape
+            K = np.zeros((3, *shape, shape[1]))
+            K[0] = _whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
+            force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
+            cells.append(self._turned(k, N, K, force))
+        return TurnedMatrices(
+            cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
+        )
+
+    def _seen(self, motion: Motion, s: float) -> Array:
+        """``N`` (n, 3, 3) of all nodes."""
+        turned: Array = (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
+        return turned
+
+    def _joints(self, motion: Motion, N: Array) -> list[_Joints]:
+        """The equations of all joints, in units that make their columns comparable."""
+        system, result = self.system, []
+        evaluation = system.joints(motion, system.prescribe(motion.t))
+        velocity = _velocity_gradients(system, evaluation)
+        first = len(system.batches)
+        for k, batch in enumerate(system.constraint_batches):
+            rows = self.rows[first + k]
+            turn = _diagonal(N, batch.nodes, rows.shape[1])
+            units = self._free[first + k] / system.weight[rows]
+            B = evaluation.gradients[k]
+            padded = (_padded(batch, B) @ turn.mT) * units[:, None]
+            every, sizes = padded, np.abs(padded)
+            if system.has_velocity_level:
+                G = velocity[k] - np.vecmat(B, _diagonal(self._S, batch.nodes, rows.shape[1], 0.0)[batch.cell])
+                own = system.velocity_level[system.constraint_slices[k], None]
+                G = _padded(batch, np.where(own, G, 0.0) / self._rate) @ turn.mT * units[:, None]
+                every, sizes = np.concatenate([padded, G], axis=2), sizes + np.abs(G)
+            space = np.linalg.pinv(every, rtol=REPEATED) @ every
+            result.append(_Joints(B, evaluation.constraint_contexts[k], padded, sizes, space))
+        return result
+
+    def _turned(self, k: int, N: Array, matrices: Array, force: Array) -> Array:
+        """TurnedMatrices ``(3, n, b, b)`` of a batch as they are seen; zero where the model holds nodes."""
+        nodes, b = self.batches[k].nodes, matrices.shape[-1]
+        K, C, M = matrices
+        K = K - _of_components(force, nodes.shape[1])
+        S = _diagonal(self._S, nodes, b, 0.0)
+        MS = M @ S
+        turn = self._turn(k, N)
+        seen: Array = turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
+        return seen
+
+    def _turn(self, k: int, N: Array) -> Array:
+        """``N`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
+        result: Array = _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
+        return result
+
+    def _reading(self, k: int, N: Array, context: object, changes: list[Array]) -> csr_array:
+        """How forces of a batch depend on the multipliers that are such and such at the start."""
+        system, batch, rows = self.system, self.system.batches[k], self.rows[k]
+        assert batch.reads is not None
+        values = self._turn(k, N) @ batch.by_multipliers(context)
+        places = np.arange(rows.size).reshape(*rows.shape, 1), batch.reads[:, None]
+        columns = np.broadcast_arrays(*places)
+        read = csr_array((values.ravel(), tuple(part.ravel() for part in columns)), (rows.size, system.m))
+        blocks = []
+        for joints, change in zip(system.constraint_batches, changes, strict=True):
+            count = np.bincount(joints.cell, minlength=len(joints.nodes))
+            blocks += [block[:n, :n].T for block, n in zip(change, count, strict=True)]
+        return csr_array(read @ block_diag(blocks, format="csr"))
+
+
+class _Joints(NamedTuple):
+    gradient: Array
+    context: object
+    padded: Array
+    """The gradients of each joint as they are seen ``(n, r, b)``, with rows of zeros."""
+    sizes: Array
+    space: Array
+
+
+def deviations(motion: Motion) -> Deviations:
+    """Of a motion.
+
+    ``V`` changes by its bracket ``(Omega x u + U x w, Omega x w)`` with ``d = (u, w)``. With ``x + R u``, the
+    acceleration of the point gains ``u'' + 2 Omega x u' + Omega' x u + Omega x (Omega x u)`` and turns by ``a x w``;
+    ``Omega' + (w' + Omega x w)'`` is the angular acceleration.
+    """
+    U, Omega, a, Omega_dot = so3.skew(np.concatenate([motion.V, motion.A], axis=1).reshape(-1, 4, 3)).swapaxes(0, 1)
+    parts = (
+        _blocks(Omega, U, Omega),
+        _blocks(Omega_dot + Omega @ Omega, a, Omega_dot),
+        _blocks(2.0 * Omega, np.zeros_like(Omega), Omega),
+    )
+    return Deviations(*(RateSensitivities(part, np.zeros_like(motion.u)) for part in parts))
+
+
+def ahead(motion: AnyMotion, s: float) -> AnyMotion:
+    """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines."""
+    v, a = (np.matvec(motion.R, part[:, :3]) for part in (motion.V, motion.A))
+    R = motion.R @ so3.exp(s * motion.V[:, 3:])
+    turned, moved = se3.exp(s * np.concatenate([v, circling(v, a)], axis=1))
+    V, A = motion.V.copy(), motion.A.copy()
+    V[:, :3], A[:, :3] = (np.vecmat(np.matvec(turned, part), R) for part in (v, a))
+    return replace(motion, t=motion.t + s, x=motion.x + moved, R=R, V=V, A=A)
+
+
+def circling(v: Array, a: Array) -> Array:
+    """Angular velocities ``(n, 3)`` with which velocities turn; zero where nothing moves."""
+    squares, result = np.vecdot(v, v)[:, None], np.zeros_like(v)
+    np.divide(np.cross(v, a), squares, out=result, where=squares > 0.0)
+    return result
+
+
+def _of_elements(system: System, batch: ElementBatch, context: object, follow: Deviations) -> Array:
+    """Stiffness, damping and mass ``(3, n, b, b)`` of deviations in body axes."""
+    K = batch.tangent(context, follow.V, follow.A)
+    C, M = np.zeros_like(K), np.zeros_like(K)
+    if (damping := batch.damping(context)) is not None:
+        C += unit(system.n, system.k).after(damping, batch.nodes, batch.own)
+    if (mass := batch.mass(context)) is not None:
+        M += mass
+        C += follow.A_rate.after(mass, batch.nodes, batch.own)
+    return np.stack([K, C, M])
+
+
+def _velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
+    """``G`` (m, b) of all joints."""
+    if not system.has_velocity_level:
+        return []
+    return constraints.velocity_derivatives(system, evaluation, deviations(evaluation.motion).V, 1.0)
+
+
+def _diagonal(blocks: Array, nodes: IntArray, b: int, own: float = 1.0) -> Array:
+    """TurnedMatrices ``(n, b, b)`` with the block ``(3, 3)`` of each node for its displacement and for its rotation."""
+    n, p = nodes.shape
+    result = np.zeros((n, b, b))
+    of_nodes = result[:, : 6 * p, : 6 * p].reshape(n, 2 * p, 3, 2 * p, 3)
+    for k in range(2 * p):
+        of_nodes[:, k, :, k] = blocks[nodes[:, k // 2]]
+    result[:, range(6 * p, b), range(6 * p, b)] = own
+    return result
+
+
+def _of_components(force: Array, p: int) -> Array:
+    """What a rotation makes of the body components of a force ``(n, b)``: ``(n, b, b)``."""
+    n, b = force.shape
+    result = np.zeros((n, b, b))
+    parts = so3.skew(force[:, : 6 * p].reshape(n, 2 * p, 3))
+    for k in range(2 * p):
+        turn = 6 * (k // 2) + 3
+        result[:, 3 * k : 3 * k + 3, turn : turn + 3] = parts[:, k]
+    return result
+
+
+def _whole(batch: ConstraintBatch, blocks: Array, shape: tuple[int, ...]) -> Array:
+    """Geometric stiffness ``(n, b, b)``, also of joints that give blocks of it."""
+    if batch.geometric_blocks is None:
+        return blocks
+    result = np.zeros((*shape, shape[1]))
+    cells, columns = batch.geometric_blocks
+    np.add.at(result, (cells[:, None, None], columns[:, :, None], columns[:, None]), blocks)
+    return result
+
+
+def _places(batch: ConstraintBatch) -> IntArray:
+    """Which of the equations of its joint each one is, ``(m,)``."""
+    return np.arange(len(batch.cell)) - np.searchsorted(batch.cell, batch.cell)
+
+
+def _padded(batch: ConstraintBatch, values: Array) -> Array:
+    """Values ``(m, ...)`` of equations as ``(n, r, ...)`` of joints."""
+    places = _places(batch)
+    result = np.zeros((len(batch.nodes), places.max(initial=0) + 1, *values.shape[1:]))
+    result[batch.cell, places] = values
+    return result
+
+
+def _blocks(upper_left: Array, upper_right: Array, lower_right: Array) -> Array:
+    """Matrices ``(n, 6, 6)`` with a lower left block of zeros."""
+    result = np.zeros((len(upper_left), 6, 6))
+    result[:, :3, :3], result[:, :3, 3:], result[:, 3:, 3:] = upper_left, upper_right, lower_right
+    return result
