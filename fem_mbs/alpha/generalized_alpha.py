@@ -145,7 +145,8 @@ class GeneralizedAlpha(Method):
         new, a = equations.update(solution)
         now = highest_derivatives(system, new)
         branches = system.branches(solution.value.evaluation) if system.kinked else None
-        crossed = memory.branches is not None and not np.array_equal(branches, memory.branches)
+        known = branches is not None and memory.branches is not None
+        crossed = known and bool(np.any(branches != memory.branches))
         before = memory
         if crossed:  # the change of accelerations is that of this step
             before = memory._replace(accelerations=restarted(accelerations.now, state.t))
