@@ -53,7 +53,7 @@ class ScrewJoint(AxisJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        """As :class:`RevoluteJoint`; ``lead`` is the travel of b along the axis per turn in m, negative if left-handed."""
+        """As :class:`RevoluteJoint`; ``lead`` is the travel of b per turn in m, negative if left-handed."""
         if abs(lead) < FLATTEST:
             raise ModelError(
                 f"ScrewJoint on {a}, {b}: lead must be a travel per turn of at least {FLATTEST:g} m in size, received "
