@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import InternalVariable, Node, Numbering, Positive, Vector3, checked
+from fem_mbs.contracts import InternalVariable, NodeLike, Numbering, Positive, Vector3, checked
 from fem_mbs.elements.forces.coordinate_law import Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
@@ -46,8 +46,8 @@ class FirstOrderActuator(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         law: PullLaw,
         time_constant: Positive,
         *,

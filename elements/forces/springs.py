@@ -18,7 +18,7 @@ from fem_mbs.contracts import (
     Energy,
     InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     NotNegative,
     Numbering,
     Positive,
@@ -62,8 +62,8 @@ class SpringDamper(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: NotNegative | None = None,
         damping: NotNegative = 0.0,
         *,
@@ -155,8 +155,8 @@ class Maxwell(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         viscosity: Positive,
         *,
@@ -218,8 +218,8 @@ class FrictionSpring(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         limit: Positive,
         *,

@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     CoordinateBatch,
     Direction,
-    Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -60,8 +60,8 @@ class ScrewJoint(RelativeJoint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis: Direction,
         lead: float,
         point: Vector3 | None = None,
