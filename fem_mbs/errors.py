@@ -38,7 +38,14 @@ class MotionError(FemMbsError):
 
 
 class LawError(MotionError):
-    """A function of time that the user gave, for a load or a drive, failed or did not return finite numbers."""
+    """A function that the user gave, for a load, a drive or a law, failed or did not return finite numbers.
+
+    ``of_motion`` is true where it is one of the motion: a shorter step may keep away from where it fails.
+    """
+
+    def __init__(self, text: str, *, of_motion: bool = False) -> None:
+        super().__init__(text)
+        self.of_motion = of_motion
 
 
 class StoreError(FemMbsError):

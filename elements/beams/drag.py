@@ -306,12 +306,13 @@ def _asked(law: Callable[..., Any], given: tuple[Any, ...], shapes: tuple[tuple[
     try:
         answer = law(*given)
     except Exception as error:
-        raise LawError(f"{what} failed: {error!r}") from error
+        raise LawError(f"{what} failed: {error!r}", of_motion=True) from error
     value = real(answer)
     if value is None or value.shape not in shapes or not np.isfinite(value).all():
         wanted = " or ".join(map(str, shapes))
         shape = "" if value is None else f" of shape {value.shape}"
-        raise LawError(f"{what} must return finite numbers of shape {wanted}, received {shown(answer)}{shape}")
+        text = f"{what} must return finite numbers of shape {wanted}, received {shown(answer)}{shape}"
+        raise LawError(text, of_motion=True)
     return value
 
 

@@ -182,7 +182,8 @@ def _given(block: Block, t: float, x: Array, u: Array) -> Array:
     except Exception as error:
         raise LawError(
             f"{block}: its jacobian must return f_x, f_u, g_x, g_u of the shapes {', '.join(map(str, shapes))}; at t = "
-            f"{t:.6g} s: {error!r}"
+            f"{t:.6g} s: {error!r}",
+            of_motion=True,
         ) from error
     return np.block([[a, b], [c, d]])
 
@@ -193,7 +194,8 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     try:
         given = law(t, x.copy(), u.copy())
     except Exception as error:
-        raise LawError(f"{block}: its function {name} failed at t = {t:.6g} s: {error!r}") from error
+        text = f"{block}: its function {name} failed at t = {t:.6g} s: {error!r}"
+        raise LawError(text, of_motion=True) from error
     value = real(given)
     if (
         value is None
@@ -203,6 +205,7 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
         wanted = "one finite number" if size == 1 else f"{size} finite numbers"
         raise LawError(
             f"{block}: its function {name} must return {wanted}, received {shown(given)} at t = {t:.6g} s, x = {x}, "
-            f"u = {u}"
+            f"u = {u}",
+            of_motion=True,
         )
     return value.reshape(size)

@@ -105,11 +105,13 @@ def _asked(sensor: FunctionSensor, motion: Motion) -> float:
     try:
         given = sensor.measure(motion)
     except Exception as error:
-        raise LawError(f"{sensor}: its function failed at t = {motion.t:.6g} s: {error!r}") from error
+        text = f"{sensor}: its function failed at t = {motion.t:.6g} s: {error!r}"
+        raise LawError(text, of_motion=True) from error
     value = real(given)
     if value is None or value.shape != () or not np.isfinite(value):
         raise LawError(
-            f"{sensor}: its function must return one finite number, received {shown(given)} at t = {motion.t:.6g} s"
+            f"{sensor}: its function must return one finite number, received {shown(given)} at t = {motion.t:.6g} s",
+            of_motion=True,
         )
     return float(value)
 

@@ -100,11 +100,13 @@ def _number(law: UserLaw, t: float, value: float, rate: float, owner: object, ki
     try:
         given = law(t, value, rate)
     except Exception as error:
-        raise LawError(f"{owner}: its law failed at {kind.where(t, value, rate)}: {error!r}") from error
+        text = f"{owner}: its law failed at {kind.where(t, value, rate)}: {error!r}"
+        raise LawError(text, of_motion=True) from error
     if type(given) is float and abs(given) < np.inf:
         return given
     result = real(given)
     if result is None or result.shape != () or not np.isfinite(result):
         where = kind.where(t, value, rate)
-        raise LawError(f"{owner}: its law must return one finite number, received {shown(given)} at {where}")
+        text = f"{owner}: its law must return one finite number, received {shown(given)} at {where}"
+        raise LawError(text, of_motion=True)
     return float(result)

@@ -221,7 +221,8 @@ class TimeIntegration:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)
                 shorter = self.control.failed(self.control_memory, plan)
-                if shorter is None or isinstance(failure, LawError):
+                broken = isinstance(failure, LawError) and not failure.of_motion
+                if shorter is None or broken:
                     raise
                 self.control_memory = shorter
                 continue

@@ -183,7 +183,8 @@ class EquilibriumPath:
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of length %g from load factor %g failed: %s", length, self.here.point.load, failure)
-                if isinstance(failure, LawError) or length * CUT < SMALLEST:
+                broken = isinstance(failure, LawError) and not failure.of_motion
+                if broken or length * CUT < SMALLEST:
                     raise
                 length *= CUT
         growth = min(GROWTH, max(CUT, np.sqrt(TARGET / max(iterations, 1))))

@@ -191,3 +191,21 @@ def test_errors_travel_between_processes() -> None:
     error = mbs.ConvergenceError("no solution", 0.5, [1.0, 0.1])
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.t, copy.residual_history) == ("no solution", 0.5, [1.0, 0.1])
+
+
+def test_a_law_of_the_motion_that_fails_in_a_trial_is_asked_again_in_shorter_steps() -> None:
+    """A cubic damper, to which a first guess of long steps leads far beyond any speed of the motion."""
+    model, calls = mbs.Model(), list[float]()
+    rotor = model.add_node((0, 0, 0), angular_velocity=(0, 0, 5.0))
+    model.add(RigidBody(rotor, 1.0, (0.1, 0.1, 0.1)))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+
+    def law(t: float, angle: float, rate: float) -> float:
+        calls.append(abs(rate))
+        if abs(rate) > 10.0:
+            raise OverflowError("too fast")
+        return -(rate**3)
+
+    model.add(JointForce(hinge, law))
+    solution = mbs.simulate(model, 0.1, 0.05)
+    assert max(calls) > 10.0 and solution.stats.failed_steps and solution.success
