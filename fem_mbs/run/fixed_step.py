@@ -85,7 +85,7 @@ class FixedStep(Public):
             return memory._replace(beyond=True)
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
-    def judge(self, memory: FixedStepMemory, plan: Plan, error: float | None) -> tuple[bool, FixedStepMemory]:
+    def judge(self, memory: FixedStepMemory, plan: Plan, *errors: float | None) -> tuple[bool, FixedStepMemory]:
         """Accept every step."""
         if plan.end is None and not memory.beyond:
             return True, memory

@@ -220,7 +220,9 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error)
+            passed, self.control_memory = self.control.judge(
+                self.control_memory, plan, step.error, step.report.error_so_far
+            )
             if not passed:
                 self.rejected += 1
                 continue
@@ -257,7 +259,7 @@ class TimeIntegration:
         before, self.state = self.state, jumped(self.system, self.state)
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
-        self.memory = self.method.after_jump(self.system, before, self.state, first)
+        self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
 
     @property
     def error(self) -> Accuracy | None:
