@@ -32,7 +32,7 @@ def main() -> None:
     for h in (0.004, 0.002, 0.001):
         solution, joint = board(h)
         after = solution.t >= 0.1 - 1e-9
-        sigma, energy = solution.unknowns(joint, "arc length")[after], solution.energy.total[after]
+        sigma, energy = solution.internal_variables(joint, "arc length")[after], solution.energy.total[after]
         left.plot(sigma, (energy / energy[0] - 1) * 1e6, label=f"h = {1e3 * h:g} ms", lw=1)
     for border in np.arange(0.25, 2.0, 0.25):
         left.axvline(border, color="0.85", lw=0.8, zorder=0)

@@ -9,6 +9,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
+    InternalVariable,
     Method,
     Node,
     Product,
@@ -16,7 +17,6 @@ from fem_mbs.contracts import (
     State,
     Step,
     Sum,
-    Unknown,
     former,
     public,
 )
@@ -44,7 +44,8 @@ from fem_mbs.methods.comparison.lie_euler import LieEuler
 from fem_mbs.methods.comparison.updated_lagrangian import UpdatedLagrangian
 from fem_mbs.methods.radau import RadauIIA
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
-from fem_mbs.modal.linearize import LinearModel, linearize
+from fem_mbs.modal.linear_model import LinearModel
+from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.modes import Modes, modes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
@@ -120,7 +121,7 @@ __all__ = [
 
 register(vars(elements)[name] for name in elements.__all__)
 register(globals()[name] for name in __all__)
-register([Delayed, Product, Sum, FixedStep, Coordinate, Unknown])
+register([Delayed, Product, Sum, FixedStep, Coordinate, InternalVariable])
 
 __getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")

@@ -58,7 +58,7 @@ class Newton(Public):
     constraint_tolerance : float
         Largest ``Phi``; equations with the unit of length are divided by the extent of the model.
     correction_tolerance : float
-        A correction below this (lengths divided by the extent, angles in rad, own unknowns divided by their size) is
+        A correction below this (lengths divided by the extent, angles in rad, variables over their size) is
         rounding, and ends the iteration.
     max_iterations : int
         Iterations before the step counts as failed.

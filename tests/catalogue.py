@@ -15,7 +15,7 @@ import numpy as np
 import fem_mbs as mbs
 from fem_mbs import Node
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, ElementBatch, Motion, Numbering, Unknown
+from fem_mbs.contracts import Constraint, Element, ElementBatch, InternalVariable, Motion, Numbering
 from fem_mbs.elements import (
     PID,
     Beam,
@@ -149,12 +149,12 @@ def _widening(s: float) -> BeamSection:
 
 
 class Ratio(LineElement):
-    """A spring whose stretch is an unknown of its own, which an algebraic equation determines."""
+    """A spring whose stretch is an internal variable, which an algebraic equation determines."""
 
     def __init__(self, a: Node, b: Node, stiffness: float) -> None:
         super().__init__(a, b, None, b.at((0.2, 0.1, -0.3)))
         self.stiffness = stiffness
-        self.unknowns = (Unknown("stretch", "algebraic"),)
+        self.internal_variables = (InternalVariable("stretch", "algebraic"),)
 
     @classmethod
     def batch(cls, elements: Sequence[Ratio], number: Numbering) -> ElementBatch:
@@ -336,7 +336,7 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=n.line[0].at((0.1, 0.0, 0.3))),
-    "spring with an algebraic unknown": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
+    "spring with an algebraic variable": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "brake of a ball joint": lambda n: Brake(
         n.add(SphericalJoint(n.line[0], n.line[1], n.point((0.4, 0.1, -0.2)))), "rotation y"
     ),

@@ -227,8 +227,8 @@ def results(solution: mbs.Solution, pose: RigidMotion, name: str) -> Iterator[tu
         yield f"multipliers of {joint}", multipliers
         yield f"coordinates of {joint}", coordinates
     for part in (*model.elements, *model.constraints):
-        if part.unknowns:
-            yield f"unknowns of {part}", solution.unknowns(part)
+        if part.internal_variables:
+            yield f"internal variables of {part}", solution.internal_variables(part)
     for element in model.elements:
         if isinstance(element, elements.Beam | elements.Truss):
             yield f"section forces of {element}", solution.section_forces(element)

@@ -15,6 +15,7 @@ from fem_mbs.contracts import (
     ModelContext,
     Name,
     Node,
+    NodeLike,
     Numbering,
     Picture,
     PositiveInt,
@@ -23,7 +24,6 @@ from fem_mbs.contracts import (
     check_node,
     checked,
     choice,
-    make_node,
     shown,
 )
 from fem_mbs.elements.beams.curve import BeamCurve, BeamPicture
@@ -105,11 +105,26 @@ class Beam(Element, SectionForces):
     translation and lumped in rotation.
     """
 
-    _internal = ("arc", "at", "cells", "curve", "d0", "frames", "gauss", "line_at", "offsets", "places", "shared")
+    _internal = (
+        "arc",
+        "at",
+        "cells",
+        "centerline",
+        "curve",
+        "d0",
+        "forces_at",
+        "frames",
+        "gauss",
+        "line_at",
+        "offsets",
+        "places",
+        "section_forces",
+        "shared",
+    )
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[NodeLike],
         section: Profile,
         y_axis: YAxis | None = None,
         *,
@@ -162,8 +177,8 @@ class Beam(Element, SectionForces):
         section: Profile,
         elements: PositiveInt = 10,
         *,
-        start_node: Node | None = None,
-        end_node: Node | None = None,
+        start_node: NodeLike | None = None,
+        end_node: NodeLike | None = None,
         y_axis: YAxis | None = None,
         interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
         name: Name | None = None,
@@ -201,27 +216,21 @@ class Beam(Element, SectionForces):
                 raise ModelError(f"{label}: release_{side} needs {side}_node, the node that the end turns on")
         shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count
         places = first + (last - first) * np.append(shares, 1.0)[:, None]
-        # bad arguments are refused on a trial, before the model gets nodes
-        trial = [make_node(f"{name or 'beam'}[{k}]", model.group, place) for k, place in enumerate(places)]
-        cls(trial, section, y_axis, interpolation=interpolation, order=order)
         welded = {side: None if free else node for side, (free, node) in released.items()}
         given = {0: welded["start"], len(places) - 1: welded["end"]}
-        if name is not None:
-            made = [node.name for k, node in enumerate(trial) if given.get(k) is None]
-            for own in (name, *made, *(f"{name} {side}" for side, (free, _) in released.items() if free)):
-                model.check_name(own)
-        nodes = [
-            given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
-            for k, place in enumerate(places)
-        ]
         outer = zip((first, last), welded.values(), strict=True)
         begin, stop = (place if rigid_ends and node else None for place, node in outer)
-        beam = model.add(
-            cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
-        )
-        for side, (free, node) in released.items():
-            if free is not None and node is not None:
-                model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
+        with model.all_or_nothing():
+            nodes = [
+                given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
+                for k, place in enumerate(places)
+            ]
+            beam = model.add(
+                cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
+            )
+            for side, (free, node) in released.items():
+                if free is not None and node is not None:
+                    model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
         return beam
 
     @property
@@ -397,7 +406,7 @@ class EndRelease(RelativeJoint):
         return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def __init__(
-        self, node: Node, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
+        self, node: NodeLike, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
     ) -> None:
         held = zip(ROTATIONS, AXES, strict=True)
         self.closes = (*TRANSLATIONS, *(name for name, axis in held if axis not in release))

@@ -18,7 +18,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.elements.beams.two_node import check_turn
 from fem_mbs.lie import se3, so3
-from fem_mbs.lie.coefficients import INVERSE_TANGENT, ROTATION
+from fem_mbs.lie.so3 import INVERSE_TANGENT, ROTATION
 
 _INNER = 0.5 * (1.0 - 1.0 / np.sqrt(5.0))
 LOBATTO = {1: np.array([0.0, 1.0]), 2: np.array([0.0, 0.5, 1.0]), 3: np.array([0.0, _INNER, 1.0 - _INNER, 1.0])}

@@ -60,11 +60,6 @@ class DistributedLoad(Element):
         """Loads in one frame on elements of one order share a batch."""
         return self.follows, self.beam.order
 
-    @classmethod
-    def batch(cls, elements: Sequence[DistributedLoad], number: Numbering) -> ElementBatch:
-        """All distributed loads in one frame."""
-        return DistributedLoads(elements, number)
-
 
 class DistributedLoadContext(NamedTuple):
     """What the stiffness needs of the last force."""
@@ -74,7 +69,7 @@ class DistributedLoadContext(NamedTuple):
     nodal: Array
 
 
-class DistributedLoads(ElementBatch):
+class DistributedLoads(ElementBatch, of=DistributedLoad):
     """Distributed loads in one frame, a cell for each element of their beams.
 
     Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.

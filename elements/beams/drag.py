@@ -179,11 +179,6 @@ class Drag(Element):
         """Beams of one order share a batch."""
         return self.beam.order
 
-    @classmethod
-    def batch(cls, elements: Sequence[Drag], number: Numbering) -> ElementBatch:
-        """All beams of one order in fluids."""
-        return DragBatch(elements, number)
-
 
 class DragContext(NamedTuple):
     """What the matrices need of the last force; quadrature points, or else nodes, along the second axis."""
@@ -203,7 +198,7 @@ class DragContext(NamedTuple):
     """What the nodes have of the forces, node frames."""
 
 
-class DragBatch(ElementBatch):
+class DragBatch(ElementBatch, of=Drag):
     """Elements of beams in fluids: ``n`` elements with ``p`` nodes and as many quadrature points."""
 
     def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:

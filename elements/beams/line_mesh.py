@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import is_of, real, shown
+from fem_mbs.contracts import LARGEST, is_of, real, shown
 from fem_mbs.elements.beams.geometry import CORNER
 from fem_mbs.errors import ModelError
 
@@ -125,6 +125,8 @@ def lines_of(mesh: Any) -> LineMesh:
                 f"{LABEL}: the mesh has cells of the type '{cells.type}'; beams are made of {' and '.join(ENDS)}: mesh "
                 "with elements of first or second order"
             )
+        if np.asarray(cells.data).dtype.kind not in "iu":
+            raise ModelError(f"{LABEL}: lines must join points by whole numbers, received {shown(cells.data)}")
         rows = np.arange(len(cells.data))
         for ends in ENDS[cells.type]:
             parts.append((np.asarray(cells.data)[:, ends], count + rows, np.full(len(rows), block), rows))
@@ -192,6 +194,8 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
     used = np.unique(lines)
     for point in used[~np.isfinite(points[used]).all(axis=1)]:
         raise ModelError(f"{LABEL}: point {point} must be finite, received {points[point]}")
+    if np.abs(points[used]).max() > LARGEST:
+        raise ModelError(f"{LABEL}: points must not be larger than {LARGEST:g}; look at the units")
     near = SAME_PLACE * float(np.ptp(points[used], axis=0).max())
     _check_lengths(found, np.linalg.norm(points[lines[:, 0]] - points[lines[:, 1]], axis=1) <= near)
     if merge != 0.0:
@@ -202,7 +206,8 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
                 "distance) makes one node of such points, merge=0 keeps them apart, for a joint between them"
             )
         found = found._replace(lines=_first(pairs, len(points))[lines])
-        _check_lengths(found, found.lines[:, 0] == found.lines[:, 1])
+        hint = f"merge={merge} makes one of their ends, take less"
+        _check_lengths(found, found.lines[:, 0] == found.lines[:, 1], hint)
     _, index, count = np.unique(np.sort(found.lines), axis=0, return_index=True, return_counts=True)
     for k in index[count > 1]:
         twins = (np.sort(found.lines) == np.sort(found.lines[k])).all(axis=1)
@@ -213,9 +218,9 @@ def merged(found: LineMesh, merge: float | None) -> LineMesh:
     return found
 
 
-def _check_lengths(found: LineMesh, wrong: BoolArray) -> None:
+def _check_lengths(found: LineMesh, wrong: BoolArray, hint: str = "remove them from the mesh") -> None:
     if wrong.any():
-        raise ModelError(f"{LABEL}: lines without length: {listed(found.number[wrong])}; remove them from the mesh")
+        raise ModelError(f"{LABEL}: lines without length: {listed(found.number[wrong])}; {hint}")
 
 
 def _near(points: Array, used: IntArray, distance: float) -> IntArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Motion, Node, Numbering, Picture, SectionForces, Vector3, checked
+from fem_mbs.contracts import Energy, Motion, Node, NodeLike, Numbering, Picture, SectionForces, Vector3, checked
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
@@ -39,8 +39,8 @@ class Truss(LineElement, SectionForces):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         section: BeamSection,
         *,
         point_a: Vector3 | None = None,
@@ -77,13 +77,8 @@ class Truss(LineElement, SectionForces):
         forces[..., 0, 0] = self.EA * (length / self.built - 1.0)
         return forces
 
-    @classmethod
-    def batch(cls, elements: Sequence[Truss], number: Numbering) -> ElementBatch:
-        """All trusses of a model."""
-        return TrussBatch(elements, number)
 
-
-class TrussBatch(LineBatch):
+class TrussBatch(LineBatch, of=Truss):
     """Trusses as arrays: a law along the line, and two mass points that are coupled."""
 
     def __init__(self, trusses: Sequence[Truss], number: Numbering) -> None:

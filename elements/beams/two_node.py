@@ -21,7 +21,7 @@ from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensi
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
-from fem_mbs.lie.coefficients import MIDPOINT
+from fem_mbs.lie.so3 import MIDPOINT
 
 if TYPE_CHECKING:
     from fem_mbs.elements.beams.beam import Beam
@@ -146,7 +146,8 @@ class BeamBatch(ElementBatch):
         """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
-        check_turn(operator.phi_squared, self.owners)
+        if operator.phi_squared.max() > MAX_TURN**2:
+            check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
         second = forward if self._to_second is None else forward @ self._to_second
         first = operator.A - forward if self._to_first is None else (operator.A - forward) @ self._to_first
@@ -191,8 +192,8 @@ class BeamBatch(ElementBatch):
 
     def rate_force(self, context: BeamContext, dV: Array, dA: Array, inertial: Array) -> Array:
         """``C dV + M dA``, ``(n, 12)``."""
-        changes = (change.reshape(-1, 2, 6) for change in (inertial, dA))
-        force = self._inertia.rate_force(context.inertia, *changes).reshape(-1, 12)
+        n = len(self.nodes)
+        force = self._inertia.rate_force(context.inertia, inertial.reshape(n, 2, 6), dA.reshape(n, 2, 6)).reshape(n, 12)
         if self.damping_matrix is not None:
             force = force + np.vecmat(np.matvec(self.damping_matrix, np.matvec(context.Q, dV)), context.Q)
         return force
@@ -240,7 +241,7 @@ class BeamBatch(ElementBatch):
             x = x + np.matvec(R, self.offsets)
         if self.turn is not None:
             R = np.stack([R[:, 0], R[:, 1] @ self.turn], axis=1)
-        return relative_frame(x, R)
+        return R[:, 0].mT @ R[:, 1], np.vecmat(x[:, 1] - x[:, 0], R[:, 0])
 
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""

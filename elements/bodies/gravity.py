@@ -66,13 +66,8 @@ class Gravity(Element):
         """By the number of own coordinates that feel it."""
         return int(self.masses.modes.shape[-1])
 
-    @classmethod
-    def batch(cls, elements: Sequence[Gravity], number: Numbering) -> ElementBatch:
-        """All such parts with one number of own coordinates."""
-        return GravityBatch(elements, number)
 
-
-class GravityBatch(ElementBatch):
+class GravityBatch(ElementBatch, of=Gravity):
     """Parts with a gravity of their own, a cell for each of their nodes."""
 
     def __init__(self, gravities: Sequence[Gravity], number: Numbering) -> None:
@@ -138,7 +133,7 @@ def masses_of(part: Element, nodes: Sequence[Node]) -> Masses:
     number = Numbering(nodes, [part])
     batch = type(part).batch([part], number)
     x, R = (np.array([getattr(node, name) for node in nodes]) for name in ("position", "rotation"))
-    still, own = np.zeros((len(nodes), 6)), np.array([unknown.initial for unknown in part.unknowns])
+    still, own = np.zeros((len(nodes), 6)), np.array([variable.initial for variable in part.internal_variables])
     motion = Motion(0.0, x, R, still, still, np.zeros(3), own, 0.0 * own, 0.0 * own)
     matrix = batch.mass(batch.force(motion, batch.at(0.0))[1])
     if matrix is None or not matrix.any():

@@ -27,11 +27,11 @@ from fem_mbs.contracts import (
     Element,
     ElementBatch,
     Energy,
+    InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Positive,
-    Unknown,
     Vector3,
     array,
     checked,
@@ -91,14 +91,14 @@ class ModalBody(Element):
 
     Notes
     -----
-    ``solution.unknowns(body)`` has the amplitudes ``(nt, k)``.
+    ``solution.internal_variables(body)`` has the amplitudes ``(nt, k)``.
     """
 
     center_of_mass: Array
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         mass: Positive,
         inertia: Inertia,
         modal_mass: Modal,
@@ -124,7 +124,7 @@ class ModalBody(Element):
             for name, value in (("translation", translation), ("rotation", rotation))
         )
         self._check_masses(label)
-        self.unknowns = tuple(Unknown(f"mode {i + 1}", "coordinate") for i in range(k))
+        self.internal_variables = tuple(InternalVariable(f"mode {i + 1}", "coordinate") for i in range(k))
 
     def matrix(self) -> Array:
         """Mass matrix ``(6 + k, 6 + k)`` of the undeformed body."""
@@ -143,12 +143,7 @@ class ModalBody(Element):
 
     def batch_key(self) -> Hashable:
         """Bodies with the same number of modes share a batch."""
-        return len(self.unknowns)
-
-    @classmethod
-    def batch(cls, elements: Sequence[ModalBody], number: Numbering) -> ElementBatch:
-        """All bodies with one number of modes."""
-        return ModalBatch(elements, number)
+        return len(self.internal_variables)
 
 
 class ModalBodyContext(NamedTuple):
@@ -163,7 +158,7 @@ class ModalBodyContext(NamedTuple):
     q_dot: Array
 
 
-class ModalBatch(ElementBatch):
+class ModalBatch(ElementBatch, of=ModalBody):
     """Bodies with ``k`` modes each as arrays."""
 
     def __init__(self, bodies: Sequence[ModalBody], number: Numbering) -> None:

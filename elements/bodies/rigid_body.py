@@ -17,6 +17,7 @@ from fem_mbs.contracts import (
     ModelContext,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Placed,
     Positive,
@@ -93,7 +94,7 @@ class RigidBody(Element):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         mass: Positive,
         inertia: Inertia,
         center_of_mass: Vector3 = (0.0, 0.0, 0.0),
@@ -130,11 +131,6 @@ class RigidBody(Element):
             shape = Ball(SEEN * size, center=self.center_of_mass)
         return (Placed(self.nodes[0], shape),)
 
-    @classmethod
-    def batch(cls, elements: Sequence[RigidBody], number: Numbering) -> ElementBatch:
-        """All bodies of a model."""
-        return BodyBatch(elements, number)
-
 
 @checked
 class PointMass(Element):
@@ -152,7 +148,7 @@ class PointMass(Element):
     The rotation of a node with trusses and point masses alone is held.
     """
 
-    def __init__(self, node: Node, mass: Positive) -> None:
+    def __init__(self, node: NodeLike, mass: Positive) -> None:
         self.nodes, self.mass = (node,), mass
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)
@@ -180,7 +176,7 @@ class RigidBodyContext(NamedTuple):
     """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
 
 
-class BodyBatch(ElementBatch):
+class BodyBatch(ElementBatch, of=RigidBody):
     """Bodies and point masses as arrays.
 
     With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and

@@ -21,6 +21,7 @@ from fem_mbs.contracts import (
     Measured,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Signal,
     Vector3,
@@ -31,7 +32,7 @@ from fem_mbs.contracts import (
     sources,
 )
 from fem_mbs.elements.control.node_sensor import Frame
-from fem_mbs.elements.forces.coordinate_law import Joint, chosen, coordinates_of
+from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, coordinates_of
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 from fem_mbs.lie import so3
 
@@ -53,12 +54,12 @@ class JointActuator(Element):
     active = True
     sign = 1.0
 
-    def __init__(self, joint: Joint, input: Input, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, input: Input, *, coordinate: str | None = None) -> None:
         self.joint, self.nodes, self.inputs = joint, joint.nodes, (input,)
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
 
     def batch_key(self) -> Hashable:
-        """Coordinates that are measured in one way, with inputs that read as many unknowns."""
+        """Coordinates that are measured in one way, with inputs that read as many internal variables."""
         return self.joint.coordinate_key(self.coordinate), len(sources(self.inputs))
 
     @classmethod
@@ -86,8 +87,8 @@ class LineActuator(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         input: Input,
         *,
         point_a: Vector3 | None = None,
@@ -97,7 +98,7 @@ class LineActuator(LineElement):
         self.inputs = (input,)
 
     def batch_key(self) -> Hashable:
-        """Inputs that read as many unknowns."""
+        """Inputs that read as many internal variables."""
         return len(sources(self.inputs))
 
     @classmethod
@@ -158,18 +159,13 @@ class NodeActuator(Element):
     external = True
     part: slice
 
-    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
+    def __init__(self, node: NodeLike, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
         self.nodes, self.inputs, self.frame = (node,), (input,), frame
         self.direction, self.offset = np.asarray(direction), lever(node, point)
 
     def batch_key(self) -> Hashable:
-        """Actuators in one frame that read as many unknowns share a batch."""
+        """Actuators in one frame that read as many internal variables share a batch."""
         return self.frame, len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[NodeActuator], number: Numbering) -> ElementBatch:
-        """All actuators on nodes in one frame."""
-        return NodeActuatorBatch(elements, number)
 
 
 @checked
@@ -194,7 +190,7 @@ class ForceActuator(NodeActuator):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         input: Input,
         direction: Direction,
         *,
@@ -227,11 +223,11 @@ class MomentActuator(NodeActuator):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
+    def __init__(self, node: NodeLike, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
         super().__init__(node, input, direction, frame, None)
 
 
-class NodeActuatorBatch(ElementBatch):
+class NodeActuatorBatch(ElementBatch, of=NodeActuator):
     """Forces and moments on nodes as arrays."""
 
     own: IntArray

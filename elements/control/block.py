@@ -80,17 +80,12 @@ class Block(ControlElement):
             raise ModelError(f"Block: without g its {n} states are its outputs, received outputs = {outputs}")
         self.inputs, self.f, self.g, self.jacobian = inputs, f, g, jacobian
         p = n if g is None else outputs or 1
-        self.unknowns = (*named_states(x0, nominal), *named_outputs(p))
+        self.internal_variables = (*named_states(x0, nominal), *named_outputs(p))
         self.outputs = tuple(range(n, n + p))
 
     def batch_key(self) -> Hashable:
         """Blocks of one size share a batch."""
-        return len(self.unknowns), len(self.outputs), len(self.inputs), len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[Block], number: Numbering) -> ElementBatch:
-        """All blocks of one size."""
-        return BlockBatch(elements, number)
+        return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
 
 class Arguments(NamedTuple):
@@ -101,7 +96,7 @@ class Arguments(NamedTuple):
     u: Array
 
 
-class BlockBatch(ElementBatch):
+class BlockBatch(ElementBatch, of=Block):
     """Blocks are asked one after the other."""
 
     own: IntArray

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts import SMALLEST, Input, Inputs, Positive, Unknown, array, checked
+from fem_mbs.contracts import SMALLEST, Input, Inputs, InternalVariable, Positive, array, checked
 from fem_mbs.elements.control.linear import (
     Limits,
     LinearBlock,
@@ -170,7 +170,7 @@ class PID(LinearBlock):
 
     Notes
     -----
-    Its unknowns are "integral", the integral part of the output, "filter", the filtered error, and "output".
+    Its internal variables are "integral", the integral part of the output, "filter", the filtered error, and "output".
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class PID(LinearBlock):
         if nominal is None:
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
             nominal = max(finite, default=0.0) or 1.0
-        states = [Unknown("integral", "state", initial, size=nominal)]
+        states = [InternalVariable("integral", "state", initial, size=nominal)]
         T = filter if D and filter is not None else None
         if T is None:
             inputs = (error,) if rate is None else (error, rate)
@@ -210,7 +210,7 @@ class PID(LinearBlock):
             )
         else:
             inputs = (error,)
-            states.append(Unknown("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
+            states.append(InternalVariable("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
             matrices = Matrices(
                 np.diag([0.0, -1.0 / T]),
                 np.array([[I], [1.0 / T]]),

@@ -14,7 +14,7 @@ from fem_mbs.contracts import (
     ElementBatch,
     Measured,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Picture,
     Sensor,
@@ -24,7 +24,7 @@ from fem_mbs.contracts import (
     choice,
     continued,
 )
-from fem_mbs.elements.forces.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
+from fem_mbs.elements.forces.coordinate_law import ANGLE, JointLike, chosen, coordinates_of, is_angle
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 
 OF_JOINT = ("coordinate", "coordinate_rate")
@@ -47,7 +47,7 @@ class JointSensor(Sensor):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         quantity: Annotated[str, choice(OF_JOINT)] = "coordinate",
         *,
         coordinate: str | None = None,
@@ -55,7 +55,7 @@ class JointSensor(Sensor):
         self.joint, self.nodes, self.quantity = joint, joint.nodes, quantity
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
         counts = quantity == "coordinate" and is_angle(joint, self.coordinate)
-        self.unknowns = (SENSOR_VALUE, ANGLE) if counts else (SENSOR_VALUE,)
+        self.internal_variables = (SENSOR_VALUE, ANGLE) if counts else (SENSOR_VALUE,)
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way."""
@@ -83,8 +83,8 @@ class LineSensor(Sensor, LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         quantity: Annotated[str, choice(OF_LINE)] = "length",
         *,
         point_a: Vector3 | None = None,
@@ -122,7 +122,7 @@ class CoordinateSensorBatch(SensorBatch):
         super().__init__(sensors, number, coordinates.nodes, coordinates.own)
         self._coordinates = coordinates
         self._rate = sensors[0].quantity in ("coordinate_rate", "speed")
-        self._counts = ANGLE in sensors[0].unknowns
+        self._counts = ANGLE in sensors[0].internal_variables
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, CoordinateSensorContext]:
         """Values or rates."""

@@ -16,10 +16,10 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import (
     ControlElement,
     ElementBatch,
+    InternalVariable,
     Motion,
     Numbering,
     Signal,
-    Unknown,
     Wires,
     array,
     is_of,
@@ -34,7 +34,8 @@ Quadruple = tuple[Array, Array, Array, Array]
 
 def limit_pair(value: Any, label: object) -> Any:
     """Lower and upper limit; infinite ones are none."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str | bytes) or len(value) != 2:
+    pair = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if not pair or len(value) != 2:
         raise ModelError(f"{label} must be two numbers (lower, upper), -inf or inf for none, received {shown(value)}")
     lower, upper = (own if _infinite(own) else number(own, label) for own in value)
     if not lower < upper:
@@ -157,28 +158,23 @@ class LinearBlock(ControlElement):
         self,
         inputs: tuple[Signal, ...],
         matrices: Matrices,
-        states: Sequence[Unknown],
+        states: Sequence[InternalVariable],
         size: float = 1.0,
         limits: tuple[float, float] | None = None,
     ) -> None:
         """Everything, once it is checked; gains may make outputs larger than ``size``, and their rounding with them."""
         self.inputs, self.matrices = inputs, matrices
         through = np.abs(matrices.D) @ [own.size for own in inputs] if inputs else np.zeros(len(matrices.D))
-        self.unknowns = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
-        self.outputs = tuple(range(len(states), len(self.unknowns)))
+        self.internal_variables = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
+        self.outputs = tuple(range(len(states), len(self.internal_variables)))
         self.limits = limits
 
     def batch_key(self) -> Hashable:
         """Blocks of one size share a batch."""
-        return len(self.unknowns), len(self.outputs), len(self.inputs), len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[LinearBlock], number: Numbering) -> ElementBatch:
-        """All linear blocks of one size, whatever they are called."""
-        return LinearBlockBatch(elements, number)
+        return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
 
-class LinearBlockBatch(ElementBatch):
+class LinearBlockBatch(ElementBatch, of=LinearBlock):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
     own: IntArray
@@ -219,7 +215,7 @@ class LinearBlockBatch(ElementBatch):
         return self._wires.next_jump(t)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, BoolArray | None]:
-        """The terms of the equations: one of each unknown, that of laws, and outputs or rates."""
+        """The terms of the equations: one of each internal variable, that of laws, and outputs or rates."""
         count, s = self.own.shape
         z, out = motion.u[self.own], self._outputs
         terms = np.empty((count, s + 2, s))
@@ -251,16 +247,18 @@ class LinearBlockBatch(ElementBatch):
         return self._rate
 
 
-def named_states(initial: Array, size: float, kind: str = "state") -> list[Unknown]:
-    """Unknowns of states, which have numbers."""
-    return [Unknown(f"state {k + 1}", kind, float(own), size=size) for k, own in enumerate(initial)]
+def named_states(initial: Array, size: float, kind: str = "state") -> list[InternalVariable]:
+    """Internal variables of states, which have numbers."""
+    return [InternalVariable(f"state {k + 1}", kind, float(own), size=size) for k, own in enumerate(initial)]
 
 
 def named_outputs(
     p: int, kind: str = "algebraic", initial: Array | None = None, sizes: Array | None = None
-) -> list[Unknown]:
-    """Unknowns of outputs."""
+) -> list[InternalVariable]:
+    """Internal variables of outputs."""
     names = ["output"] if p == 1 else [f"output {k + 1}" for k in range(p)]
     start = np.zeros(p) if initial is None else initial
     large = np.ones(p) if sizes is None else sizes
-    return [Unknown(*own) for own in zip(names, [kind] * p, start.tolist(), [0.0] * p, large.tolist(), strict=True)]
+    return [
+        InternalVariable(*own) for own in zip(names, [kind] * p, start.tolist(), [0.0] * p, large.tolist(), strict=True)
+    ]

@@ -15,9 +15,9 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Direction,
-    ElementBatch,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Sensor,
     SensorBatch,
@@ -67,7 +67,7 @@ class NodeSensor(Sensor):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         quantity: Annotated[str, choice(QUANTITIES)],
         direction: Direction,
         *,
@@ -91,11 +91,6 @@ class NodeSensor(Sensor):
         """Sensors of one quantity in one frame share a batch."""
         return self.quantity, self.frame
 
-    @classmethod
-    def batch(cls, elements: Sequence[NodeSensor], number: Numbering) -> ElementBatch:
-        """All sensors of one quantity in one frame."""
-        return NodeSensorBatch(elements, number)
-
 
 class NodeSensorContext(NamedTuple):
     """What gradients are made of, each ``(n, 3)`` in body components."""
@@ -108,7 +103,7 @@ class NodeSensorContext(NamedTuple):
     """Rotation vector, of sensors of rotations."""
 
 
-class NodeSensorBatch(SensorBatch):
+class NodeSensorBatch(SensorBatch, of=NodeSensor):
     """Sensors of one quantity on one node each."""
 
     def __init__(self, sensors: Sequence[NodeSensor], number: Numbering) -> None:

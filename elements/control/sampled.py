@@ -1,7 +1,7 @@
 """Controllers that are computed at instants: samples of their inputs, outputs that are held in between.
 
 At ``t_k = begin + k period`` a controller reads its inputs ``u_k``, its outputs become ``y_k`` a delay later and keep
-their value, and its states go on to ``x_k+1``. States and outputs are unknowns of kind "history", which a jump changes
+their value, and its states go on to ``x_k+1``. States and outputs are of kind "history", which a jump changes
 (docs/theory.md, "Jumps").
 """
 
@@ -19,12 +19,12 @@ from fem_mbs.contracts import (
     ControlElement,
     ElementBatch,
     Inputs,
+    InternalVariable,
     Motion,
     NotNegative,
     Numbering,
     PositiveInt,
     Seconds,
-    Unknown,
     Wires,
     array,
     checked,
@@ -104,23 +104,18 @@ class SampledController(ControlElement):
         self.inputs, self.period, self.delay, self.begin = inputs, period, delay, begin
         self.output, self.update = output, update
         n, p = len(x0), outputs
-        self.unknowns = (
+        self.internal_variables = (
             *named_states(x0, 1.0, "history"),
             *named_outputs(p, "history", y0),
-            *(Unknown(f"next {own.name}", "history", own.initial) for own in named_outputs(p, "history", y0)),
-            Unknown("samples", "history"),
-            Unknown("changes", "history"),
+            *(InternalVariable(f"next {own.name}", "history", own.initial) for own in named_outputs(p, "history", y0)),
+            InternalVariable("samples", "history"),
+            InternalVariable("changes", "history"),
         )
         self.outputs = tuple(range(n, n + p))
 
     def batch_key(self) -> Hashable:
         """Controllers of one size share a batch."""
-        return len(self.unknowns), len(self.outputs), len(self.inputs), len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[SampledController], number: Numbering) -> ElementBatch:
-        """All controllers of one size."""
-        return SampledBatch(elements, number)
+        return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
 
 @checked
@@ -181,7 +176,7 @@ def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array
     return np.asarray(x_part @ x + u_part @ u)
 
 
-class SampledBatch(ElementBatch):
+class SampledBatch(ElementBatch, of=SampledController):
     """Sampled controllers, which are asked one after the other, at samples alone."""
 
     own: IntArray

@@ -1,4 +1,4 @@
-"""What sensors share, one algebraic unknown ``y`` each with the equation ``y - s = 0``; multipliers, and users' own."""
+"""What sensors share, one algebraic variable ``y`` each, ``y - s = 0``; multipliers, and users' own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
-    ElementBatch,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Sensor,
     SensorBatch,
@@ -46,7 +45,7 @@ class FunctionSensor(Sensor):
         differences.
     """
 
-    def __init__(self, nodes: Sequence[Node], measure: Measure) -> None:
+    def __init__(self, nodes: Sequence[NodeLike], measure: Measure) -> None:
         self.nodes, self.measure = tuple(nodes), measure
         if not self.nodes:
             raise ModelError("FunctionSensor: nodes must be one node at least, received none")
@@ -55,13 +54,8 @@ class FunctionSensor(Sensor):
         """Sensors on as many nodes share a batch."""
         return len(self.nodes)
 
-    @classmethod
-    def batch(cls, elements: Sequence[FunctionSensor], number: Numbering) -> ElementBatch:
-        """All such sensors on as many nodes."""
-        return FunctionSensorBatch(elements, number)
 
-
-class FunctionSensorBatch(SensorBatch):
+class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
     """Functions are asked one after the other."""
 
     def __init__(self, sensors: Sequence[FunctionSensor], number: Numbering) -> None:
@@ -146,13 +140,8 @@ class MultiplierSensor(Sensor):
             raise ModelError(f"MultiplierSensor: {joint} closes {', '.join(map(repr, names))}; {said}")
         self.equation = equation
 
-    @classmethod
-    def batch(cls, elements: Sequence[MultiplierSensor], number: Numbering) -> ElementBatch:
-        """All such sensors."""
-        return MultiplierSensorBatch(elements, number)
 
-
-class MultiplierSensorBatch(SensorBatch):
+class MultiplierSensorBatch(SensorBatch, of=MultiplierSensor):
     """Sensors of multipliers as arrays."""
 
     reads: IntArray

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Node, Numbering, Positive, Unknown, Vector3, checked
+from fem_mbs.contracts import InternalVariable, NodeLike, Numbering, Positive, Vector3, checked
 from fem_mbs.elements.forces.coordinate_law import Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
@@ -39,15 +39,15 @@ class FirstOrderActuator(LineElement):
 
     Notes
     -----
-    ``solution.unknowns(actuator, "force")`` has the force.
+    ``solution.internal_variables(actuator, "force")`` has the force.
     """
 
     active = True
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         law: PullLaw,
         time_constant: Positive,
         *,
@@ -58,15 +58,10 @@ class FirstOrderActuator(LineElement):
     ) -> None:
         super().__init__(a, b, point_a, point_b)
         self.law, self.time_constant = law, time_constant
-        self.unknowns = (Unknown("force", "state", initial, size=nominal, unit="N"),)
-
-    @classmethod
-    def batch(cls, elements: Sequence[FirstOrderActuator], number: Numbering) -> ElementBatch:
-        """All actuators of a model."""
-        return ActuatorBatch(elements, number)
+        self.internal_variables = (InternalVariable("force", "state", initial, size=nominal, unit="N"),)
 
 
-class ActuatorBatch(LineBatch):
+class ActuatorBatch(LineBatch, of=FirstOrderActuator):
     """Actuators as arrays; laws are asked one after the other."""
 
     def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:

@@ -22,7 +22,7 @@ from fem_mbs.contracts import (
     Energy,
     ModelContext,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     RotationLike,
     Vector3,
@@ -107,8 +107,8 @@ class Bushing(Element):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Six,
         damping: TimeOrSix = 0.0,
         *,
@@ -138,11 +138,6 @@ class Bushing(Element):
                 "RevoluteJoint of it and the shaft, a Bushing of it and the housing"
             )
 
-    @classmethod
-    def batch(cls, elements: Sequence[Bushing], number: Numbering) -> ElementBatch:
-        """All bushings of a model."""
-        return BushingBatch(elements, number)
-
 
 class BushingContext(NamedTuple):
     """What the matrices need of the last force."""
@@ -160,7 +155,7 @@ class BushingContext(NamedTuple):
     wrench: Array
 
 
-class BushingBatch(ElementBatch):
+class BushingBatch(ElementBatch, of=Bushing):
     """Bushings as arrays."""
 
     def __init__(self, bushings: Sequence[Bushing], number: Numbering) -> None:

@@ -7,7 +7,7 @@ resists it, ``N``, puts ``G^T N`` on the nodes (docs/theory.md, "Forces along co
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from fem_mbs.contracts import (
     CoordinateBatch,
     Element,
     ElementBatch,
+    InternalVariable,
     Measured,
     Motion,
     Numbering,
-    Unknown,
     checked,
     continued,
     instance,
@@ -38,8 +38,11 @@ def check_joint(value: object, label: object) -> Constraint:
     return joint
 
 
-Joint = Annotated[Constraint, check_joint]
-"""A joint with coordinates."""
+if TYPE_CHECKING:
+    JointLike: TypeAlias = Any
+else:
+    JointLike = Annotated[Constraint, check_joint]
+"""A joint with coordinates, or its name, as a constructor takes it: see ``NodeLike``."""
 
 
 class Law(NamedTuple):
@@ -61,7 +64,7 @@ class Acting(NamedTuple):
     q: Array
     """The coordinates; angles with their turns."""
     V: Array
-    """Velocities of the nodes and own unknowns that they depend on."""
+    """Velocities of the nodes and internal variables that they depend on."""
     law: Law
     state: Array
     """States ``(n, s)`` of the elements."""
@@ -82,21 +85,22 @@ class CoordinateElement(Element):
 
     Notes
     -----
-    Angles count turns: an own unknown, "angle" of kind "history", has the angle at the last step, and within a step a
-    joint turns by less than half a turn.
+    Angles count turns: an internal variable, "angle" of kind "history", has the angle at the last step, and within a
+    step a joint turns by less than half a turn.
     """
 
-    def __init__(self, joint: Joint, coordinate: str | None = None) -> None:
-        self.joint, self.nodes = joint, joint.nodes
+    def __init__(self, joint: JointLike, coordinate: str | None = None) -> None:
+        self.joint: Constraint = joint
+        self.nodes = joint.nodes
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
-        self.unknowns = (ANGLE,) if is_angle(joint, self.coordinate) else ()
+        self.internal_variables = (ANGLE,) if is_angle(joint, self.coordinate) else ()
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way share a batch."""
         return self.joint.coordinate_key(self.coordinate)
 
 
-ANGLE = Unknown("angle", "history", unit="rad")
+ANGLE = InternalVariable("angle", "history", unit="rad")
 
 
 def chosen(joint: Constraint, coordinate: str | None, what: str) -> str:
@@ -140,7 +144,7 @@ class CoordinateLawBatch(ElementBatch):
         of_joint, own = self.coordinates.own, own_rows(elements, number)
         both = own if of_joint is None else np.concatenate([of_joint, own], axis=-1)
         self.own = both if both.shape[1] else None
-        self._angle = elements[0].unknowns[:1] == (ANGLE,)
+        self._angle = elements[0].internal_variables[:1] == (ANGLE,)
         self.states = own.shape[1] - self._angle
         self._width = 6 * self.nodes.shape[1] + (0 if of_joint is None else of_joint.shape[1])
         self._own = own

@@ -16,7 +16,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ElementBatch,
     Energy,
     Motion,
     NotNegative,
@@ -26,7 +25,7 @@ from fem_mbs.contracts import (
     derivatives,
     evaluate,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law, is_angle
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.elements.forces.user_laws import OF_ANGLE, OF_TRAVEL, CoordinateLaw, ask
 from fem_mbs.errors import ModelError
@@ -52,7 +51,7 @@ class JointSpring(CoordinateElement):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         stiffness: NotNegative,
         damping: NotNegative = 0.0,
         *,
@@ -62,13 +61,8 @@ class JointSpring(CoordinateElement):
         super().__init__(joint, coordinate)
         self.stiffness, self.damping, self.free = stiffness, damping, free
 
-    @classmethod
-    def batch(cls, elements: Sequence[JointSpring], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return SpringBatch(elements, number)
 
-
-class SpringBatch(CoordinateLawBatch):
+class SpringBatch(CoordinateLawBatch, of=JointSpring):
     """Springs along coordinates as arrays."""
 
     def __init__(self, elements: Sequence[JointSpring], number: Numbering) -> None:
@@ -109,17 +103,12 @@ class JointForce(CoordinateElement):
 
     active = True
 
-    def __init__(self, joint: Joint, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.law = law
 
-    @classmethod
-    def batch(cls, elements: Sequence[JointForce], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return ForceBatch(elements, number)
 
-
-class ForceBatch(CoordinateLawBatch):
+class ForceBatch(CoordinateLawBatch, of=JointForce):
     """Laws of users, asked one after the other."""
 
     def __init__(self, elements: Sequence[JointForce], number: Numbering) -> None:
@@ -169,7 +158,7 @@ class JointStop(CoordinateElement):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         lower: OverTime | None,
         upper: OverTime | None,
         stiffness: Positive,
@@ -184,11 +173,6 @@ class JointStop(CoordinateElement):
         if not callable(lower) and not callable(upper):
             check_ends(self, -inf if lower is None else lower, inf if upper is None else upper, "")
         self.stiffness, self.damping = stiffness, damping
-
-    @classmethod
-    def batch(cls, elements: Sequence[JointStop], number: Numbering) -> ElementBatch:
-        """All that act on coordinates of one kind."""
-        return StopBatch(elements, number)
 
 
 def check_ends(stop: JointStop, lower: float, upper: float, when: str) -> None:
@@ -206,7 +190,7 @@ class Ends(NamedTuple):
     rate: Array
 
 
-class StopBatch(CoordinateLawBatch):
+class StopBatch(CoordinateLawBatch, of=JointStop):
     """Stops as arrays."""
 
     owners: Sequence[JointStop]

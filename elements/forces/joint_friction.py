@@ -22,14 +22,21 @@ from fem_mbs.contracts import (
     Constraint,
     ElementBatch,
     Energy,
+    InternalVariable,
     Motion,
     NotNegative,
     Numbering,
     Positive,
-    Unknown,
     checked,
 )
-from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import (
+    Acting,
+    CoordinateElement,
+    CoordinateLawBatch,
+    JointLike,
+    Law,
+    is_angle,
+)
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
 
@@ -143,13 +150,13 @@ class JointFriction(CoordinateElement):
     Notes
     -----
     The load is ``preload + |F| + 2 |M|/length`` of a slider, and of a hinge ``radius`` times that, with the reactions
-    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.unknowns(friction, "bristle")`` has
-    how far bristles are bent.
+    across the axis, and ``thrust_radius |F|`` with that along the axis. ``solution.internal_variables(friction,
+    "bristle")`` has how far bristles are bent.
     """
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         kinetic: NotNegative,
         static: NotNegative | None = None,
         *,
@@ -188,8 +195,8 @@ class JointFriction(CoordinateElement):
         self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
         self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
         if bristle is not None:
-            unknown = Unknown("bristle", "state", size=bristle, unit="rad" if turns else "m")
-            self.unknowns = (*self.unknowns, unknown)
+            bristle_variable = InternalVariable("bristle", "state", size=bristle, unit="rad" if turns else "m")
+            self.internal_variables = (*self.internal_variables, bristle_variable)
             self.active = True  # what bristles have stored they give back, whatever moved them
 
     def batch_key(self) -> Hashable:

@@ -14,18 +14,17 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ElementBatch,
+    InternalVariable,
     NotNegative,
     Numbering,
     Positive,
-    Unknown,
     checked,
     derivatives,
     evaluate,
     function,
     number,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law, is_angle
 
 
 def constant_or_function(value: Any, label: object) -> Any:
@@ -59,7 +58,7 @@ class Motor(CoordinateElement):
         self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
             unit = ("rad" if is_angle(self.joint, self.coordinate) else "m") + per
-            self.unknowns = (*self.unknowns, Unknown("integral", "state", unit=unit))
+            self.internal_variables = (*self.internal_variables, InternalVariable("integral", "state", unit=unit))
 
 
 @checked
@@ -76,14 +75,9 @@ class TorqueMotor(Motor):
         Which one, where the joint has several.
     """
 
-    def __init__(self, joint: Joint, torque: OverTime, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, torque: OverTime, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.reference = torque
-
-    @classmethod
-    def batch(cls, elements: Sequence[TorqueMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return TorqueBatch(elements, number)
 
 
 @checked
@@ -107,12 +101,12 @@ class SpeedMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         speed: OverTime,
         proportional: Positive,
         integral: NotNegative = 0.0,
@@ -122,11 +116,6 @@ class SpeedMotor(Motor):
     ) -> None:
         super().__init__(joint, coordinate)
         self._controlled(speed, (proportional, integral, 0.0), limit, "")
-
-    @classmethod
-    def batch(cls, elements: Sequence[SpeedMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return SpeedBatch(elements, number)
 
 
 @checked
@@ -153,12 +142,12 @@ class PositionMotor(Motor):
 
     Notes
     -----
-    ``solution.unknowns(motor, "integral")`` has the integral of the error.
+    ``solution.internal_variables(motor, "integral")`` has the integral of the error.
     """
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         position: OverTime,
         proportional: Positive,
         integral: NotNegative = 0.0,
@@ -169,11 +158,6 @@ class PositionMotor(Motor):
     ) -> None:
         super().__init__(joint, coordinate)
         self._controlled(position, (proportional, integral, derivative), limit, " s")
-
-    @classmethod
-    def batch(cls, elements: Sequence[PositionMotor], number: Numbering) -> ElementBatch:
-        """All on coordinates of one kind."""
-        return PositionBatch(elements, number)
 
 
 class MotorBatch(CoordinateLawBatch):
@@ -190,7 +174,7 @@ class MotorBatch(CoordinateLawBatch):
         return np.array([_value(motor.reference, t, motor) for motor in self._motors])
 
 
-class TorqueBatch(MotorBatch):
+class TorqueBatch(MotorBatch, of=TorqueMotor):
     """Forces and moments over time."""
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
@@ -235,7 +219,7 @@ class ControlledBatch(MotorBatch):
         return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states])
 
 
-class SpeedBatch(ControlledBatch):
+class SpeedBatch(ControlledBatch, of=SpeedMotor):
     """Motors that follow speeds."""
 
     def error(self, q: Array, rate: Array, prescribed: Array) -> Error:
@@ -244,7 +228,7 @@ class SpeedBatch(ControlledBatch):
         return Error(value, none, none - 1.0, self.P * value, none, -self.P)
 
 
-class PositionBatch(ControlledBatch):
+class PositionBatch(ControlledBatch, of=PositionMotor):
     """Motors that follow positions."""
 
     def at(self, t: float) -> tuple[Array, Array]:

@@ -16,12 +16,12 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     ElementBatch,
     Energy,
+    InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     NotNegative,
     Numbering,
     Positive,
-    Unknown,
     Vector3,
     checked,
 )
@@ -62,8 +62,8 @@ class SpringDamper(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: NotNegative | None = None,
         damping: NotNegative = 0.0,
         *,
@@ -150,13 +150,13 @@ class Maxwell(LineElement):
     Notes
     -----
     The elongation ``z`` of the damper is a state of the element: ``N = k (length - free_length - z)``, ``z' = N/eta``.
-    ``solution.unknowns(element, "damper")`` has it. The force is a pull.
+    ``solution.internal_variables(element, "damper")`` has it. The force is a pull.
     """
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         viscosity: Positive,
         *,
@@ -167,15 +167,10 @@ class Maxwell(LineElement):
         super().__init__(a, b, point_a, point_b)
         self.stiffness, self.viscosity = stiffness, viscosity
         self.free_length = self.built if free_length is None else free_length
-        self.unknowns = (Unknown("damper", "state", size=self.built, unit="m"),)
-
-    @classmethod
-    def batch(cls, elements: Sequence[Maxwell], number: Numbering) -> ElementBatch:
-        """All Maxwell elements of a model."""
-        return MaxwellBatch(elements, number)
+        self.internal_variables = (InternalVariable("damper", "state", size=self.built, unit="m"),)
 
 
-class MaxwellBatch(LineBatch):
+class MaxwellBatch(LineBatch, of=Maxwell):
     """Maxwell elements as arrays."""
 
     def __init__(self, elements: Sequence[Maxwell], number: Numbering) -> None:
@@ -218,13 +213,13 @@ class FrictionSpring(LineElement):
     Notes
     -----
     The length without force has a history: it stays during a step, and follows afterwards if the spring has slipped
-    (elasticity and ideal plasticity, by return mapping). ``solution.unknowns(spring, "free length")`` has it.
+    (elasticity and ideal plasticity, by return mapping). ``solution.internal_variables(spring, "free length")`` has it.
     """
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Positive,
         limit: Positive,
         *,
@@ -235,15 +230,10 @@ class FrictionSpring(LineElement):
         super().__init__(a, b, point_a, point_b)
         self.stiffness, self.limit = stiffness, limit
         free = self.built if free_length is None else free_length
-        self.unknowns = (Unknown("free length", "history", free, size=self.built, unit="m"),)
-
-    @classmethod
-    def batch(cls, elements: Sequence[FrictionSpring], number: Numbering) -> ElementBatch:
-        """All such springs of a model."""
-        return SlipBatch(elements, number)
+        self.internal_variables = (InternalVariable("free length", "history", free, size=self.built, unit="m"),)
 
 
-class SlipBatch(LineBatch):
+class SlipBatch(LineBatch, of=FrictionSpring):
     """Springs that slip as arrays."""
 
     def __init__(self, elements: Sequence[FrictionSpring], number: Numbering) -> None:

@@ -21,14 +21,13 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     Direction,
-    Node,
+    InternalVariable,
+    NodeLike,
     Numbering,
     StepEnd,
-    Unknown,
     checked,
     node_rows,
     own_rows,
@@ -145,8 +144,8 @@ class CamJoint(Constraint):
     Notes
     -----
     The profiles touch as built, or :meth:`Model.assemble` moves the nodes until they do. The coordinates "place on a"
-    and "place on b" are how far the contact has moved along the profiles; the unknowns "arc length on a" and "arc
-    length on b" count from the first points. The force of :meth:`Solution.reaction` is the contact force on node b.
+    and "place on b" are how far the contact has moved along the profiles; the internal variables "arc length on a" and
+    "arc length on b" count from the first points. :meth:`Solution.reaction` has the contact force on node b.
     Where both profiles are equally curved they touch along a line, which the joint refuses.
     """
 
@@ -154,7 +153,7 @@ class CamJoint(Constraint):
     coordinates = (Coordinate("place on a", False), Coordinate("place on b", False))
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
+        self, a: NodeLike, b: NodeLike, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
     ) -> None:
         label = f"CamJoint on {a}, {b}"
         if a is b:
@@ -184,17 +183,14 @@ class CamJoint(Constraint):
             )
 
     @property
-    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+    def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc lengths, where the profiles touch now."""
         s = self._touch(str(self)).s
         rates, lengths = consistent_rates(self, s), [curve.length for curve in self.curves]
         parts = zip(("a", "b"), s.tolist(), rates.tolist(), lengths, strict=True)
-        return tuple(Unknown(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts)
-
-    @classmethod
-    def batch(cls, constraints: Sequence[CamJoint], number: Numbering) -> ConstraintBatch:
-        """All cams of a model."""
-        return CamBatch(constraints, number)
+        return tuple(
+            InternalVariable(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts
+        )
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[CamJoint], name: str, number: Numbering) -> CoordinateBatch:
@@ -206,7 +202,7 @@ class CamJoint(Constraint):
         return touch(self.curves, self.plane, relative(x, R), label)
 
 
-class CamBatch(FramesBatch):
+class CamBatch(FramesBatch, of=CamJoint):
     """Cams as arrays, with three equations and two places each."""
 
     own: IntArray

@@ -19,11 +19,11 @@ from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
     CoordinateBatch,
+    InternalVariable,
     Measured,
     Motion,
     Numbering,
     Rates,
-    Unknown,
     continued,
     derivatives,
     evaluate,
@@ -84,17 +84,12 @@ class CoordinateConstraint(Constraint):
         self.terms = tuple(terms)
         self.nodes = tuple(dict.fromkeys(node for term in terms for node in term.joint.nodes))
         angles = (k for k, term in enumerate(terms) if term.is_angle)
-        self.unknowns = tuple(Unknown(f"angle {k + 1}", "history", unit="rad") for k in angles)
+        self.internal_variables = tuple(InternalVariable(f"angle {k + 1}", "history", unit="rad") for k in angles)
 
     def batch_key(self) -> Hashable:
-        """Those on as many nodes and unknowns share a batch."""
-        own = sum(len(term.joint.unknowns) for term in self.terms)
-        return len(self.nodes), len(self.unknowns), own
-
-    @classmethod
-    def batch(cls, constraints: Sequence[CoordinateConstraint], number: Numbering) -> ConstraintBatch:
-        """All of them on as many nodes and unknowns."""
-        return CouplingBatch(constraints, number)
+        """Those on as many nodes and internal variables share a batch."""
+        own = sum(len(term.joint.internal_variables) for term in self.terms)
+        return len(self.nodes), len(self.internal_variables), own
 
     def __str__(self) -> str:
         kind, joints = type(self).__name__, ", ".join(str(term.joint) for term in self.terms)
@@ -141,8 +136,8 @@ class CoordinateConstraintContext(NamedTuple):
     angles: list[Array]
 
 
-class CouplingBatch(ConstraintBatch):
-    """Couplings and drives as arrays, each of the same number of nodes and unknowns."""
+class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
+    """Couplings and drives as arrays, each of the same number of nodes and internal variables."""
 
     owners: Sequence[CoordinateConstraint]
 
@@ -239,6 +234,6 @@ class CouplingBatch(ConstraintBatch):
 
 
 def _own_rows(own: CoordinateConstraint, number: Numbering) -> list[int]:
-    """Rows of its angles, then of the unknowns of its joints."""
+    """Rows of its angles, then of the internal variables of its joints."""
     joints = dict.fromkeys(term.joint for term in own.terms)
-    return [int(row) for part in (own, *joints) if part.unknowns for row in number.own(part)]
+    return [int(row) for part in (own, *joints) if part.internal_variables for row in number.own(part)]

@@ -2,7 +2,8 @@
 
 Axes of a joint coincide as built; ``i``, ``j``, ``k`` below are its three axes, right-handed. Everything is against the
 relative motion ``xi`` of frame b in its own components, see ``frames.py`` (docs/theory.md, "Joint coordinates").
-Places along beams and curves are coordinates, too: unknowns of joints, without mass, on which forces and drives act.
+Places along beams and curves are coordinates, too: internal variables of joints, without mass, on which forces and
+drives act.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fem_mbs.contracts import Constraint, CoordinateBatch, Measured, Motion, Nod
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, gradients, nodal, relative
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
-from fem_mbs.lie.coefficients import INVERSE_TANGENT
+from fem_mbs.lie.so3 import INVERSE_TANGENT
 
 if TYPE_CHECKING:
     from fem_mbs.elements.joints.relative import RelativeJoint
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class OwnCoordinate(CoordinateBatch):
-    """By how much one own unknown of each joint has changed since the model was built.
+    """By how much one internal variable of each joint has changed since the model was built.
 
     It depends on no node; the last one of each joint stands for all.
     """
@@ -34,12 +35,12 @@ class OwnCoordinate(CoordinateBatch):
         rows = [int(number.own(joint)[place]) for joint in joints]
         self.nodes = np.array([[number(joint.nodes[-1])] for joint in joints])
         self.own = np.array(rows)[:, None]
-        self._built = np.array([number.unknowns[row][1].initial for row in rows])
+        self._built = np.array([number.internal_variables[row][1].initial for row in rows])
         self._gradient = np.zeros((1, 7))
         self._gradient[:, 6] = 1.0
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """The change of the unknown, whose gradient is constant."""
+        """The change of the internal variable, whose gradient is constant."""
         return Measured(u[:, 0] - self._built, np.broadcast_to(self._gradient, (len(u), 7)), len(u))
 
     def second(self, context: int) -> Array:
@@ -48,7 +49,7 @@ class OwnCoordinate(CoordinateBatch):
 
 
 class JointNumbering:
-    """Rows of the nodes and of the ``k`` own unknowns of a joint, of which nothing else is known yet."""
+    """Rows of the nodes and of the ``k`` internal variables of a joint, of which nothing else is known yet."""
 
     def __init__(self, joint: Constraint, k: int) -> None:
         self.joint, self.k = joint, k
@@ -63,7 +64,7 @@ class JointNumbering:
 
 
 def consistent_rates(joint: Constraint, own: Array) -> Array:
-    """Rates ``(k,)`` of the own unknowns of a joint, with values ``own`` (k,), that initial velocities of nodes make.
+    """Rates ``(k,)`` of the internal variables ``own`` (k,) of a joint that initial velocities of nodes make.
 
     The best ones where the velocities violate the joint.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fem_mbs.contracts import Constraint, checked, shown
-from fem_mbs.elements.forces.coordinate_law import Joint, chosen
+from fem_mbs.elements.forces.coordinate_law import JointLike, chosen
 from fem_mbs.elements.joints.coordinate_constraint import CoordinateConstraint, Drive, Term
 from fem_mbs.errors import ModelError
 
@@ -55,8 +55,8 @@ class Coupling(CoordinateConstraint):
 
     def __init__(
         self,
-        joint_1: Joint | Sequence[Joint],
-        joint_2: Joint | Sequence[float],
+        joint_1: JointLike | Sequence[JointLike],
+        joint_2: JointLike | Sequence[float],
         ratio: float | None = None,
         *,
         coordinates: Sequence[str | None] | None = None,
@@ -100,6 +100,6 @@ class JointDrive(CoordinateConstraint):
 
     equations = ("drive",)
 
-    def __init__(self, joint: Joint, law: Drive, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, law: Drive, *, coordinate: str | None = None) -> None:
         self.law = law
         self._close([Term(joint, chosen(joint, coordinate, "JointDrive"), 1.0)])

@@ -19,13 +19,13 @@ from scipy.interpolate import CubicSpline
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
+    InternalVariable,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
-    Unknown,
     Vector3,
     array,
     checked,
@@ -161,15 +161,15 @@ class CurveJoint(Constraint):
 
     Notes
     -----
-    Its coordinate, "travel", is how far the point has moved along the curve; its unknown "arc length" counts from the
-    first point. A :class:`JointDrive` prescribes it. A run in which the point leaves an open curve ends with a
+    Its coordinate, "travel", is how far the point has moved along the curve; its internal variable "arc length" counts
+    from the first point. A :class:`JointDrive` prescribes it. A run in which the point leaves an open curve ends with a
     :class:`MotionError`. The multipliers are the force on node a along its axes.
     """
 
     equations = TRANSLATIONS
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, a: Node, b: Node, points: Points, point: Vector3 | None = None) -> None:
+    def __init__(self, a: NodeLike, b: NodeLike, points: Points, point: Vector3 | None = None) -> None:
         label = f"CurveJoint on {a}, {b}"
         if a is b:
             raise ModelError(f"CurveJoint: connects {a} with itself; give two nodes")
@@ -187,21 +187,16 @@ class CurveJoint(Constraint):
             )
 
     @property
-    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+    def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc length, where the point is now."""
         s = self._place()
         (rate,) = consistent_rates(self, np.array([s]))
-        return (Unknown("arc length", "coordinate", s, rate, size=self.curve.length, unit="m"),)
+        return (InternalVariable("arc length", "coordinate", s, rate, size=self.curve.length, unit="m"),)
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
         """Node a, and node b if the point is not at it."""
         return self.nodes if self.offset.any() else self.nodes[:1]
-
-    @classmethod
-    def batch(cls, constraints: Sequence[CurveJoint], number: Numbering) -> ConstraintBatch:
-        """All such joints of a model."""
-        return CurveBatch(constraints, number)
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[CurveJoint], name: str, number: Numbering) -> CoordinateBatch:
@@ -213,7 +208,7 @@ class CurveJoint(Constraint):
         return nearest(self.curve, lever(a, b.at(self.offset)))
 
 
-class CurveBatch(FramesBatch):
+class CurveBatch(FramesBatch, of=CurveJoint):
     """Joints as arrays, with three equations each."""
 
     own: IntArray

@@ -17,6 +17,7 @@ from fem_mbs.contracts import (
     Measured,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Picture,
     Rates,
@@ -60,8 +61,8 @@ class DistanceJoint(Constraint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
         *,
@@ -99,11 +100,6 @@ class DistanceJoint(Constraint):
         """The rod."""
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)
 
-    @classmethod
-    def batch(cls, constraints: Sequence[DistanceJoint], number: Numbering) -> ConstraintBatch:
-        """All rods of a model."""
-        return DistanceBatch(constraints, number)
-
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all rods share a batch."""
         return DistanceJoint, name
@@ -135,7 +131,7 @@ class DistanceContext(NamedTuple):
     line: Line
 
 
-class DistanceBatch(ConstraintBatch):
+class DistanceBatch(ConstraintBatch, of=DistanceJoint):
     """Rods as arrays."""
 
     def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:

@@ -35,6 +35,10 @@ class PrescribedRows:
     ahead: Array
     """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
 
+    def check(self, p: Array) -> None:
+        """Refuse joints at ``p`` (n, 13) that are too far behind."""
+        self.batch.check_behind(np.vecdot(self.ahead, p[self.batch.driven_joints, :9]))
+
     @cached_property
     def rates(self) -> tuple[Array, Array]:
         """First and second time derivative of the rows of driven joints."""
@@ -42,12 +46,12 @@ class PrescribedRows:
 
 
 class DrivenBatch(RelativeBatch):
-    """Joints of which some, ``_driven``, have drives."""
+    """Joints of which some, ``driven_joints``, have drives."""
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
         super().__init__(joints, number)
         self._end = number.end
-        self._driven = which = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
+        self.driven_joints = which = np.array([k for k, joint in enumerate(joints) if joint.drives.acts], np.intp)
         driven = [joints[k] for k in which]
         self._drives = [joint.drives for joint in driven]
         # what stays, and what goes with the cosine and the sine of the angles: across the axis cos W + sin axis~ W
@@ -62,7 +66,7 @@ class DrivenBatch(RelativeBatch):
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
-        for k in self._driven:
+        for k in self.driven_joints:
             joint, (a, b) = self.owners[k], self.nodes[k]
             x, R = motion.x[[a, b]], motion.R[[a, b]]
             points = x + np.matvec(R, np.array(joint.offsets))
@@ -79,27 +83,25 @@ class DrivenBatch(RelativeBatch):
         driven = self._fixed + c * self._cosine + s * self._sine
         for k, drives in enumerate(self._drives):
             if drives.moves:
-                driven[k, : self._p, 12] -= self._D[self._driven[k]] @ drives.moved(t)
+                driven[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ drives.moved(t)
         rows = self._built.copy()
-        rows[self._driven] = driven
+        rows[self.driven_joints] = driven
         along, across = self._ahead
         return PrescribedRows(self, t, rows, c[:, 0] * along + s[:, 0] * across)
 
-    def rows_at(self, prescribed: PrescribedRows, p: Array) -> Array:
-        """A hinge that lags behind its drive by more than a quarter turn is refused: half a turn off is a solution."""
-        cosine = np.vecdot(prescribed.ahead, p[self._driven, :9])
+    def check_behind(self, cosine: Array) -> None:
+        """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
         if cosine.min() < 0.0:
             joint = self._drives[int(cosine.argmin())].joint
             raise MotionError(
                 f"{joint}: its drive turns by more than a quarter turn in one step, or begins so far from where the "
                 "joint was built; shorten the step, or build the joint nearer"
             )
-        return prescribed.rows
 
     def rates(self, context: RelativeContext) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""
         first, second = np.zeros((2, *self._built.shape))
-        first[self._driven], second[self._driven] = context.prescribed.rates
+        first[self.driven_joints], second[self.driven_joints] = context.prescribed.rates
         values = np.matvec(first, context.p), first[..., :12] @ context.changes, np.matvec(second, context.p)
         phi, B, curvature = (part.reshape(len(self.nodes) * self._m, -1)[self._closed] for part in values)
         return Rates(phi[:, 0], B, curvature[:, 0])
@@ -116,7 +118,7 @@ class DrivenBatch(RelativeBatch):
         for k, drives in enumerate(self._drives):
             if drives.moves:
                 for change, moving in zip((first, second), drives.moving(t, self._end), strict=True):
-                    change[k, : self._p, 12] -= self._D[self._driven[k]] @ moving
+                    change[k, : self._p, 12] -= self._D[self.driven_joints[k]] @ moving
         return first, second
 
     def astray(self, end: StepEnd) -> str:

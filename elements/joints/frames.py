@@ -1,9 +1,9 @@
 """Constraints on how one frame stands to another: everything that follows from their relative motion.
 
 Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
-``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. An equation ``phi(h, s)``, also of unknowns ``s`` of
-the joint such as places along curves, is described by its gradients ``b`` (6,) against ``xi`` and ``c = phi_s`` and by
-their derivatives; what it means for the nodes is written here: ``B = (b J, c)`` and
+``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. An equation ``phi(h, s)``, also of internal variables
+``s`` of the joint such as places along curves, is described by its gradients ``b`` (6,) against ``xi`` and ``c =
+phi_s`` and by their derivatives; what it means for the nodes is written here: ``B = (b J, c)`` and
 
     H = DB = ((J^T b_xi J + (Ad^T dual(b) J, 0), (b_s J)^T), (b_s J, phi_ss)),
 
@@ -74,20 +74,20 @@ class First(NamedTuple):
     b: Array
     """Against the relative motion, ``(n, m, 6)``."""
     c: Array | None
-    """Against own unknowns, ``(n, m, k)``; None without any."""
+    """Against internal variables, ``(n, m, k)``; None without any."""
     more: Any
     """What the second derivatives need."""
 
 
 class Second(NamedTuple):
-    """Second derivatives of equations; of those without own unknowns, the first alone."""
+    """Second derivatives of equations; of those without internal variables, the first alone."""
 
     bend: Array
     """Of ``b`` against the relative motion, ``(n, m, 6, 6)``."""
     mixed: Array | None = None
-    """Of ``b`` against own unknowns, ``(n, m, k, 6)``."""
+    """Of ``b`` against internal variables, ``(n, m, k, 6)``."""
     curved: Array | None = None
-    """Of ``c`` against own unknowns, ``(n, m, k, k)``."""
+    """Of ``c`` against internal variables, ``(n, m, k, k)``."""
 
 
 class FramesContext(NamedTuple):
@@ -98,9 +98,9 @@ class FramesContext(NamedTuple):
 
 
 class FramesBatch(ConstraintBatch):
-    """Constraints between two nodes each with ``m`` equations, and with ``k`` own unknowns or none.
+    """Constraints between two nodes each with ``m`` equations, and with ``k`` internal variables or none.
 
-    A subclass sets ``nodes``, ``owners``, ``cell``, ``length``, ``own`` if there are own unknowns, and defines
+    A subclass sets ``nodes``, ``owners``, ``cell``, ``length``, ``own`` if there are internal variables, and defines
     ``first`` and ``second_order``. It may set ``points_a`` (n, 3), points of nodes a from which the placements that
     ``first`` sees count, exact where node a is far away.
     """
@@ -108,7 +108,7 @@ class FramesBatch(ConstraintBatch):
     points_a: Array | None = None
 
     def first(self, frames: Frames, s: Array, t: float) -> First:
-        """Equations at own unknowns ``s`` (n, k)."""
+        """Equations at internal variables ``s`` (n, k)."""
         raise NotImplementedError(f"{type(self).__name__} must define first(frames, s, t)")
 
     def second_order(self, frames: Frames, more: Any) -> Second:

@@ -102,10 +102,6 @@ class RelativeBatch(ConstraintBatch):
         rows[:, p:, :9] = W.reshape(len(W), -1, 9)
         return rows
 
-    def rows_at(self, prescribed: Any, p: Array) -> Array:
-        """``(w, -o)`` (n, m, 13) of all rows at an instant; joints at ``p`` (n, 13) may be refused."""
-        return self._built
-
     def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, RelativeContext]:
         """``Phi`` (m,) and ``B`` (m, 12), both linear in the placement (Bruels, Cardona, Arnold 2012, eqs. 8, 9)."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
@@ -119,7 +115,10 @@ class RelativeBatch(ConstraintBatch):
             at[:, 9:12] = np.vecmat(x[:, 1] - (x[:, 0] + np.matvec(R[:, 0], self._far)), R[:, 0])
         if self._limits:
             self._check_limits(p)
-        rows, changes = self.rows_at(prescribed, p), p.dot(_CHANGES).reshape(-1, 12, 12)
+        rows, changes = self._built, p.dot(_CHANGES).reshape(-1, 12, 12)
+        if prescribed is not None:
+            rows = prescribed.rows
+            prescribed.check(p)
         phi, B = np.matvec(rows, at), rows[..., :12] @ changes
         context = RelativeContext(prescribed, rows, p, changes)
         return phi.reshape(-1)[self._closed], B.reshape(-1, 12)[self._closed], context
@@ -127,18 +126,14 @@ class RelativeBatch(ConstraintBatch):
     def second(self, context: RelativeContext) -> Array:
         """``H`` (m, 12, 12)."""
         w = context.rows[..., :12].reshape(-1, 12)[self._closed]
-        return self._of_forces(w, context.changes[self.cell])
+        return w.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes[self.cell]  # type: ignore[no-any-return]
 
     def stiffness(self, context: RelativeContext, multipliers: Array) -> Array:
-        """``sum lambda H`` (n, 12, 12): that of the forces ``f = lambda w``."""
+        """``sum lambda H`` (n, 12, 12): the derivative of ``C^T f`` for ``f = lambda w``."""
         every = np.zeros((len(self.nodes), self._m))
         every.reshape(-1)[self._closed] = multipliers
-        return self._of_forces(np.vecmat(every, context.rows)[:, :12], context.changes)
-
-    def _of_forces(self, f: Array, changes: Array) -> Array:
-        """Derivatives (k, 12, 12) of ``C^T f``, forces ``f`` (k, 12) on the numbers of placements."""
-        result: Array = f.dot(_OF_FORCE).reshape(-1, 12, 12) @ changes
-        return result
+        f = np.vecmat(every, context.rows)[:, :12]
+        return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes  # type: ignore[no-any-return]
 
     def rate_gradient(self, context: RelativeContext, V: Array) -> Array:
         """``H V`` (m, 12): the derivative of ``C V``, and ``w`` of it."""

@@ -19,12 +19,11 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
-    ConstraintBatch,
     Coordinate,
     CoordinateBatch,
     Direction,
     Measured,
-    Node,
+    NodeLike,
     Numbering,
     Placed,
     Positive,
@@ -77,7 +76,14 @@ class RollingDisc(Constraint):
     equations = ("height", "rolling x", "rolling y")
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, axis: Direction, radius: Positive, *, center: Vector3 | None = None
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        normal: Direction,
+        axis: Direction,
+        radius: Positive,
+        *,
+        center: Vector3 | None = None,
     ) -> None:
         self.nodes, self.radius = (a, b), radius
         label = f"RollingDisc on {a}, {b}"
@@ -107,11 +113,6 @@ class RollingDisc(Constraint):
     def shapes(self, size: float) -> Sequence[Placed]:
         """The disc."""
         return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
-
-    @classmethod
-    def batch(cls, constraints: Sequence[RollingDisc], number: Numbering) -> ConstraintBatch:
-        """All discs of a model."""
-        return RollingBatch(constraints, number)
 
     def coordinate_key(self, name: str) -> Hashable:
         """Those of all discs share a batch."""
@@ -170,7 +171,7 @@ class Rim(NamedTuple):
     """``c + d``."""
 
 
-class RollingBatch(FramesBatch):
+class RollingBatch(FramesBatch, of=RollingDisc):
     """Discs as arrays; the rows of each are its height and two velocities."""
 
     def __init__(self, discs: Sequence[RollingDisc], number: Numbering) -> None:

@@ -14,10 +14,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    ConstraintBatch,
     CoordinateBatch,
     Direction,
-    Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -61,8 +60,8 @@ class ScrewJoint(RelativeJoint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis: Direction,
         lead: float,
         point: Vector3 | None = None,
@@ -81,11 +80,6 @@ class ScrewJoint(RelativeJoint):
         axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), label)
         super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
         self.equations = (*self.equations, "screw")
-
-    @classmethod
-    def batch(cls, constraints: Sequence[ScrewJoint], number: Numbering) -> ConstraintBatch:  # type: ignore[override]
-        """All screws of a model."""
-        return ScrewBatch(constraints, number)
 
     def coordinate_key(self, name: str) -> Hashable:
         """Screws of all leads share a batch."""
@@ -110,7 +104,7 @@ def turned_with(frames: Frames, joint: JointFrame, lead: Array) -> Measure:
     return angle._replace(value=angle.value + 2.0 * np.pi * turns)
 
 
-class ScrewBatch(FramesBatch):
+class ScrewBatch(FramesBatch, of=ScrewJoint):
     """Screws as arrays, of five rows each."""
 
     def __init__(self, screws: Sequence[ScrewJoint], number: Numbering) -> None:

@@ -1,6 +1,6 @@
 """A node that travels along a beam that deforms.
 
-The arc length ``sigma`` is an unknown of the joint, a coordinate without mass. With the section frame there
+The arc length ``sigma`` is an internal variable of the joint, a coordinate without mass. With the section frame there
 (``elements/beams/track.py``), the node's point stands to the section at ``r + S c = 0``: three equations along the axes
 of the section, whose multipliers obey ``epsilon . lambda = 0`` by the equation of ``sigma``: no force along the beam
 (docs/curves.md, "Sliding joint").
@@ -21,11 +21,12 @@ from fem_mbs.contracts import (
     Coordinate,
     CoordinateBatch,
     GeometricStiffnessBlocks,
+    InternalVariable,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
-    Unknown,
     Vector3,
     checked,
     lever,
@@ -67,15 +68,16 @@ class SlidingJoint(Constraint):
 
     Notes
     -----
-    Its coordinate, "travel", is how far it has moved along the beam, by the arc length as built, which is an unknown of
-    the joint: ``solution.unknowns(joint, "arc length")`` counts from the start of the beam. A :class:`JointDrive`
-    prescribes it, other forces on coordinates drive, damp or stop it. A run in which the node leaves the beam ends with
-    a :class:`MotionError`. The multipliers are the force on the beam along the axes of the section.
+    Its coordinate, "travel", is how far it has moved along the beam, by the arc length as built, which is an internal
+    variable of the joint: ``solution.internal_variables(joint, "arc length")`` counts from the start of the beam. A
+    :class:`JointDrive` prescribes it, other forces on coordinates drive, damp or stop it. A run in which the node
+    leaves the beam ends with a :class:`MotionError`. The multipliers are the force on the beam along the axes of the
+    section.
     """
 
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, beam: Beam, node: Node, point: Vector3 | None = None, *, rotation: bool = False) -> None:
+    def __init__(self, beam: Beam, node: NodeLike, point: Vector3 | None = None, *, rotation: bool = False) -> None:
         label = f"SlidingJoint on {beam}, {node}"
         if node in beam.nodes:
             raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")
@@ -96,11 +98,13 @@ class SlidingJoint(Constraint):
         self.equations = (*TRANSLATIONS, *(ROTATIONS if rotation else ()))
 
     @property
-    def unknowns(self) -> tuple[Unknown, ...]:  # type: ignore[override]
+    def internal_variables(self) -> tuple[InternalVariable, ...]:  # type: ignore[override]
         """The arc length, where the node is now."""
         sigma = self._sigma()
         (rate,) = consistent_rates(self, np.array([sigma]))
-        return (Unknown("arc length", "coordinate", sigma, rate, size=float(self.tracks.lengths[0]), unit="m"),)
+        return (
+            InternalVariable("arc length", "coordinate", sigma, rate, size=float(self.tracks.lengths[0]), unit="m"),
+        )
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
@@ -110,11 +114,6 @@ class SlidingJoint(Constraint):
     def batch_key(self) -> Hashable:
         """Joints on beams alike, with the same equations, share a batch."""
         return len(self.nodes), self.beam.order, self.rotation
-
-    @classmethod
-    def batch(cls, constraints: Sequence[SlidingJoint], number: Numbering) -> ConstraintBatch:
-        """All joints of one key."""
-        return SlidingBatch(constraints, number)
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
@@ -155,7 +154,7 @@ class SlidingContext:
         return self.batch.bent(self)
 
 
-class SlidingBatch(ConstraintBatch):
+class SlidingBatch(ConstraintBatch, of=SlidingJoint):
     """Joints on beams with equal numbers of nodes, each with ``m`` equations."""
 
     own: IntArray

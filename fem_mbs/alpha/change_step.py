@@ -8,8 +8,7 @@ import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
-from fem_mbs.alpha.newmark import Parameters
-from fem_mbs.alpha.predictor import PredictorHistory
+from fem_mbs.alpha.newmark import Parameters, PredictorHistory
 from fem_mbs.alpha.propagated_error import PropagatedError
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import Linearization, StepEquations

@@ -25,8 +25,7 @@ from fem_mbs.alpha.local_error import (
     tolerances,
     unresolved,
 )
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import first_guess, what_was_missed
+from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
 from fem_mbs.alpha.propagated_error import LocalError, PropagatedError, no_error, propagated, size
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
@@ -149,7 +148,6 @@ class GeneralizedAlpha(Method):
             kept = kept_matrix(self._kind(system), system, state, memory) if self.newton.modified else None
             solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
         new, a = equations.update(solution)
-        new = system.accept(new)
         now = highest_derivatives(system, new)
         left = self._defect(system, equations.chart, new, now, h, memory)
         error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
@@ -193,7 +191,7 @@ class GeneralizedAlpha(Method):
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
             solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
-        after = highest_derivatives(system, system.accept(equations.update(solution)[0]))
+        after = highest_derivatives(system, equations.update(solution)[0])
         slope = (after - memory.accelerations.now) / h
         shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
             system, state
@@ -250,8 +248,9 @@ class GeneralizedAlpha(Method):
 
     def _follows(self, system: System, equations: StepEquations) -> bool:
         """Whether to say what errors have become: with the whole matrix of index 3, in increments of the group."""
-        whole = self.newton.matrix == "exact" and not self.newton.modified and not isinstance(equations, Index2Equations)
-        return self.follows_tolerance and whole and equations.chart is system.kinematics
+        whole = self.newton.matrix == "exact" and not self.newton.modified
+        of_index3 = equations.chart is system.kinematics and not isinstance(equations, Index2Equations)
+        return self.follows_tolerance and whole and of_index3
 
     def _velocity_defect(self, system: System, now: Array, t: float, h: float, memory: AlphaMemory) -> Array:
         """Local error ``C_v v'''`` (N,) of velocities over ``h^3``, none before three accelerations are known."""
@@ -271,4 +270,4 @@ class GeneralizedAlpha(Method):
         if solution.linearization is not None:
             at, factors = solution.value.evaluation, solution.linearization.factors
             left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Equations)
-        return self.coefficients.both_defects * largest(system.nodes_of(left))
+        return self.coefficients.both_defects * largest(left[: 6 * system.n])

@@ -76,7 +76,7 @@ class Index2Equations(StepEquations):
         """The matrix of eq. 62 in the unknowns ``(delta q, h^2 delta lambda, h delta eta)``."""
         system, evaluation, kinematics = self.system, residual.evaluation, self.system.kinematics
         index3, T_inv, _ = self.matrix(self, unknown, residual)
-        dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+        _, dV, _ = self.derivatives(residual)
         # against the Newmark increment alone
         moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
         with_rates = kinematics.body_derivatives(residual.body, moved) - kinematics.body_derivatives(

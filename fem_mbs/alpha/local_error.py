@@ -15,7 +15,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import Newton
 from fem_mbs.system import constraints
 from fem_mbs.system.kinematics import Chart
-from fem_mbs.system.matrices import mass_product
+from fem_mbs.system.matrices import mass_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
@@ -42,7 +42,7 @@ def highest_derivatives(system: System, state: State) -> Array:
 
 
 def rate(state: State) -> Array:
-    """Velocities of nodes and rates of own unknowns, ``(N,)``."""
+    """Velocities of nodes and rates of internal variables, ``(N,)``."""
     return np.append(state.v, state.udot) if len(state.udot) else state.v.ravel()
 
 
@@ -55,7 +55,7 @@ def defect(
     where there are as many, because numerical damping makes the highest frequencies alternate from step to step;
     ``curvature`` (k,) is the second one, which states need.
     """
-    nodes = chart.local_error(parameters.C_q, state.v, state.vdot, system.nodes_of(slope))
+    nodes = chart.local_error(parameters.C_q, state.v, state.vdot, slope[: 6 * system.n].reshape(-1, 6))
     if not system.k:
         return nodes.ravel() if h == 1.0 else h**3 * nodes.ravel()
     own = np.where(system.order == 2, parameters.C_q * system.own_of(slope), 0.0)
@@ -72,18 +72,19 @@ def response(
     and what stiffness holds back drops out. States are left out. The matrix may be that ``with_eta`` of index 2.
     """
     R = evaluation.motion.R
-    body = system.with_own(system.kinematics.to_body(R, system.nodes_of(defect)), defect)
+    n = 6 * system.n
+    body = system.kinematics.to_body(R, defect[:n].reshape(-1, 6)).reshape(-1)
     if system.k:
-        system.own_of(body)[system.order < 2] = 0.0
+        body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
     inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
-    force = inertia * mass_product(system, evaluation, body)[system.free_rows]
-    rhs = [force, np.zeros(system.m)]
+    rates = np.zeros(system.m)
     if with_eta:
-        rates = constraints.product(system, evaluation.gradients, body)[~system.velocity_level]
-        rhs.append(parameters.gamma / parameters.beta * rates)
-    error = factors.solve(np.concatenate(rhs))[: system.n_free]
-    whole = system.spread(error)
-    return system.with_own(system.kinematics.from_body(R, system.nodes_of(whole)), whole)
+        rates_of_positions = constraints.product(system, evaluation.gradients, body)[~system.velocity_level]
+        rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
+    force = inertia * mass_product(system, evaluation, body)
+    error, _ = solve_with_constraints(system, factors, force, rates)
+    nodes = system.kinematics.from_body(R, error[:n].reshape(-1, 6)).reshape(-1)
+    return np.append(nodes, error[n:]) if system.k else nodes
 
 
 def unresolved(system: System, h: float, before: State, state: State, both_ends: Array) -> Array:
@@ -92,7 +93,7 @@ def unresolved(system: System, h: float, before: State, state: State, both_ends:
     Velocities change by the integral of the accelerations, to third order by the trapezoidal rule. What alternates from
     step to step, or grows so, does not: ``both_ends`` (N,), the sum of the accelerations there, hardly knows of it.
     """
-    change = state.v - before.v - 0.5 * h * system.nodes_of(both_ends)
+    change = state.v - before.v - 0.5 * h * both_ends[: 6 * system.n].reshape(-1, 6)
     return h * largest(change)
 
 

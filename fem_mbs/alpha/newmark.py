@@ -11,7 +11,10 @@ follow ``v = v* + gamma' (D - D*)``, ``vdot = beta' (D - D*)`` and ``a = a* + (D
 step. States, whose equation is of first order, have ``udot`` in place of both rates (:class:`FirstOrder`); algebraic
 unknowns have no rates.
 
-Coefficients of the generalised-alpha method.
+The first guess of a step is that of constant acceleration, ``D = h v + h^2 a/2`` with the last multipliers (Arnold,
+Cardona, Bruels 2015, section 3.5). It misses an increment that grows with ``h^3`` and multipliers that grow with ``h``,
+both slowly changing in smooth motion. What two guesses missed tells, constant or linear, what the next one will; which
+of the two is taken, or neither, is what would have been best for the last step.
 """
 
 from __future__ import annotations
@@ -34,21 +37,25 @@ class Parameters(NamedTuple):
     gamma: float
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def shift(self) -> float:
         """``Delta_alpha``: ``a_n`` stands for ``vdot(t_n + Delta_alpha h)`` (2015 paper, eq. 41)."""
         return self.alpha_m - self.alpha_f
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def C_q(self) -> float:  # noqa: N802
         """Constant of the local error ``C_q h^3 vddot`` of the configuration (2015 paper, eqs. 40a, 69)."""
         return (1.0 - 6.0 * self.beta - 3.0 * self.shift) / 6.0
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def C_v(self) -> float:  # noqa: N802
         """Constant of the local error ``C_v h^3 v_ttt`` of the velocity."""
         return _quadrature_error(self.alpha_m, self.shift, self.gamma)
 
     @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def both_defects(self) -> float:
         """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.
 
@@ -121,7 +128,7 @@ def same(h: float, other: float) -> bool:
 def newmark(parameters: Parameters, h: float, v: Array, lead: Array, a: Array, order: IntArray) -> Newmark:
     """Formulas for a step from velocities, accelerations ``lead`` and algorithmic ones ``a``, each ``(N,)``.
 
-    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the own unknowns.
+    Where there are states, ``lead`` has their rates. ``order`` (k,) is that of the internal variables.
     """
     factors, weights = _second_order(parameters, h)
     start = weights @ np.concatenate([v, lead, a]).reshape(3, -1)
@@ -158,3 +165,62 @@ def _first_order(parameters: Parameters, h: float) -> tuple[Array, Array]:
     factors = np.array([(1.0 - alpha_m) / (h * gamma * (1.0 - alpha_f)), 0.0, 1.0 / (h * gamma)])
     constants = np.stack([np.zeros(2), np.zeros(2), w0]) - factors[:, None] * D0
     return factors[:, None], np.concatenate([constants, [[0.0, h]]])
+
+
+PLAIN, CONSTANT, LINEAR = range(3)
+
+
+class PredictorHistory(NamedTuple):
+    """What the guesses of the last two steps, of ``h`` and ``h_before``, missed, the last one first."""
+
+    h: float
+    h_before: float
+    D: Array
+    """``(2, N)``."""
+    multipliers: Array
+    """``(2, m)``."""
+    best: int
+    """The extrapolation that would have been best for the last step."""
+
+
+class Guess(NamedTuple):
+    """Increment and multipliers to begin with, and what the plain increment will miss, constant and linear."""
+
+    D: Array
+    multipliers: Array
+    expected: Array
+    """``(2, N)``."""
+
+
+def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory | None) -> Guess:
+    """The plain guess, corrected by what it is expected to miss."""
+    if missed is None:
+        return Guess(D, multipliers, np.zeros((2, len(D))))
+    of_D, of_multipliers = _weights(h, missed.h, missed.h_before)
+    expected = of_D @ missed.D
+    if missed.best == PLAIN:
+        return Guess(D, multipliers, expected)
+    k = missed.best - 1
+    return Guess(D + expected[k], multipliers + of_multipliers[k] @ missed.multipliers, expected)
+
+
+@lru_cache(maxsize=64)
+def _weights(h: float, last: float, before: float) -> tuple[Array, Array]:
+    """Weights of what was missed in the last step and in that before it, constant and linear, ``(2, 2)`` each."""
+    # the middles of steps are that far apart
+    ahead = (h + last) / (last + before)
+    shares = np.array([[1.0, 0.0], [1.0 + ahead, -ahead]])
+    ratios = h / np.array([last, before])
+    return shares * ratios**3, shares * ratios
+
+
+def what_was_missed(
+    D: Array, multipliers: Array, h: float, guess: Guess, missed: PredictorHistory | None
+) -> PredictorHistory:
+    """From what the plain guess has missed in a step, and what it had been expected to."""
+    if missed is None:
+        return PredictorHistory(h, h, np.stack([D, D]), np.stack([multipliers, multipliers]), CONSTANT)
+    wrong = guess.expected - D
+    errors = [float(D @ D), *np.vecdot(wrong, wrong).tolist()]
+    both = np.concatenate([D, missed.D[0]]), np.concatenate([multipliers, missed.multipliers[0]])
+    return PredictorHistory(h, missed.h, both[0].reshape(2, -1), both[1].reshape(2, -1), errors.index(min(errors)))

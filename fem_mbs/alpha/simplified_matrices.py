@@ -20,9 +20,13 @@ from fem_mbs.system.matrices import mass_product
 
 def simplified(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
     """Of inertia and constraints alone."""
-    T_inv, lifted = equations.derivatives(unknown, residual)
-    dA = RateSensitivities(lifted[1], equations.formulas.factors[1, equations.first :])
-    return tangent.rate_entries(equations.system, residual.evaluation, None, dA, equations.h**2), T_inv, None
+    place = residual.place
+    T_inv, lifted = equations.chart.derivatives(place.D, place.node_rates[:2], equations.factors)
+    dA, (dV, _) = (
+        RateSensitivities(lifted[1], equations.own_factors[1]),
+        equations.body_derivatives(residual, lifted.copy()),
+    )
+    return tangent.rate_entries(equations.system, residual.evaluation, None, dA, equations.h**2), T_inv, dV
 
 
 def without_tangent_operator(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
@@ -35,8 +39,7 @@ def without_tangent_operator(equations: StepEquations, unknown: Unknowns, residu
 
 def applied_forces(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
     """Without what inertia forces and reactions change with the coordinates."""
-    T_inv, lifted = equations.derivatives(unknown, residual)
-    dV, dA = equations.body_derivatives(residual, lifted)
+    T_inv, dV, dA = equations.derivatives(residual)
     rows = equations.constraint_rows(residual, dV, dA)
     of_inertia, turned = _not_applied(equations, unknown, residual, T_inv)
     dA = RateSensitivities(dA.nodes - of_inertia, dA.own)

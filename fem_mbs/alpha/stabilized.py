@@ -41,7 +41,7 @@ import numpy as np
 
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepKinematics, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, RateSensitivities
+from fem_mbs.contracts import Motion
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
@@ -94,7 +94,8 @@ class StabilizedEquations(StepEquations):
         else:
             assert first.directions is not None
             directions = first.directions
-        return Linearization(factors, T_inv, self._velocity_gradients(unknown, residual, dV), directions)
+        G = constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
+        return Linearization(factors, T_inv, G, directions)
 
     def correction(self, unknown: Unknowns, residual: StepResidual, linearization: Linearization) -> Correction:
         """``(delta q, delta lambda, delta Z)``.
@@ -104,8 +105,9 @@ class StabilizedEquations(StepEquations):
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
         n, (gamma, beta) = system.n_free, self.formulas.factors[:2, 0].tolist()
-        # a matrix that was kept over steps comes without them
-        G = linearization.velocity_gradients or self._velocity_gradients(unknown, residual, None)
+        G = linearization.velocity_gradients
+        if G is None:  # of a matrix that was kept over steps
+            G = constraints.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
         assert linearization.directions is not None
         along, T_inv, R = linearization.directions
         per_rate = ~system.velocity_level / (self.h * gamma)
@@ -128,16 +130,8 @@ class StabilizedEquations(StepEquations):
         Z = np.append(moved, Z[6 * system.n :]) if system.k else moved
         return Correction(d, (multipliers - share * push) / squared, Z, inertia_share=share, simplified=not rounds)
 
-    def _velocity_gradients(
-        self, unknown: Unknowns, residual: StepResidual, dV: RateSensitivities | None
-    ) -> list[Array]:
-        """``G``, from the derivatives of body velocities that a matrix was just made of, if it was of them."""
-        if dV is None:
-            dV, _ = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
-        return constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h)
-
     def _increment(self, T_inv: Array, free: Array) -> Array:
-        """``delta Z`` (N,) in coordinates of the chart; own unknowns without velocities stay on their formulas."""
+        """``delta Z`` (N,) in coordinates of the chart; variables without velocities stay on their formulas."""
         system, z = self.system, np.zeros(self.system.N)
         z[system.free_index] = free
         Z = self.chart.from_velocities(T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)

@@ -7,9 +7,9 @@ coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels 
 of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
 Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
 
-What serves the step and is not it is beside this file: a better first guess (``predictor.py``), errors and what they
-ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of the step
-(``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
+What serves the step and is not it is beside this file: Newmark's formulas and a better first guess (``newmark.py``),
+errors and what they ask of Newton's method (``local_error.py``), starting values (``starting_values.py``), changes of
+the step (``change_step.py``), iteration matrices that leave terms out (``simplified_matrices.py``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
 
 ROUNDING = 1e-8
-"""Smaller changes of algebraic unknowns, over their size, are rounding: of velocities, or times a gain."""
+"""Smaller changes of algebraic variables, over their size, are rounding: of velocities, or times a gain."""
 _NONE = np.empty(0)
 
 
@@ -104,15 +104,14 @@ class Linearization(NamedTuple):
     """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
 
 
-Entries: TypeAlias = tuple[Array, Array, RateSensitivities | None]
+Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
 MatrixEntries: TypeAlias = "Callable[[StepEquations, Unknowns, StepResidual], Entries]"
 
 
 def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepResidual) -> Entries:
     """Of the whole derivative ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` (eqs. 57-60)."""
-    T_inv, lifted = equations.derivatives(unknown, residual)
-    dV, dA = equations.body_derivatives(residual, lifted)
+    T_inv, dV, dA = equations.derivatives(residual)
     rows = equations.constraint_rows(residual, dV, dA)
     system = equations.system
     values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows, system.workspace)
@@ -147,7 +146,9 @@ class StepEquations:
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
         self.first = chart.width * system.n
-        """Number of the first own unknown in increments."""
+        """Number of the first internal variable in increments."""
+        self.own_factors = formulas.factors[:2, self.first :]
+        """``gamma'`` and ``beta'`` of internal variables, ``(2, k)``."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -215,9 +216,11 @@ class StepEquations:
         values, T_inv, _ = self.matrix(self, unknown, residual)
         return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
 
-    def derivatives(self, unknown: Unknowns, residual: StepResidual) -> tuple[Array, Array]:
-        """``dD/d(increment)`` (n, 6, 6) and the derivatives (2, n, 6, 6) of the group rates."""
-        return self.chart.derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)
+    def derivatives(self, residual: StepResidual) -> tuple[Array, RateSensitivities, RateSensitivities]:
+        """``dD/d(increment)`` (n, 6, 6), and how body velocities and accelerations follow increments."""
+        place = residual.place
+        T_inv, dV, dA = self.chart.step_derivatives(place.D, place.node_rates[:2], residual.body, self.factors)
+        return T_inv, RateSensitivities(dV, self.own_factors[0]), RateSensitivities(dA, self.own_factors[1])
 
     def constant_derivatives(self, unknown: Unknowns) -> tuple[Array, Array]:
         """The same for ``T = I``."""
@@ -227,10 +230,7 @@ class StepEquations:
     def body_derivatives(self, residual: StepResidual, lifted: Array) -> tuple[RateSensitivities, RateSensitivities]:
         """How body velocities and accelerations follow increments, from the derivatives of the group rates."""
         dV, dA = self.chart.kinematics.body_derivatives(residual.body, lifted)
-        if not self.system.k:
-            return RateSensitivities(dV), RateSensitivities(dA)
-        own = self.formulas.factors[:2, self.first :]
-        return RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
+        return RateSensitivities(dV, self.own_factors[0]), RateSensitivities(dA, self.own_factors[1])
 
     def constraint_rows(
         self, residual: StepResidual, dV: RateSensitivities, dA: RateSensitivities
@@ -256,7 +256,7 @@ class StepEquations:
         return Correction(d, multipliers / self.h**2)
 
     def length(self, correction: Correction) -> float:
-        """Largest increment, or ``Z``, weighted; algebraic unknowns count like forces, where they matter."""
+        """Largest increment, or ``Z``, weighted; algebraic variables count like forces, where they matter."""
         sizes = np.abs(correction.d * self.system.weight)
         if len(algebraic := self.system.algebraic):
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
@@ -294,10 +294,11 @@ class StepEquations:
         system, unknown = self.system, solution.unknown
         _, _, rates, x, R, (v, vdot, a) = self.place(unknown) if solution.corrected else solution.value.place
         own = self.own(unknown, rates) if system.k else (self.state.u, self.state.udot, self.state.uddot)
-        return State(self.t, x, R, v, vdot, unknown.multipliers, *own), system.with_own(a, rates[2])
+        state = system.accept(State(self.t, x, R, v, vdot, unknown.multipliers, *own))
+        return state, np.append(a, rates[2, self.first :]) if system.k else a.reshape(-1)
 
     def own(self, unknown: Unknowns, rates: Array) -> tuple[Array, Array, Array]:
-        """Own unknowns and their rates."""
+        """Internal variables and their rates."""
         return self.state.u + unknown.D[self.first :], rates[0, self.first :], rates[1, self.first :]
 
     def of_nodes(self, values: Array) -> Array:

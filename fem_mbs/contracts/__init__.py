@@ -6,11 +6,13 @@ found out by looking for attributes: what an object offers is what its class der
 ==================  ==============================================  ====================================================
 an author of        derives from                                    and may offer
 ==================  ==============================================  ====================================================
-an element          :class:`Element`, whose cells compute in an     ``unknowns``, ``picture``, ``shapes``, ``doubts``,
+an element          :class:`Element`, whose cells compute in an     ``internal_variables``, ``picture``, ``shapes``,
+``doubts``,
                     :class:`ElementBatch`                           ``center_of_mass``, ``offset``; by
                                                                     :class:`SectionForces` what sections bear, by
                                                                     :class:`SignalSource` signals
-a joint             :class:`Constraint` and                         ``unknowns``, ``picture``, ``shapes``, ``axes``,
+a joint             :class:`Constraint` and                         ``internal_variables``, ``picture``, ``shapes``,
+``axes``,
                     :class:`ConstraintBatch`                        ``offsets``; a :class:`CoordinateBatch` for each of
                                                                     its ``coordinates``
 a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
@@ -55,6 +57,7 @@ from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, 
 from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
 from fem_mbs.contracts.event import Event, EventFunction, EventLike
 from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
+from fem_mbs.contracts.internal_variable import InternalVariable, check_internal_variables
 from fem_mbs.contracts.laws import (
     OPTIONAL,
     ByCoordinate,
@@ -77,7 +80,7 @@ from fem_mbs.contracts.method import (
     unconstrained,
 )
 from fem_mbs.contracts.motion import Motion, RateSensitivities, none
-from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, of_kind
+from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeLike, NodeOrName, Part, of_kind
 from fem_mbs.contracts.names import PartNames, look_up, make
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
@@ -99,7 +102,6 @@ from fem_mbs.contracts.signal import (
 )
 from fem_mbs.contracts.state import ARRAYS, Source, State
 from fem_mbs.contracts.time_law import Constant, Delayed, Product, Sum, TimeLaw, Vector
-from fem_mbs.contracts.unknown import Unknown, check_unknowns
 from fem_mbs.contracts.validate import (
     LARGEST,
     SMALLEST,
@@ -169,6 +171,7 @@ __all__ = [
     "Motion",
     "Name",
     "Node",
+    "NodeLike",
     "NodeOrName",
     "NotNegative",
     "Nothing",
@@ -205,7 +208,7 @@ __all__ = [
     "Sum",
     "TimeLaw",
     "UnitInterval",
-    "Unknown",
+    "InternalVariable",
     "Vector",
     "Vector3",
     "Wires",
@@ -216,7 +219,7 @@ __all__ = [
     "changed_since",
     "check_node",
     "check_step",
-    "check_unknowns",
+    "check_internal_variables",
     "checked",
     "choice",
     "complete",
@@ -263,3 +266,5 @@ __all__ = [
     "vector",
     "whole_number",
 ]
+
+__getattr__ = former(globals())

@@ -15,6 +15,7 @@ from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
@@ -246,7 +247,8 @@ def _several(hint: Any) -> str:
 
 def _each(rule: Rule | None, what: str, value: Any, label: Any) -> Any:
     """A list of values that obey a rule."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    scalar = isinstance(value, np.ndarray) and not value.ndim
+    if scalar or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise ModelError(f"{label} must be {what}, received {shown(value)}")
     if rule is None:
         return value

@@ -8,17 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts.component import Batch, Component
 from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.numbering import Numbering
-from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import ModelPart
-from fem_mbs.contracts.unknown import Unknown
 from fem_mbs.errors import ModelError
 
 
-class Constraint(ModelPart):
+class Constraint(Component):
     """What a user adds to a model to close relative motions, ``Phi(q, t) = 0`` or ``B(q) v = b(t)``.
 
     To write one: as :class:`~fem_mbs.contracts.element.Element`, and
@@ -34,40 +31,14 @@ class Constraint(ModelPart):
     ``fem_mbs.testing.check_joint`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "unknowns"),
-        *("coordinate_key", "coordinate_batch", "axes", "offsets"),
-    )
-    name: str | None = None
-    nodes: tuple[Node, ...] = ()
-    unknowns: tuple[Unknown, ...] = ()
+    _internal: ClassVar[tuple[str, ...]] = ("coordinate_key", "coordinate_batch", "axes", "offsets")
     equations: tuple[str, ...] = ()
-    offset: Array = np.zeros(3)
     offsets: tuple[Array, ...] = ()
     """Its points ``(3,)`` in the frames of its last nodes, of a joint that has one on each."""
     axes: tuple[Array, ...] = (np.eye(3),)
     """Its axes ``(3, 3)`` as columns, in the frames of its nodes, that of the last one last."""
     coordinates: tuple[Coordinate, ...] = ()
     driven: tuple[str, ...] = ()
-
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Nodes whose rotation it acts on or depends on."""
-        return self.nodes
-
-    @property
-    def rotation_free(self) -> tuple[Node, ...]:
-        """Nodes that turn with nothing as far as it is concerned; held there if nothing else acts on their rotation."""
-        return ()
-
-    def batch_key(self) -> Hashable:
-        """Constraints of one class with equal keys share a batch."""
-        return None
-
-    @classmethod
-    def batch(cls, constraints: Sequence[Any], number: Numbering) -> ConstraintBatch:
-        """One batch of all ``constraints``, which have equal keys."""
-        raise NotImplementedError(f"{cls.__name__} must define batch(constraints, number)")
 
     def coordinate_key(self, name: str) -> Hashable:
         """Joints with equal keys may share a batch of coordinates."""
@@ -77,20 +48,6 @@ class Constraint(ModelPart):
     def coordinate_batch(cls, joints: Sequence[Any], name: str, number: Numbering) -> CoordinateBatch:
         """Coordinates of one name of all ``joints``, which have equal keys."""
         raise ModelError(f"{joints[0]} has no coordinates")
-
-    def picture(self, number: Numbering, stations: int) -> Picture | None:
-        """What is drawn of it beside its shapes and its point; None for nothing."""
-        return None
-
-    def shapes(self, size: float) -> Sequence[Placed]:
-        """What it looks like, fixed to nodes; ``size`` in m is right for symbols in this model."""
-        return ()
-
-    def __str__(self) -> str:
-        kind = type(self).__name__
-        return f"{kind} '{self.name}'" if self.name else f"{kind} on {', '.join(map(str, self.nodes))}"
-
-    __repr__ = __str__
 
 
 class Rates(NamedTuple):
@@ -113,7 +70,7 @@ class StepEnd(NamedTuple):
     R: Array
     """Rotations of all nodes."""
     u: Array
-    """Own unknowns of all elements and constraints."""
+    """Internal variables of all elements and constraints."""
     multipliers: Array
     """Of all constraints."""
     rows: slice
@@ -129,15 +86,15 @@ class GeometricStiffnessBlocks(NamedTuple):
     """Its columns, ``(r, c)``."""
 
 
-class ConstraintBatch:
+class ConstraintBatch(Batch):
     """All constraints of one kind as arrays: ``n`` constraints on ``p`` nodes each, ``m`` equations in all.
 
-    Columns are body increments ``(delta U, delta theta)`` of the nodes, then own unknowns, ``b = 6p + s`` in all.
+    Columns are body increments ``(delta U, delta theta)`` of the nodes, then internal variables, ``b = 6p + s`` in all.
 
     To write one:
 
-    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``own`` (n, s) the rows of own
-       unknowns in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
+    1. ``nodes`` (n, p) holds the rows of the nodes, ``owners`` (n,) the constraints, ``own`` (n, s) the rows of
+       internal variables in ``motion.u`` or None, ``cell`` (m,) the constraint of each equation, in ascending order.
     2. ``length`` (m,) is True for equations in units of length (of velocities: length per time), False for those
        without unit. ``velocity`` (m,) is True for equations ``B(q) v = b(t)`` of velocities that cannot be integrated;
        None stands for none.
@@ -148,8 +105,8 @@ class ConstraintBatch:
        increment ``k``.
     6. ``rates(context)`` returns the partial derivatives against time, None if nothing depends on time.
     7. ``check_start(motion)`` may refuse the model as it is built, in better words than that a joint is open.
-    8. ``accept(context)``, for unknowns of kind "history", returns the values ``(n, s)`` of ``own`` after an accepted
-       step; only those of history are taken.
+    8. ``accept(context)``, for internal variables of kind "history", returns the values ``(n, s)`` of ``own`` after an
+       accepted step; only those of history are taken.
 
     9. Where constraints have many nodes, of which few are coupled with each other, ``geometric_blocks`` says which, and
        ``stiffness`` returns these blocks ``(r, c, c)`` in place of ``(n, b, b)``.
@@ -158,11 +115,9 @@ class ConstraintBatch:
     functions below; where a closed form is cheaper, write it.
     """
 
-    nodes: IntArray
     owners: Sequence[Constraint]
     cell: IntArray
     length: BoolArray
-    own: IntArray | None = None
     velocity: BoolArray | None = None
     geometric_blocks: GeometricStiffnessBlocks | None = None
     driven: ClassVar[bool] = False
@@ -197,7 +152,9 @@ class ConstraintBatch:
 
     def accept(self, context: Any) -> Array:
         """Values ``(n, s)`` of ``own`` after an accepted step, of which those of kind "history" are taken."""
-        raise NotImplementedError(f"{type(self).__name__} has unknowns of kind 'history' and must define accept")
+        raise NotImplementedError(
+            f"{type(self).__name__} has internal variables of kind 'history' and must define accept"
+        )
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.

@@ -23,17 +23,18 @@ class Measured(NamedTuple):
     value: Array
     """``(n,)``, angles in (-pi, pi]."""
     gradient: Array
-    """Against body increments of the nodes, then own unknowns, ``(n, b)``; times velocities it is the rate."""
+    """Against body increments of the nodes, then internal variables, ``(n, b)``; times velocities it is the rate."""
     context: Any
 
 
 class CoordinateBatch:
     """One coordinate each of ``n`` joints, or of ``n`` lines between points: all of one kind, as arrays.
 
-    To write one: ``nodes`` (n, p) and ``own`` (n, s), None for no unknowns, say what the coordinates depend on;
+    To write one: ``nodes`` (n, p) and ``own`` (n, s), None for no internal variables, say what the coordinates depend
+    on;
 
-    1. ``measure(x, R, u)`` measures them for nodes at ``x`` (n, p, 3), ``R`` (n, p, 3, 3) and unknowns ``u`` (n, s);
-       a batch of one joint also takes many instants of it, along the first axis.
+    1. ``measure(x, R, u)`` measures them for nodes at ``x`` (n, p, 3), ``R`` (n, p, 3, 3) and internal variables ``u``
+       (n, s); a batch of one joint also takes many instants of it, along the first axis.
     2. ``second(context)`` returns the derivatives ``(n, b, b)`` of the gradients against increments, ``b = 6p + s``.
     """
 
@@ -61,12 +62,12 @@ class CoordinateBatch:
         return self.measure(motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0), self.of_own(motion.u))
 
     def velocities(self, motion: Motion) -> Array:
-        """Body velocities of the nodes, then rates of own unknowns, ``(n, b)``."""
+        """Body velocities of the nodes, then rates of internal variables, ``(n, b)``."""
         V = motion.V.take(self.nodes, 0).reshape(len(self.nodes), -1)
         return V if self.own is None else np.concatenate([V, motion.udot[self.own]], axis=-1)
 
     def of_own(self, values: Array) -> Array:
-        """The values ``(n, s)`` of own unknowns."""
+        """The values ``(n, s)`` of internal variables."""
         return np.empty((len(self.nodes), 0)) if self.own is None else values[self.own]
 
 

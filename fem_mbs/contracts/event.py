@@ -10,8 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.state import State
-from fem_mbs.contracts.validate import function, name_of, number, shown
+from fem_mbs.contracts.validate import function, name_of, shown
 from fem_mbs.errors import ModelError
 
 EventFunction = Annotated[
@@ -19,6 +20,13 @@ EventFunction = Annotated[
 ]
 
 
+def _count(value: object, label: object) -> int:
+    if not isinstance(value, int | np.integer | np.bool_) or value < 0:
+        raise ModelError(f"{label} must be True, False or a number of events, received {shown(value)}")
+    return int(value)
+
+
+@checked
 @dataclass(frozen=True)
 class Event:
     """What a run watches, in the style of :func:`scipy.integrate.solve_ivp`.
@@ -40,7 +48,7 @@ class Event:
     """
 
     function: EventFunction | str
-    terminal: int = False
+    terminal: Annotated[bool | int, _count] = False
     direction: float = 0.0
     optional: bool = False
     name: str = ""
@@ -56,12 +64,7 @@ class Event:
             marks = {key: value for key, value in _attributes(given).items() if key in MARKS}
             event = cls(given, **marks, name=name_of(given))
         called = event.name or (event.function if isinstance(event.function, str) else number_)
-        label = f"{label}: event {called!r}"
-        if not isinstance(event.terminal, int | np.integer | np.bool_) or event.terminal < 0:
-            received = shown(event.terminal)
-            raise ModelError(f"{label}: terminal must be True, False or a number of events, received {received}")
-        number(event.direction, f"{label}: direction")
-        return event, label
+        return event, f"{label}: event {called!r}"
 
 
 EventLike: TypeAlias = Event | EventFunction | str

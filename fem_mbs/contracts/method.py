@@ -108,8 +108,8 @@ class Step(NamedTuple):
     report : Report
         Counts of iterations, evaluations and factorisations, and how far the step led the nodes astray.
     error : float or None
-        Size of the local error: lengths over the extent of the model, angles in rad, own unknowns over their size;
-        ``system.weight`` makes these of an increment. None from a method without an estimate.
+        Size of the local error: lengths over the extent of the model, angles in rad, internal variables over their
+        size; ``system.weight`` makes these of an increment. None from a method without an estimate.
     """
 
     state: State
@@ -139,8 +139,8 @@ class Method(Public):
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
        the step does to the memory is the business of the method. It ends with ``system.accept(state)``, which updates
-       unknowns of kind "history", and raises one of ``fem_mbs.newton.FAILURES`` where a shorter step may have a
-       solution.
+       internal variables of kind "history", and raises one of ``fem_mbs.newton.FAILURES`` where a shorter step may have
+       a solution.
     5. ``check(system)`` refuses models that it cannot integrate.
     6. ``within(allowed)`` returns the method as it suffices where local errors up to ``allowed`` pass.
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to; it is
@@ -270,7 +270,7 @@ def check_step(step: object, method: Method) -> Step:
 
 
 def unconstrained(method: Method, system: System) -> None:
-    """Refuse joints and algebraic unknowns, for methods that integrate ordinary differential equations."""
+    """Refuse joints and algebraic variables, for methods that integrate ordinary differential equations."""
     name = type(method).__name__
     if system.m:
         joint, equation = system.constraint_owner[0]
@@ -278,8 +278,8 @@ def unconstrained(method: Method, system: System) -> None:
             f"{name} is for models without constraints, and {joint} closes {equation} ({system.m} equations in all); "
             "take GeneralizedAlpha, or springs in place of joints"
         )
-    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+    for (owner, variable), order in zip(system.internal_variables, system.order, strict=True):
         if order == 0:
             raise ModelError(
-                f"{name} cannot integrate the algebraic unknown '{unknown.name}' of {owner}; take GeneralizedAlpha"
+                f"{name} cannot integrate the algebraic variable '{variable.name}' of {owner}; take GeneralizedAlpha"
             )

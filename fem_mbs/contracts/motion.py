@@ -1,4 +1,4 @@
-"""What an element sees: the motion of its nodes in body components, whatever group they carry, and own unknowns."""
+"""What an element sees: how its nodes move in body components, on whatever group, and internal variables."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fem_mbs.arrays import Array, IntArray
 
 
 def none() -> Array:
-    """No own unknowns."""
+    """No internal variables."""
     return np.empty(0)
 
 
 @dataclass(slots=True)
 class Motion:
-    """Motion of all nodes and own unknowns at one instant.
+    """Motion of all nodes and internal variables at one instant.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Motion:
     gravity : (3,)
         Acceleration of gravity, world frame.
     u, udot, uddot : (k,)
-        Own unknowns of elements and joints, and their time derivatives as far as they have any.
+        Internal variables of elements and joints, and their time derivatives as far as they have any.
     multipliers : (m,)
         Multipliers of all joints, for elements that depend on them (``ElementBatch.reads``).
     momentum : Motion or None
@@ -57,7 +57,7 @@ class Motion:
 
 
 class RateSensitivities(NamedTuple):
-    """How rates follow increments: ``nodes`` (n, 6, 6) for body velocities or accelerations, ``own`` (k,) for unknowns.
+    """How rates follow increments: ``nodes`` (n, 6, 6) of body velocities or accelerations, ``own`` (k,) of variables.
 
     The lower left blocks of ``nodes`` are zero: angular velocities depend on rotation increments alone.
     """
@@ -66,7 +66,7 @@ class RateSensitivities(NamedTuple):
     own: Array = np.empty(0)
 
     def after(self, matrix: Array, nodes: IntArray, own: IntArray | None = None) -> Array:
-        """``matrix`` (n, r, 6p + s) times the derivatives of the ``nodes`` (n, p) and unknowns ``own`` (n, s)."""
+        """``matrix`` (n, r, 6p + s) times the derivatives of ``nodes`` (n, p) and internal variables ``own`` (n, s)."""
         n, p = nodes.shape
         blocks = matrix[..., : 6 * p].reshape(n, matrix.shape[-2], p, 6).swapaxes(1, 2) @ self.nodes[nodes]
         result = blocks.swapaxes(1, 2).reshape(n, matrix.shape[-2], 6 * p)

@@ -1,4 +1,4 @@
-"""Where nodes and own unknowns stand in the arrays of a motion."""
+"""Where nodes and internal variables stand in the arrays of a motion."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.internal_variable import InternalVariable
 from fem_mbs.contracts.node import Node
-from fem_mbs.contracts.unknown import Unknown
 from fem_mbs.errors import ModelError
 
 ORIGIN = np.zeros(3)
@@ -26,13 +26,13 @@ class Part(Protocol):
         ...
 
     @property
-    def unknowns(self) -> tuple[Unknown, ...]:
-        """Its own unknowns."""
+    def internal_variables(self) -> tuple[InternalVariable, ...]:
+        """Its internal variables."""
         ...
 
 
 class Numbering:
-    """Rows of nodes and of own unknowns; called with a node, it returns the row of the node.
+    """Rows of nodes and of internal variables; called with a node, it returns the row of the node.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Numbering:
         All elements and constraints.
     equations : dict of Constraint to (m,)
         Rows of the multipliers of each constraint, known once there are batches of all constraints.
-    unknowns : list of (Part, Unknown)
-        All own unknowns, in the order of ``motion.u``.
+    internal_variables : list of (Part, InternalVariable)
+        All internal variables, in the order of ``motion.u``.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class Numbering:
         self._own: dict[Part, IntArray] = {}
         self._shared: dict[Hashable, Any] = {}
         self.equations: dict[Any, IntArray] = {}
-        self.unknowns: list[tuple[Part, Unknown]] = []
+        self.internal_variables: list[tuple[Part, InternalVariable]] = []
         for part in parts:
-            first = len(self.unknowns)
-            self.unknowns.extend((part, unknown) for unknown in part.unknowns)
-            self._own[part] = np.arange(first, len(self.unknowns))
+            first = len(self.internal_variables)
+            self.internal_variables.extend((part, variable) for variable in part.internal_variables)
+            self._own[part] = np.arange(first, len(self.internal_variables))
 
     def __call__(self, node: Node) -> int:
         try:
@@ -78,7 +78,7 @@ class Numbering:
         return self._shared[key]  # type: ignore[no-any-return]
 
     def own(self, part: Part) -> IntArray:
-        """Rows of the own unknowns of an element or a constraint in ``motion.u``."""
+        """Rows of the internal variables of an element or a constraint in ``motion.u``."""
         try:
             return self._own[part]
         except KeyError:
@@ -106,5 +106,5 @@ def consecutive(rows: IntArray) -> IntArray | slice:
 
 
 def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
-    """Rows ``(n, s)`` of the own unknowns of elements or constraints with ``s`` each."""
+    """Rows ``(n, s)`` of the internal variables of elements or constraints with ``s`` each."""
     return np.array([number.own(part) for part in parts], dtype=np.intp)

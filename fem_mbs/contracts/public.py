@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from fem_mbs.contracts.changes import remember
+from fem_mbs.contracts.renamed import ATTRIBUTES
 from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
@@ -74,6 +75,13 @@ class Public:
             hint = f"is it {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(known)}"
             raise ModelError(f"{shown(self)} has no attribute '{name}' that could be set; {hint}")
         object.__setattr__(self, name, value)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ATTRIBUTES:
+                raise ModelError(f"{shown(self)}: '{name}' is called '{ATTRIBUTES[name]}' now")
+            return object.__getattribute__(self, name)
 
     def __dir__(self) -> list[str]:
         hidden = {name for kind in type(self).__mro__ for name in vars(kind).get("_internal", ())}

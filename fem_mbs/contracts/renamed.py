@@ -16,10 +16,13 @@ ARGUMENTS = {
     "start": ("initial_output", "initial"),
     "size": ("nominal",),
     "offset": ("begin",),
+    "unknown": ("variable",),
 }
 """Former names of arguments, and those of today; told where a call has the former and the function has the new one."""
-CLASSES = {"Actuator": "FirstOrderActuator", "SlipSpring": "FrictionSpring"}
+CLASSES = {"Actuator": "FirstOrderActuator", "SlipSpring": "FrictionSpring", "Unknown": "InternalVariable"}
 """Former names of classes and functions, and those of today."""
+ATTRIBUTES = {"unknowns": "internal_variables"}
+"""Former names of attributes and queries, and those of today."""
 
 
 def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[str, Any], method: bool) -> str:

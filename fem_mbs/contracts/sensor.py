@@ -1,4 +1,4 @@
-"""The contract of a sensor: one algebraic unknown ``y`` each, with the equation ``y - s = 0``."""
+"""The contract of a sensor: one algebraic variable ``y`` each, with the equation ``y - s = 0``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.element import ElementBatch
+from fem_mbs.contracts.internal_variable import InternalVariable
 from fem_mbs.contracts.motion import Motion
 from fem_mbs.contracts.numbering import Numbering, node_rows, own_rows
 from fem_mbs.contracts.signal import ControlElement
-from fem_mbs.contracts.unknown import Unknown
 
-SENSOR_VALUE = Unknown("value", "algebraic")
+SENSOR_VALUE = InternalVariable("value", "algebraic")
 
 
 class Sensor(ControlElement):
     """Base of sensors; ``solution.signal(sensor)`` has what it measured."""
 
-    unknowns: tuple[Unknown, ...] = (SENSOR_VALUE,)
+    internal_variables: tuple[InternalVariable, ...] = (SENSOR_VALUE,)
 
 
 class SensorBatch(ElementBatch):
-    """Sensors as arrays, on ``b`` components each: those of nodes, and of unknowns of others.
+    """Sensors as arrays, on ``b`` components each: those of nodes, and of internal variables of others.
 
     A subclass defines ``measure(motion, prescribed)``, which returns the values ``(n,)`` and a context, and the
     gradients ``(n, b)`` of the values against increments, velocities and accelerations.
@@ -34,7 +34,7 @@ class SensorBatch(ElementBatch):
     nodes : (n, p), optional
         Rows of the nodes, if they are not those of the sensors.
     others : (n, s), optional
-        Rows of the unknowns of others that the values depend on.
+        Rows of the internal variables of others that the values depend on.
     """
 
     own: IntArray

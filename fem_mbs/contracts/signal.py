@@ -1,7 +1,7 @@
 """Signals: what sensors and blocks put out, combined with numbers and functions of time.
 
-A signal is ``sum f_i u_i + sum g_j r_j(t) + c``: own unknowns ``u_i`` of elements, laws ``r_j`` and a constant. Sums
-and multiples of signals are signals, so that they need no unknowns of their own (docs/theory.md, "Control").
+A signal is ``sum f_i u_i + sum g_j r_j(t) + c``: internal variables ``u_i`` of elements, laws ``r_j`` and a constant.
+Sums and multiples of signals are signals, so that they need no internal variables (docs/theory.md, "Control").
 """
 
 from __future__ import annotations
@@ -17,16 +17,24 @@ from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.functions import evaluate, next_jump
+from fem_mbs.contracts.internal_variable import InternalVariable
 from fem_mbs.contracts.numbering import Numbering
 from fem_mbs.contracts.public import Public
-from fem_mbs.contracts.unknown import Unknown
-from fem_mbs.contracts.validate import name_of, real, shown
+from fem_mbs.contracts.validate import function, name_of, number, real, shown
 from fem_mbs.errors import ModelError
 
 Part = Element | Constraint
 Law = Callable[[float], Any]
 Term = tuple[Part, int]
-"""A part of the model, and which of its own unknowns."""
+"""A part of the model, and which of its internal variables."""
+Laws = tuple[tuple[Law, float], ...]
+
+
+def law_pairs(value: Any, label: object) -> Laws:
+    """Functions of time, each with a factor."""
+    if not isinstance(value, tuple) or not all(isinstance(own, tuple) and len(own) == 2 for own in value):
+        raise ModelError(f"{label} must be pairs of a function of time and a factor, received {shown(value)}")
+    return tuple((function(law, label), number(factor, label)) for law, factor in value)
 
 
 class Combines(Public):
@@ -40,7 +48,7 @@ class Combines(Public):
         raise NotImplementedError(f"{type(self).__name__} must define as_signal()")
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
-        """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
+        """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""
         return self.as_signal().signal_values(t, u, number)
 
     def __add__(self, other: Any) -> Signal:
@@ -63,8 +71,8 @@ class Combines(Public):
 
     def __truediv__(self, other: Any) -> Signal:
         divisor = real(other)
-        if divisor is None or divisor.shape != () or not divisor:
-            raise ModelError(f"{self} can be divided by a number other than zero, received {shown(other)}")
+        if divisor is None or divisor.shape != () or not divisor or not np.isfinite(divisor):
+            raise ModelError(f"{self} can be divided by a finite number other than zero, received {shown(other)}")
         return self * (1.0 / float(divisor))
 
     def __neg__(self) -> Signal:
@@ -82,8 +90,9 @@ class Combines(Public):
     __rmul__ = __mul__
 
 
+@checked
 class Signal(Combines):
-    """A linear combination of own unknowns of elements, of laws of time, and a constant.
+    """A linear combination of internal variables of elements, of laws of time, and a constant.
 
     Made by arithmetic from sensors and blocks: ``2.0 * a - b``, ``reference - angle`` with a function ``reference(t)``.
     """
@@ -91,9 +100,10 @@ class Signal(Combines):
     called: ClassVar[str] = "a signal: a sensor, a block, a sum of these, a number or a function of t"
 
     def __init__(
-        self, terms: Mapping[Term, float], laws: tuple[tuple[Law, float], ...] = (), constant: float = 0.0
+        self, terms: Mapping[Term, float], laws: Annotated[Laws, law_pairs] = (), constant: float = 0.0
     ) -> None:
-        self.terms, self.laws, self.constant = dict(terms), laws, constant
+        self.terms = {_term(term): number(factor, "Signal: terms") for term, factor in terms.items()}
+        self.laws, self.constant = laws, constant
 
     def as_signal(self) -> Signal:
         """Itself."""
@@ -102,21 +112,21 @@ class Signal(Combines):
     @property
     def size(self) -> float:
         """A value that counts as large, where it is one of what it is made of."""
-        parts = [abs(factor) * part.unknowns[k].size for (part, k), factor in self.terms.items()]
+        parts = [abs(factor) * part.internal_variables[k].size for (part, k), factor in self.terms.items()]
         return max([*parts, *(abs(factor) for _, factor in self.laws), abs(self.constant)])
 
     @classmethod
     @checked
-    def of(cls, part: Element | Constraint, unknown: str) -> Signal:
-        """The signal that an own unknown of any element or joint is, by its name: a state, a force, a deflection."""
-        names = [own.name for own in part.unknowns]
-        if unknown not in names:
+    def of(cls, part: Element | Constraint, variable: str) -> Signal:
+        """An internal variable of any element or joint as a signal, by its name: a state, a force, a deflection."""
+        names = [own.name for own in part.internal_variables]
+        if variable not in names:
             has = f"it has {', '.join(map(repr, names))}" if names else "it has none"
-            raise ModelError(f"Signal.of: {part} has no unknown of its own called {shown(unknown)}; {has}")
-        return Signal({(part, names.index(unknown)): 1.0})
+            raise ModelError(f"Signal.of: {part} has no internal variable called {shown(variable)}; {has}")
+        return Signal({(part, names.index(variable)): 1.0})
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
-        """Values ``(nt,)`` over times and own unknowns ``(nt, k)`` of a run."""
+        """Values ``(nt,)`` over times and internal variables ``(nt, k)`` of a run."""
         result = np.full(len(t), self.constant)
         for (part, index), factor in self.terms.items():
             result += factor * u[:, number.own(part)[index]]
@@ -125,7 +135,9 @@ class Signal(Combines):
         return result
 
     def __str__(self) -> str:
-        names = [f"{factor:g} {part.unknowns[k].name!r} of {part}" for (part, k), factor in self.terms.items()]
+        names = [
+            f"{factor:g} {part.internal_variables[k].name!r} of {part}" for (part, k), factor in self.terms.items()
+        ]
         names += [f"{factor:g} {name_of(law)}(t)" for law, factor in self.laws]
         if self.constant or not names:
             names.append(f"{self.constant:g}")
@@ -134,19 +146,32 @@ class Signal(Combines):
     __repr__ = __str__
 
 
-class SignalSource(Combines):
-    """Mixed into elements some of whose own unknowns are signals: those that ``outputs`` lists."""
+def _term(term: Any) -> Term:
+    """A part and the number of one of its internal variables."""
+    part, index = term if isinstance(term, tuple) and len(term) == 2 else (None, 0)
+    known = (
+        isinstance(part, Element | Constraint) and isinstance(index, int) and 0 <= index < len(part.internal_variables)
+    )
+    if not known:
+        raise ModelError(
+            f"Signal: terms must be parts with numbers of their internal variables, received {shown(term)}"
+        )
+    return part, index  # type: ignore[return-value]
 
-    unknowns: tuple[Unknown, ...]
+
+class SignalSource(Combines):
+    """Mixed into elements some of whose internal variables are signals: those that ``outputs`` lists."""
+
+    internal_variables: tuple[InternalVariable, ...]
     _outputs: tuple[int, ...] | None = None
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """Which of its own unknowns are its outputs; if it does not say so, the algebraic ones, or all without any."""
+        """Which internal variables are its outputs; if it does not say so, the algebraic ones, or all without any."""
         if self._outputs is not None:
             return self._outputs
-        every = range(len(self.unknowns))
-        return tuple(k for k in every if self.unknowns[k].kind == "algebraic") or tuple(every)
+        every = range(len(self.internal_variables))
+        return tuple(k for k in every if self.internal_variables[k].kind == "algebraic") or tuple(every)
 
     @outputs.setter
     def outputs(self, which: tuple[int, ...]) -> None:
@@ -161,12 +186,12 @@ class SignalSource(Combines):
         return self._of(0)
 
     def __getitem__(self, which: int | str) -> Signal:
-        """An output by its number, or any own unknown by its name."""
+        """An output by its number, or any internal variable by its name."""
         if isinstance(which, str):
             return Signal.of(self, which)  # type: ignore[arg-type]
         if isinstance(which, bool) or not isinstance(which, int | np.integer) or not 0 <= which < len(self.outputs):
             raise ModelError(
-                f"{self} has {len(self.outputs)} outputs, counted from 0, and own unknowns by name; received "
+                f"{self} has {len(self.outputs)} outputs, counted from 0, and internal variables by name; received "
                 f"{shown(which)}"
             )
         return self._of(int(which))
@@ -181,7 +206,7 @@ class SignalSource(Combines):
         return True
 
     def signal_values(self, t: Array, u: Array, number: Numbering) -> Array:
-        """Values ``(nt,)``, or ``(nt, p)`` of several outputs, over times and own unknowns ``(nt, k)`` of a run."""
+        """Values ``(nt,)``, or ``(nt, p)`` of ``p`` outputs, over times and internal variables ``(nt, k)`` of a run."""
         values = u.take(number.own(self).take(self.outputs), axis=1)  # type: ignore[arg-type]
         return values[:, 0] if len(self.outputs) == 1 else values
 
@@ -246,7 +271,7 @@ Inputs = Annotated[Any, signals]
 class Wires:
     """The inputs of ``n`` elements, ``m`` signals each, as arrays: ``W u[rows] + r(t)``.
 
-    ``rows`` (n, k) are those of all own unknowns that the signals of an element read.
+    ``rows`` (n, k) are those of all internal variables that the signals of an element read.
     """
 
     def __init__(self, owners: Sequence[Element], inputs: Sequence[Sequence[Signal]], number: Numbering) -> None:
@@ -275,7 +300,7 @@ class Wires:
         return result
 
     def values(self, u: Array, at: Array) -> Array:
-        """The inputs ``(n, m)`` with own unknowns ``u`` and what :meth:`at` returned."""
+        """The inputs ``(n, m)`` with internal variables ``u`` and what :meth:`at` returned."""
         inputs: Array = np.matvec(self.W, u[self.rows]) + at
         return inputs
 
@@ -285,7 +310,7 @@ class Wires:
 
 
 def sources(inputs: Iterable[Signal]) -> tuple[Term, ...]:
-    """The own unknowns that signals read, each once."""
+    """The internal variables that signals read, each once."""
     return tuple(dict.fromkeys(term for own in inputs for term in own.terms))
 
 

@@ -14,16 +14,16 @@ ARRAYS = ("x", "R", "v", "vdot", "multipliers", "u", "udot", "uddot")
 
 
 class Source(NamedTuple):
-    """What a state belongs to: names of nodes with their groups, of own unknowns and of constraint equations."""
+    """What a state belongs to: names of nodes with their groups, of internal variables and of constraint equations."""
 
     nodes: tuple[str, ...]
-    unknowns: tuple[str, ...]
+    internal_variables: tuple[str, ...]
     equations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class State(Public):
-    """State of a system of ``n`` nodes, ``k`` own unknowns of elements and ``m`` constraint equations.
+    """State of a system of ``n`` nodes, ``k`` internal variables of elements and ``m`` constraint equations.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class State(Public):
     multipliers : (m,)
         Lagrange multipliers, with ``M vdot + g + B^T multipliers = 0``.
     u, udot, uddot : (k,)
-        Own unknowns and their time derivatives; zero beyond the order of their equation.
+        Internal variables and their time derivatives; zero beyond the order of their equation.
     source : Source or None
         What model it is a state of, where a run made it.
     """
@@ -58,7 +58,7 @@ class State(Public):
     source: Source | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        own = f", {len(self.u)} own unknowns" if len(self.u) else ""
+        own = f", {len(self.u)} internal variables" if len(self.u) else ""
         return f"State at t = {self.t:g} s: {len(self.x)} nodes, {len(self.multipliers)} multipliers{own}"
 
     def at(self, t: float) -> State:

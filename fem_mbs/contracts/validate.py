@@ -42,8 +42,10 @@ def shown(value: object) -> str:
 
 
 def real(value: object) -> Array | None:
-    """A new array of real numbers; None if ``value`` holds anything else: text, complex numbers, truth values, None."""
+    """A new array of real numbers; None if ``value`` holds others: text, complex or masked ones, truth values, None."""
     try:
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            return None
         result = np.array(value)
         if result.dtype == np.float64:
             return result
@@ -142,12 +144,11 @@ def flags(value: object, label: object) -> bool | tuple[bool, ...]:
     """True or False, or three of them, or a :class:`ModelError` that begins with ``label``."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if isinstance(value, list | tuple | np.ndarray) and len(value) == 3:
-        three = tuple(truth(own, label) for own in value)
+    several = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if several and len(value) == 3:  # type: ignore[arg-type]
+        three = tuple(truth(own, label) for own in value)  # type: ignore[attr-defined]
         return three[0] if len(set(three)) == 1 else three
-    raise ModelError(
-        f"{label} must be True or False, or three of these, for the axes x, y, z of the world, received {shown(value)}"
-    )
+    raise ModelError(f"{label} must be True or False, or three of these, for the axes x, y, z, received {shown(value)}")
 
 
 def text(value: object, label: object, empty: bool = False) -> str:

@@ -32,7 +32,6 @@ from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
 from fem_mbs.run.time_loop import TimeIntegration
-from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
 
 ROUNDING = 1e-6
@@ -134,7 +133,7 @@ class CoSimulation:
     def output(self, name: Name) -> float:
         """The value of an output now."""
         name = one_of(name, self.outputs, "CoSimulation.output: name")
-        state = to_user(self._system, self.state)
+        state = self._system.to_user(self.state)
         with self._leading(self._t, self._x):
             values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])

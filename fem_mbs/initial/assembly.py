@@ -55,7 +55,7 @@ CONSISTENT = 1e-9
 
 
 class Pose(NamedTuple):
-    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes, own unknowns ``(k,)``."""
+    """Positions ``(n, 3)`` and rotations ``(n, 3, 3)`` of all nodes, internal variables ``(k,)``."""
 
     x: Array
     R: Array
@@ -74,7 +74,7 @@ class Closing:
         self.system = system
         free = system.free.copy()
         free[held] = False
-        pairs = zip(system.unknowns, system.order, strict=True)
+        pairs = zip(system.internal_variables, system.order, strict=True)
         places = [isinstance(owner, Constraint) and order == 2 for (owner, _), order in pairs]
         self.components: IntArray = np.flatnonzero(np.append(free.ravel(), np.array(places, np.bool_)))
         self.columns = system.equation[self.components]

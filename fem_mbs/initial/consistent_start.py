@@ -6,7 +6,7 @@ components and through the joints, so that ``M (v+ - v-)`` vanishes elsewhere (d
 
 At an instant the equations of motion determine accelerations, rates of states and multipliers,
 ``[[M, B^T], [B, 0]] (A, lambda) = -(r, B V' + Z(V, V) + 2 Phi_tq V + Phi_tt)`` (Arnold, Cardona, Bruels 2015, eq. 19).
-Own unknowns join with the highest time derivative that their equations have, algebraic ones with themselves.
+Internal variables join with the highest time derivative that their equations have, algebraic ones with themselves.
 """
 
 from __future__ import annotations
@@ -185,9 +185,10 @@ def _unsettled(system: System, t: float, rest: Array) -> str:
             f"accelerations and reactions at t = {t:g} s have no solution near rest ({ITERATIONS} iterations): look at "
             "elements that depend on reactions, such as friction that locks what it acts on"
         )
-    owner, unknown = system.unknowns[int(np.argmax(rest))]
+    owner, variable = system.internal_variables[int(np.argmax(rest))]
     return (
-        f"{owner}: the equation of its unknown '{unknown.name}' has no solution near the one given at t = {t:g} s "
+        f"{owner}: the equation of its internal variable '{variable.name}' has no solution near the one given "
+        f"at t = {t:g} s "
         f"({ITERATIONS} iterations); look at its initial value and at the stiffness and damping of the element"
     )
 

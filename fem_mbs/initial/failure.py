@@ -110,11 +110,11 @@ def worst_equations(system: System, evaluation: Evaluation) -> str:
 
 
 def _equation(system: System, index: int) -> str:
-    """An equation by the name of its owner: of a node, of an own unknown, or of a joint."""
+    """An equation by the name of its owner: of a node, of an internal variable, or of a joint."""
     if index < 6 * system.n:
         return f"{system.nodes[index // 6]} {COMPONENTS[index % 6]} in its body frame"
     if index < system.N:
-        owner, unknown = system.unknowns[index - 6 * system.n]
-        return f"{owner} '{unknown.name}'"
+        owner, variable = system.internal_variables[index - 6 * system.n]
+        return f"{owner} '{variable.name}'"
     owner, equation = system.constraint_owner[index - system.N]
     return f"{owner} {equation}"

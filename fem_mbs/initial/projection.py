@@ -136,7 +136,7 @@ def _settled(size: float, before: float) -> bool:
 
 
 def _moved_by(system: System, place: StatePoint, factors: Factors, rate: Array) -> Array:
-    """Smallest increment or velocity (N,) with ``B d = rate``; states and algebraic unknowns do not move."""
+    """Smallest increment or velocity (N,) with ``B d = rate``; states and algebraic variables do not move."""
     d = solve_with_constraints(system, factors, np.zeros(system.N), rate)[0]
     system.own_of(d)[system.order < 2] = 0.0
     return from_body(system, place.R, d)

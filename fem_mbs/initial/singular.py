@@ -96,12 +96,12 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
-    """States and algebraic unknowns that their own equations do not determine, in words."""
+    """States and algebraic variables that their own equations do not determine, in words."""
     rows = _first_order(system)
     loose = _loose(matrix, rows)
     if not len(loose):
         return ""
-    names = listed(_unknowns(system, system.free_rows[loose]), ", ")
+    names = listed(_variables(system, system.free_rows[loose]), ", ")
     return (
         f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, or "
         "for a loop of blocks whose gains make one"
@@ -109,7 +109,7 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
 
 
 def _without_inertia(system: System, values: Array, when: str) -> str:
-    """Own unknowns that follow accelerations and by which loops take all inertia away, in words."""
+    """Internal variables that follow accelerations and by which loops take all inertia away, in words."""
     rows = _first_order(system)
     if not len(rows):
         return ""
@@ -120,7 +120,7 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     try:
         system.solver.factor(values)
     except SingularSystemError:
-        names = _unknowns(system, system.free_rows[seen])
+        names = _variables(system, system.free_rows[seen])
         return (
             f"the accelerations {when} are not unique: what follows {listed(names, ', ')} takes all inertia away, as a "
             "force that is minus a mass times its acceleration does; change a gain of the loop"
@@ -140,7 +140,7 @@ def _loose(matrix: csc_array, rows: IntArray) -> IntArray:
 
 
 def _first_order(system: System) -> IntArray:
-    """Equations of states and algebraic unknowns."""
+    """Equations of states and algebraic variables."""
     internal = np.flatnonzero((system.order == 0) | (system.order == 1))
     return system.equation[6 * system.n + internal]
 
@@ -150,7 +150,7 @@ def _dense(matrix: csc_array | Array) -> Array:
 
 
 def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True) -> Causes:
-    # states and algebraic unknowns follow from the others, but for integrators at rest
+    # states and algebraic variables follow from the others, but for integrators at rest
     lower = _first_order(system)
     if not definite and len(_loose(matrix, lower)):
         lower = _NONE
@@ -184,19 +184,19 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
 
 
 def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]]:
-    """Motions ``(6, r)`` of each node that has any, and names of the own unknowns that move."""
+    """Motions ``(6, r)`` of each node that has any, and names of the internal variables that move."""
     together = causes.motions[: 6 * system.n].reshape(system.n, 6, -1)
     rows, kinds = np.divmod(causes.idle[causes.idle < 6 * system.n], 6)
     moving = np.union1d(rows, np.flatnonzero(together.any(axis=(1, 2))))
     nodes = {int(row): np.hstack([together[row], np.eye(6)[:, kinds[rows == row]]]) for row in moving}
     components = np.union1d(np.flatnonzero(causes.motions.any(axis=1)), causes.idle)
-    return nodes, _unknowns(system, components[components >= 6 * system.n])
+    return nodes, _variables(system, components[components >= 6 * system.n])
 
 
-def _unknowns(system: System, components: IntArray) -> list[str]:
-    """Own unknowns in words."""
-    pairs = [system.unknowns[k - 6 * system.n] for k in components]
-    return [f"'{unknown.name}' of {owner}" for owner, unknown in pairs]
+def _variables(system: System, components: IntArray) -> list[str]:
+    """Internal variables in words."""
+    pairs = [system.internal_variables[k - 6 * system.n] for k in components]
+    return [f"'{variable.name}' of {owner}" for owner, variable in pairs]
 
 
 def _move_without_mass(system: System, causes: Causes, when: str) -> str:

@@ -87,7 +87,7 @@ def largest_gap(system: System, values: Array) -> float:
 
 
 def largest_speed(system: System, motion: Motion) -> float:
-    """In extents of the model, rad and sizes of own unknowns a second."""
+    """In extents of the model, rad and sizes of internal variables a second."""
     return float(np.abs(constraints.body_velocity(motion) * system.weight).max(initial=0.0))
 
 

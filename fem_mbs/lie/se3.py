@@ -14,7 +14,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.coefficients import BRACKET_INVERSE, TANGENT
+from fem_mbs.lie.so3 import BRACKET_INVERSE, TANGENT
 
 IDENTITY = np.eye(6)
 _BRACKET = np.zeros((6, 6, 6))
@@ -89,18 +89,21 @@ class InverseTangent:
 
     def __init__(self, d: Array, coefficients: tuple[Array, Array] | None = None) -> None:
         self.d, self.w = d, d[..., 3:]
-        self.phi_squared, (_, self.a, self.b, self._slope) = coefficients or _coefficients(self.w)
+        phi_squared = np.vecdot(self.w, self.w) if coefficients is None else coefficients[0]
+        values = BRACKET_INVERSE(phi_squared) if coefficients is None else coefficients[1]
+        self.phi_squared, (_, self.a, self.b, self._slope) = phi_squared, values
         self.A = bracket(d)
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
-        coefficients = _coefficients(w)
-        e, W = coefficients[1][0], so3.skew(w)
+        phi_squared = np.vecdot(w, w)
+        coefficients = BRACKET_INVERSE(phi_squared)
+        e, W = coefficients[0], so3.skew(w)
         y = np.vecmat(x, W)
         U = x + 0.5 * y + e[..., 0] * np.vecmat(y, W)
-        return cls(np.concatenate([U, w], axis=-1), coefficients)
+        return cls(np.concatenate([U, w], axis=-1), (phi_squared, coefficients))
 
     def forward(self) -> Array:
         """``T^-1(d)``, shape ``(..., 6, 6)``."""
@@ -135,9 +138,3 @@ class InverseTangent:
 def inverse_tangent_operator(d: Array) -> Array:
     """Inverse tangent operator ``T^-1(d)``, shape ``(..., 6, 6)``; regular for rotations below 2 pi."""
     return InverseTangent(d).forward()
-
-
-def _coefficients(w: Array) -> tuple[Array, Array]:
-    """Squared angle, and the coefficients of the inverse tangent operator there."""
-    phi_squared = np.vecdot(w, w)
-    return phi_squared, BRACKET_INVERSE(phi_squared)

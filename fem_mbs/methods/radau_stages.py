@@ -170,7 +170,7 @@ class StageResiduals(NamedTuple):
     R: Array
     """``(3 n, 3, 3)``."""
     rates: Array
-    """First and second rates on the group and of own unknowns, ``(2, 3, N)``."""
+    """First and second rates on the group and of internal variables, ``(2, 3, N)``."""
     evaluations: list[Evaluation]
     residual: Array
     """``h^2 r`` of free components and ``h (B v + Phi_t)``, ``(3, size)``."""
@@ -202,7 +202,7 @@ class Radau:
         return values[:, : 6 * self.system.n].reshape(-1, 6)
 
     def with_own(self, nodes: Array, values: Array) -> Array:
-        """Stage values ``(3, N)`` of nodes ``(3 n, 6)``, and those of own unknowns as in ``values`` (3, N)."""
+        """Stage values ``(3, N)`` of nodes ``(3 n, 6)``, and those of internal variables as in ``values`` (3, N)."""
         parts = nodes.reshape(3, -1)
         return np.concatenate([parts, values[:, 6 * self.system.n :]], axis=1) if self.system.k else parts
 
@@ -237,7 +237,7 @@ class Radau:
         return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
     def own(self, D: Array, rates: Array) -> tuple[Array, Array, Array]:
-        """Own unknowns and their rates at a stage."""
+        """Internal variables and their rates at a stage."""
         system, first = self.system, 6 * self.system.n
         if not system.k:
             return self.state.u, self.state.udot, self.state.uddot

@@ -87,7 +87,7 @@ def moved(system: System, state: State, h: float, D: Array, dv: Array) -> StateP
 def fastest_so_far(system: System, speed: float, *states: State) -> float:
     """The largest speed so far, against which errors of velocities count.
 
-    In extents of the model, rad and sizes of own unknowns a second.
+    In extents of the model, rad and sizes of internal variables a second.
     """
     return max(speed, *(float(np.abs(system.weight * rate(state)).max()) for state in states))
 
@@ -103,7 +103,7 @@ class Speed(NamedTuple):
     """What a method goes on with: the largest speed so far, against which errors of velocities count."""
 
     largest: float
-    """In extents of the model, rad and sizes of own unknowns a second."""
+    """In extents of the model, rad and sizes of internal variables a second."""
 
 
 @checked

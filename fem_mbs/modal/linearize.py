@@ -1,220 +1,33 @@
-"""The equations of motion, linear in small deviations from a state, also as ``x' = A x + B w``, ``y = C x + D w``.
+"""The equations of motion, linear in small deviations from a state.
 
-docs/modes.md, "The matrices"; docs/control.md, "As a state space".
+docs/modes.md, "The matrices".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import null_space, svdvals
 from scipy.sparse import csc_array, csr_array, diags_array
 
-from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Combines, Motion, Public, RateSensitivities, State, checked, shown
-from fem_mbs.errors import ModelError, SingularSystemError
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Motion, RateSensitivities, State, checked
+from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
 from fem_mbs.lie import so3
-from fem_mbs.modal.deviations import deviations
+from fem_mbs.modal.linear_model import LinearModel, second_order
 from fem_mbs.modal.steady_axes import steady_axes
+from fem_mbs.modal.turned import deviations
 from fem_mbs.model.model import Model
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import Evaluation, System
 
-LABEL = "LinearModel.state_space"
-SINGULAR = 1e-13
-KINK, ROUNDING = 1e-6, 1e-12
-"""Change of a multiplier, against the largest, over which forces must be smooth, and forces that are rounding."""
-
-
-def _state_space(linear: LinearModel, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-    """See :meth:`LinearModel.state_space`.
-
-    With ``d = N q``, ``B N = 0``, the motions ``q`` are free. Let ``s`` be the states and ``a`` the algebraic unknowns
-    of elements. All equations together are linear in ``(q'', s', a)``, which are solved for in terms of ``x = (q, q',
-    s)`` and the inputs.
-    """
-    system = linear.system
-    if linear.varies:
-        raise ModelError(f"{LABEL}: {linear.varies}")
-    order = np.concatenate([np.full(6 * system.n, 2), system.order])[system.free_rows]
-    base, q, s = _basis(linear, order)
-    # equations without the multipliers
-    free = null_space(linear.L.toarray().T) if system.readers else base
-    if free.shape != base.shape:
-        raise ModelError(f"{LABEL}: forces depend on reactions of joints that repeat each other, which are not unique")
-    M, C, K = (free.T @ (matrix @ base) for matrix in (linear.M, linear.C, linear.K))
-    highest = np.hstack([M[:, :q], C[:, q : q + s], K[:, q + s :]])
-    rates, places = C[:, :q], K[:, : q + s]
-    scale = np.maximum(np.abs(highest).max(axis=1, keepdims=True), 1e-300)
-    values = svdvals(highest / scale / np.maximum(np.abs(highest / scale).max(axis=0), 1e-300))
-    if values[-1] < SINGULAR * values[0]:
-        raise SingularSystemError(
-            f"{LABEL}: a motion has no mass, or an algebraic unknown of an element is not determined by its equation"
-        )
-    driven = _coefficients(linear, inputs, "inputs")
-    for name, row in zip(inputs, driven, strict=True):
-        if list(row[row != 0.0]) != [1.0] or order[row != 0.0][0] != 0:
-            raise ModelError(
-                f"{LABEL}: inputs[{name!r}] must be a block or a sensor with one output, to whose value the input is "
-                f"added, received {shown(inputs[name])}; Junction(0.0) is an input that is zero otherwise"
-            )
-    measured = _coefficients(linear, outputs, "outputs")
-    h = np.linalg.solve(highest, np.hstack([-places[:, :q], -rates, -places[:, q:], free.T @ driven.T]))
-    n = 2 * q + s
-    x = np.hstack([np.eye(n), np.zeros((n, len(inputs)))])
-    whole = np.vstack([x[q : 2 * q], h[: q + s]])
-    unknowns = base @ np.vstack([x[:q], x[2 * q :], h[q + s :]])
-    y = measured @ unknowns
-    from scipy.signal import StateSpace  # takes long
-
-    result = StateSpace(whole[:, :n], whole[:, n:], y[:, :n], y[:, n:])
-    result.input_names, result.output_names = tuple(inputs), tuple(outputs)
-    return result
-
-
-def _basis(linear: LinearModel, order: Array) -> tuple[Array, int, int]:
-    """Motions that joints leave free, states and algebraic unknowns as columns; how many of the first two there are."""
-    system = linear.system
-    second, first, closed = (np.flatnonzero(order == k) for k in (2, 1, 0))
-    B = linear.B.toarray()
-    if system.velocity_level.any() or B[:, order < 2].any():
-        raise ModelError(
-            f"{LABEL}: joints that act on velocities or on unknowns of their own, such as rolling or sliding, have no "
-            "state space yet; linearize has their matrices"
-        )
-    N = null_space(B[:, second] / np.maximum(np.abs(B[:, second]).max(axis=1, initial=0.0, keepdims=True), 1e-300))
-    q, s, a = N.shape[1], len(first), len(closed)
-    if q + s == 0:
-        raise ModelError(f"{LABEL}: nothing can move, and no element has a state")
-    base = np.zeros((len(order), q + s + a))
-    base[second, :q] = N
-    base[first, range(q, q + s)] = base[closed, range(q + s, q + s + a)] = 1.0
-    return base, q, s
-
-
-def _coefficients(linear: LinearModel, sources: Mapping[str, Any], kind: str) -> Array:
-    """How signals depend on the free components, ``(count, n_free)``."""
-    system = linear.system
-    result = np.zeros((len(sources), system.N))
-    unit, at = np.vstack([np.zeros(system.k), np.eye(system.k)]), np.full(system.k + 1, linear.state.t)
-    for row, (name, source) in zip(result, sources.items(), strict=True):
-        label = f"{LABEL}: {kind}[{name!r}]"
-        if not isinstance(source, Combines):
-            raise ModelError(f"{label} must be a sensor, a block or a sum of signals, received {shown(source)}")
-        values = source.signal_values(at, unit, system.number)
-        if values.ndim > 1:
-            raise ModelError(f"{label} has {values.shape[1]} outputs; take one of them, such as [0]")
-        row[6 * system.n :] = values[1:] - values[0]
-    return result[:, system.free_rows]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LinearModel(Public):
-    """A model linearised at a state: ``M d'' + C d' + K d + L mu + force = 0`` and ``B d + gap = 0``.
-
-    ``d`` holds the free components: a node moves by ``R d[:3]`` and turns by ``d[3:]`` about its body axes, against the
-    motion that the state is part of; own unknowns of elements come last. ``mu`` are the changes of the multipliers. All
-    arrays are exact derivatives of the equations that are integrated in time. Where something turns, ``d`` is seen from
-    the body axes as they turn on, or, if only so the matrices are constant, from others that coincide at the instant.
-
-    Attributes
-    ----------
-    M, C, K : (n_free, n_free) sparse
-        Mass, damping and gyroscopic terms, stiffness. Stress, multipliers, loads that follow and, where the state
-        moves, centrifugal forces are part of the stiffness; none of the three needs to be symmetric.
-    B : (m, n_free) sparse
-        Gradient of the constraints.
-    L : (n_free, m) sparse
-        How forces depend on the multipliers: ``B^T``, and more where elements such as friction depend on reactions.
-    G : (m, n_free) sparse
-        Of equations of velocities, which read ``B d' + G d = 0``; zero for the others.
-    force : (n_free,)
-        Forces and moments out of balance at the state, zero for a state of a run.
-    gap : (m,)
-        Constraints at the state, zero where joints are closed.
-    axes : (n, 2, 3)
-        Angular velocities, world frame, of the axes from which the displacement and the rotation of each node are seen.
-    varies : str
-        Which elements keep the matrices of a model that turns from being constant, in any axes; empty if they are.
-    state : State
-        Where the model was linearised.
-    system : System
-        The frozen model; ``system.free_rows`` are the free components.
-    """
-
-    M: csc_array
-    C: csc_array
-    K: csc_array
-    B: csc_array
-    L: csc_array
-    G: csc_array
-    force: Array
-    gap: Array
-    axes: Array
-    varies: str
-    dissipation: tuple[csc_array, csc_array]
-    state: State
-    system: System
-
-    def __repr__(self) -> str:
-        text = f"LinearModel of {self.M.shape[0]} components and {self.B.shape[0]} joint equations"
-        return text + (f"; its matrices are not constant: {self.varies}" if self.varies else "")
-
-    def node_motions(self, d: Array) -> Array:
-        """Small motions of all nodes, ``(..., n, 6)``: displacement, then rotation vector, in the world frame.
-
-        ``d`` (..., n_free), real or complex.
-        """
-        motions = self._all(d)[..., : 6 * self.system.n].reshape(*np.shape(d)[:-1], self.system.n, 2, 3)
-        world: Array = np.matvec(self.state.R[:, None], motions).reshape(*motions.shape[:-2], 6)
-        return world
-
-    def own_motions(self, d: Array) -> Array:
-        """Changes of the own unknowns, ``(..., k)``."""
-        return self._all(d)[..., 6 * self.system.n :]
-
-    @checked
-    def state_space(self, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
-        """The equations as a :class:`scipy.signal.StateSpace`, for control design.
-
-        States are the motions that the joints leave free, in coordinates of no meaning of their own, their rates, and
-        the states of elements. Matrices are dense.
-
-        Parameters
-        ----------
-        inputs : dict
-            Names, each with a block of one output; the input is added to its value. ``Junction(0.0)`` that a
-            ``JointActuator`` reads is a force in N or a torque in N m.
-        outputs : dict
-            Names, each with a sensor, a block or a sum of signals; outputs are deviations from their values at the
-            state.
-
-        Returns
-        -------
-        scipy.signal.StateSpace
-            Its ``input_names`` and ``output_names`` are those that were given, in their order.
-
-        Raises
-        ------
-        ModelError
-            If an input or output is no such signal of the model, or joints act on velocities or unknowns of their own.
-        SingularSystemError
-            If a motion has no mass.
-        """
-        return _state_space(self, inputs, outputs)
-
-    def _all(self, d: Array) -> Array:
-        """All components ``(..., N)``, zero where held."""
-        d = np.asarray(d)
-        whole = np.zeros((*d.shape[:-1], self.system.N), d.dtype)
-        whole[..., self.system.free_rows] = d
-        return whole
+KINK, SMOOTH = 1e-6, 1e-2
+"""Change of a multiplier, against the largest, over which slopes may change by this share."""
+ZERO = 1e-9
+"""Reactions, against the largest, that are none."""
 
 
 @checked
@@ -238,9 +51,11 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     Notes
     -----
     The deviation ``d`` of a motion ``H`` is seen from the moving body, ``H exp(d)``. Along the motion the derivatives
-    of ``V`` are ``V_,d = bracket(V)``, ``V_,d' = I``, those of ``A`` in :func:`_acceleration`. Coefficients that belong
-    to a motion are constant if all body velocities are: at rest, and for a steady rotation or screw motion of the whole
-    model, where ``d`` is the deviation in the rotating frame.
+    of ``V`` are ``V_,d = bracket(V)``, ``V_,d' = I``, those of ``A`` in :func:`fem_mbs.modal.turned.deviations`.
+    Coefficients that belong to a motion are constant if all body velocities are: at rest, and for a steady rotation or
+    screw motion of the whole model, where ``d`` is the deviation in the rotating frame. Where parts turn and others
+    rest, they are so in the axes of ``linear.axes``, or in none: ``linear.varies`` names the elements that change, and
+    the matrices are those of the instant, in body axes.
     """
     system = System(model)
     state = consistent_start(system) if state is None else from_user(system, state, "linearize: state")
@@ -269,33 +84,37 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     residual = system.residual(evaluation, 1.0)
     force, gap = residual[: system.n_free], residual[system.n_free :]
     return LinearModel(
-        *(M, C, K, B, L, G, force, gap, axes, varies), (damping, circulatory), to_user(system, state), system
+        *(M, C, K, B, L, G, force, gap, axes, varies), (damping, circulatory), system.to_user(state), system
     )
 
 
 def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
     """Refuse friction on a reaction that is zero: it grows, whichever way that changes."""
     multipliers, prescribed = evaluation.multipliers, system.prescribe(evaluation.motion.t)
-    step = KINK * (float(np.abs(multipliers).max(initial=0.0)) or 1.0)
+    largest = float(np.abs(multipliers).max(initial=0.0)) or 1.0
+
+    def force(k: int, column: IntArray, change: Array) -> Array:
+        moved = multipliers.copy()
+        moved[column] += change
+        value, _ = system.batches[k].force(replace(evaluation.motion, multipliers=moved), prescribed.elements[k])
+        return value.reshape(len(column), -1)
+
     for k, reads in system.reads:
-        batch = system.batches[k]
-        for column in reads.T:
-            force = []
-            for sign in (0.0, 1.0, -1.0):
-                moved = multipliers.copy()
-                moved[column] += sign * step
-                value, _ = batch.force(replace(evaluation.motion, multipliers=moved), prescribed.elements[k])
-                force.append(value.reshape(len(reads), -1))
-            here, up, down = force
-            bent = np.abs(up + down - 2.0 * here) > 0.5 * (np.abs(up - here) + np.abs(down - here)) + ROUNDING
-            if bent.any():
-                row = int(np.argmax(bent.any(axis=1)))
-                owner, equation = system.constraint_owner[column[row]]
-                raise ModelError(
-                    f"linearize: {batch.owners[row]} depends on the size of a reaction of {owner} ({equation}) that is "
-                    "zero at the state, and has no derivative there: preload it, or take a state in which the joint "
-                    "carries a load"
-                )
+        sizes = np.abs(multipliers[reads]).max(axis=1)
+        step = KINK * np.where(sizes > ZERO * largest, sizes, largest)
+        changes = [
+            force(k, column, step) + force(k, column, -step) - 2.0 * force(k, column, 0.0 * step) for column in reads.T
+        ]
+        bent = np.abs(changes).max(axis=2) / step
+        slopes = np.abs(system.batches[k].by_multipliers(evaluation.contexts[k])).max(axis=(1, 2))
+        column, row = divmod(int(np.argmax(bent)), len(reads))
+        if bent[column, row] > SMOOTH * max(slopes[row], KINK):
+            owner, equation = system.constraint_owner[reads[row, column]]
+            raise ModelError(
+                f"linearize: {system.batches[k].owners[row]} depends on the size of a reaction of {owner} ({equation}) "
+                "that is zero at the state, and has no derivative there: take a state in which the joint carries a "
+                "load, or leave the reactions out of the friction, reactions=False"
+            )
 
 
 def _check_held(system: System, state: State) -> None:
@@ -308,14 +127,10 @@ def _check_held(system: System, state: State) -> None:
         )
 
 
-def second_order(system: System) -> BoolArray:
-    """True for free components whose equations are of second order."""
-    return np.append(np.ones(6 * system.n, np.bool_), system.order == 2)[system.free_rows]
-
-
 def _against_bodies(system: System, motion: Motion, axes: Array) -> csc_array:
     """``S`` of all free components: how fast bodies turn in the axes from which they are seen."""
-    S = so3.skew(motion.V[:, None, 3:] - np.vecmat(axes, motion.R[:, None]))
+    spins = np.matvec(motion.R, motion.V[:, 3:])
+    S = so3.skew(np.vecmat(spins[:, None] - axes, motion.R[:, None]))
     whole = tangent.scattered(S.reshape(-1, 3, 3), np.arange(6 * system.n).reshape(-1, 3), system.N)
     result = csc_array(whole[system.free_rows][:, system.free_rows])
     result.eliminate_zeros()

@@ -7,38 +7,27 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path as FilePath
-from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Index,
-    NodeOrName,
-    Path,
-    Positive,
     PositiveInt,
-    Public,
     State,
     Vector3,
     checked,
-    whole_number,
 )
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
-from fem_mbs.lie import so3
 from fem_mbs.modal.eigen import Pencil, eigenmodes
-from fem_mbs.modal.linearize import LinearModel, linearize, second_order
+from fem_mbs.modal.linear_model import LinearModel, second_order
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
-from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, Film, Renderer, Size, View, page
-from fem_mbs.solution.outcome import Outcome, Stats
-from fem_mbs.solution.solution import Solution
+from fem_mbs.pictures.pictures import page
 
 LOG = logging.getLogger("fem_mbs")
 COUNT = 10
@@ -50,9 +39,6 @@ RUNAWAY = 1e-6
 """Growth against frequency that is more than rounding."""
 SEEN, SAME = 1e-6, 1e-9
 """Share of a mode that is seen, and relative difference of frequencies that is rounding."""
-Frames = Annotated[int, partial(whole_number, least=2)]
-DISPLACEMENT, ANGLE = 0.1, 0.5
-"""Largest displacement, against the extent of the model, and largest angle that an animation shows by default."""
 
 
 @checked
@@ -108,6 +94,11 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
         C, K = C - linear.dissipation[0], K - linear.dissipation[1]
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, C, K))
     rows = independent(system)
+    if len(rows) < system.m and abs(linear.L - linear.B.T)[second_order(system)].sum() > 0.0:
+        raise ModelError(
+            "modes: friction depends on reactions of joints that repeat each other, which are not unique; leave out "
+            "the friction, or joints that repeat others"
+        )
     B, L, G = (
         csc_array((diags_array(system.constraint_weight) @ part @ units)[rows])
         for part in (linear.B, linear.L.T, linear.G)
@@ -159,8 +150,9 @@ def _warn(modes: Modes) -> None:
     """Log what makes frequencies doubtful: a state that accelerates, motions that run away."""
     state, system = modes.linear.state, modes.linear.system
     motion = system.motion(state)
-    rate = motion.A.copy()
-    rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
+    # in steady motion, velocities turn with the axes
+    turning = np.cross(np.vecmat(modes.linear.axes, motion.R[:, None]), motion.V.reshape(-1, 2, 3))
+    rate = motion.A - turning.reshape(-1, 6)
     drift = float(np.abs(rate.ravel() * system.weight[: 6 * system.n]).max() / _lowest(modes) ** 2)
     if drift > DRIFT:
         LOG.warning(
@@ -184,134 +176,6 @@ def _fastest(linear: LinearModel) -> float:
     return float(np.linalg.norm(linear.system.motion(linear.state).V[:, 3:], axis=1).max())
 
 
-class ShapesOfMotion(Public):
-    """What modes and buckling shapes have in common: shapes of all nodes about a state, which may be seen to swing."""
-
-    shapes: Array
-    own: Array
-    linear: LinearModel
-
-    @checked
-    def displacement(self, node: NodeOrName) -> Array:
-        """Displacement ``(count, 3)`` of a node, world frame."""
-        return self.shapes[:, self._row(node), :3]
-
-    @checked
-    def rotation_vector(self, node: NodeOrName) -> Array:
-        """Rotation vector ``(count, 3)`` of a node in rad, world frame."""
-        return self.shapes[:, self._row(node), 3:]
-
-    @checked
-    def animation(self, mode: Index, amplitude: Positive | None = None, frames: Frames = 24) -> Solution:
-        """One period of a mode (counted from 0) as a solution, without growth or decay.
-
-        ``amplitude`` is the factor of the shape; by default a tenth of the extent of the model, or half a radian.
-        Displacements are those of the shape however large, so that nodes that move together stay together. A mode
-        without frequency takes 1 s.
-        """
-        self._title(mode)
-        state, system = self.linear.state, self.linear.system
-        shape, omega = self.shapes[mode], self._frequency(mode)
-        amplitude = amplitude or _amplitude(shape, system.length)
-        states = []
-        for t in np.linspace(0.0, 2.0 * np.pi / omega, frames + 1):
-            phase = amplitude * np.exp(1j * omega * t)
-            motion, rate = (phase * shape).imag, (1j * omega * phase * shape).imag
-            x, R = state.x - system.origin + motion[:, :3], so3.exp(motion[:, 3:]) @ state.R
-            V = np.matvec(R.mT[:, None], rate.reshape(-1, 2, 3)).reshape(-1, 6)
-            u = state.u + (phase * self.own[mode]).imag
-            v, still = system.kinematics.from_body(R, V), np.zeros_like(u)
-            states.append(State(float(t), x, R, v, np.zeros_like(v), state.multipliers, u, still, still))
-        steps = np.diff([drawn.t for drawn in states])
-        counts = Stats(np.zeros(frames, np.intp), 0, 0, 0, 0, steps, 0.0)
-        return Solution(system, states, Outcome.FINISHED, counts)
-
-    @checked
-    def save(self, path: Path) -> NoReturn:
-        """Refused: files hold runs; a mode is one by its animation, and the numbers are arrays."""
-        raise ModelError(
-            f"{type(self).__name__}.save: '{path}' would hold a run, and shapes are none; save one by "
-            "animation(mode).save(path), or the numbers, such as with numpy.savez(path, shapes=modes.shapes)"
-        )
-
-    @checked
-    def to_paraview(
-        self, path: Path, amplitude: Positive | None = None, frames: Frames = 24, **options: Any
-    ) -> list[FilePath]:
-        """Write one animation a mode: ``path_01.pvd``, ``path_02.pvd`` and so on.
-
-        ``amplitude`` and ``frames`` as for :meth:`animation`, further options as for
-        :func:`fem_mbs.files.paraview.write_paraview`.
-        """
-        stem = str(path).removesuffix(".pvd")
-        return [
-            self.animation(k, amplitude, frames).to_paraview(f"{stem}_{k + 1:02d}", **options)
-            for k in range(len(self.shapes))
-        ]
-
-    @checked
-    def plot(
-        self,
-        mode: Index = 0,
-        file: Path | None = None,
-        *,
-        amplitude: Positive | None = None,
-        size: Size = SIZE,
-        renderer: Renderer | None = None,
-    ) -> View:
-        """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
-
-        ``amplitude`` as for :meth:`animation`, ``size`` and ``renderer`` as for :meth:`fem_mbs.Model.plot`.
-        """
-        picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size, renderer)
-        view: View = pictures.saved(picture, file)
-        return view
-
-    @checked
-    def animate(
-        self,
-        mode: Index = 0,
-        file: Path | None = None,
-        *,
-        amplitude: Positive | None = None,
-        duration: Positive = 2.0,
-        fps: Positive = 25.0,
-        size: Size = SIZE,
-        renderer: Renderer | None = None,
-    ) -> Film:
-        """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
-        motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
-        states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
-        titles = [self._title(mode)] * len(states)
-        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size, renderer), file)
-        return film
-
-    def _title(self, mode: int) -> str:
-        """What a picture of a shape is called; refuses one that there is not."""
-        if mode >= len(self.shapes):
-            raise ModelError(
-                f"{type(self).__name__}: there is no mode {mode}; there are {len(self.shapes)}, counted from 0"
-            )
-        return f"mode {mode + 1}: {self._told(mode)}"
-
-    def _told(self, mode: int) -> str:
-        """The number that belongs to a shape, in words."""
-        raise NotImplementedError
-
-    def _frequency(self, mode: int) -> float:
-        """With which it is shown, in rad/s."""
-        return 2.0 * np.pi
-
-    def _row(self, node: NodeOrName) -> int:
-        return self.linear.system.row(node)
-
-
-def _amplitude(shape: Array, length: float) -> float:
-    displacement, angle = np.abs(shape[:, :3]).max(), np.abs(shape[:, 3:]).max()
-    tiny = np.finfo(float).tiny
-    return float(min(DISPLACEMENT * length / max(displacement, tiny), ANGLE / max(angle, tiny)))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(ShapesOfMotion):
     """Motions ``Re(shape exp(eigenvalue t))`` about a state, lowest frequency first; ``print`` shows a table.
@@ -325,7 +189,7 @@ class Modes(ShapesOfMotion):
         Displacement and rotation vector of every node, in the world frame at the state, scaled to the modal mass
         ``shape^H M shape = 1``. Complex where parts of the model move out of phase.
     own : (count, k)
-        Changes of the own unknowns of elements, likewise.
+        Changes of the internal variables of elements, likewise.
     linear : LinearModel
         The matrices and the state.
     """

@@ -18,9 +18,8 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
-from fem_mbs.modal.deviations import Deviations, deviations
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import unit
 from fem_mbs.system.system import Evaluation, System
@@ -28,6 +27,14 @@ from fem_mbs.system.system import Evaluation, System
 REPEATED = 1e-10
 """Singular values of the equations of one joint, against the largest, that are zero."""
 AnyMotion = TypeVar("AnyMotion", bound=Motion)
+
+
+class Deviations(NamedTuple):
+    """Derivatives of ``V`` against ``d`` and of ``A`` against ``d`` and ``d'``; ``V_,d'`` and ``A_,d''`` are 1."""
+
+    V: RateSensitivities
+    A: RateSensitivities
+    A_rate: RateSensitivities
 
 
 class TurnedMatrices(NamedTuple):
@@ -39,20 +46,24 @@ class TurnedMatrices(NamedTuple):
     """Of the joints, which directions their equations hold: projectors ``(n, c, c)``."""
     equations: list[Array]
     """Of the joints, the size of the entries of their gradients ``(n, r, b)``."""
+    forces: list[Array]
+    """Of the elements ``(n, terms, b)``."""
     readings: list[csr_array]
     """Of elements that depend on multipliers, the derivatives ``(n b, m)`` against those at the start."""
 
 
 class TurnedModel:
-    """A model as it turns on, seen from axes with the angular velocity ``w``, or from its own bodies (None)."""
+    """A model as it turns on; each node is seen from axes with the angular velocity ``w`` (n, 3), world frame."""
 
-    def __init__(self, system: System, motion: Motion, w: Array | None) -> None:
+    def __init__(self, system: System, motion: Motion, w: Array) -> None:
         self.system, self.motion, self.w = system, motion, w
         self.batches: list[ElementBatch | ConstraintBatch] = [*system.batches, *system.constraint_batches]
         self.rows: list[IntArray] = [*system.components, *system.constraint_components]
         free = np.append(system.free.ravel(), system.order >= 0)
         self._free = [free[rows] for rows in self.rows]
-        self._S = None if w is None else so3.skew(motion.V[:, 3:] - np.vecmat(w, motion.R))
+        spins = np.matvec(motion.R, motion.V[:, 3:])
+        self._S = so3.skew(np.vecmat(spins - w, motion.R))
+        self._rate = float(np.abs([spins, w]).max()) or 1.0
         self._start = [joint.padded for joint in self._joints(motion, self._seen(motion, 0.0))]
 
     def at(self, s: float) -> TurnedMatrices:
@@ -69,11 +80,15 @@ class TurnedModel:
             multipliers[own] = np.vecmat(force, back)[batch.cell, _places(batch)]
             changes.append(start @ back)
         motion = replace(motion, multipliers=multipliers)
-        follow, prescribed, cells, readings = deviations(motion), system.prescribe(motion.t), [], []
+        follow, prescribed = deviations(motion), system.prescribe(motion.t)
+        cells: list[Array] = []
+        forces: list[Array] = []
+        readings: list[csr_array] = []
         for k, element in enumerate(system.batches):
             force, context = element.force(motion, prescribed.elements[k])
-            force = force.reshape(len(element.nodes), -1, force.shape[-1]).sum(axis=1)
-            cells.append(self._turned(k, N, _of_elements(system, element, context, follow), force))
+            force = force.reshape(len(element.nodes), -1, force.shape[-1])
+            forces.append(np.matvec(self._turn(k, N)[:, None], force))
+            cells.append(self._turned(k, N, _of_elements(system, element, context, follow), force.sum(axis=1)))
             if k in system.readers:
                 readings.append(self._reading(k, N, context, changes))
         for joint, batch, own in zip(joints, system.constraint_batches, system.constraint_slices, strict=True):
@@ -82,12 +97,12 @@ class TurnedModel:
             K[0] = _whole(batch, batch.stiffness(joint.context, multipliers[own]), shape)
             force = np.vecmat(_padded(batch, multipliers[own]), _padded(batch, joint.gradient))
             cells.append(self._turned(k, N, K, force))
-        return TurnedMatrices(cells, [joint.space for joint in joints], [joint.sizes for joint in joints], readings)
+        return TurnedMatrices(
+            cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
+        )
 
     def _seen(self, motion: Motion, s: float) -> Array:
         """``N`` (n, 3, 3) of all nodes."""
-        if self.w is None:
-            return np.broadcast_to(np.eye(3), motion.R.shape)
         turned: Array = (so3.exp(s * self.w) @ self.motion.R).mT @ motion.R
         return turned
 
@@ -105,12 +120,9 @@ class TurnedModel:
             padded = (_padded(batch, B) @ turn.mT) * units[:, None]
             every, sizes = padded, np.abs(padded)
             if system.has_velocity_level:
-                G = velocity[k]
-                if self._S is not None:
-                    G = G - np.vecmat(B, _diagonal(self._S, batch.nodes, rows.shape[1], 0.0)[batch.cell])
+                G = velocity[k] - np.vecmat(B, _diagonal(self._S, batch.nodes, rows.shape[1], 0.0)[batch.cell])
                 own = system.velocity_level[system.constraint_slices[k], None]
-                speed = np.abs(motion.V[:, 3:]).max()
-                G = _padded(batch, np.where(own, G, 0.0) / speed) @ turn.mT * units[:, None]
+                G = _padded(batch, np.where(own, G, 0.0) / self._rate) @ turn.mT * units[:, None]
                 every, sizes = np.concatenate([padded, G], axis=2), sizes + np.abs(G)
             space = np.linalg.pinv(every, rtol=REPEATED) @ every
             result.append(_Joints(B, evaluation.constraint_contexts[k], padded, sizes, space))
@@ -121,19 +133,22 @@ class TurnedModel:
         nodes, b = self.batches[k].nodes, matrices.shape[-1]
         K, C, M = matrices
         K = K - _of_components(force, nodes.shape[1])
-        if self._S is not None:
-            S = _diagonal(self._S, nodes, b, 0.0)
-            MS = M @ S
-            K, C = K - C @ S + MS @ S, C - 2.0 * MS
-        turn = _diagonal(N, nodes, b) * self._free[k][:, :, None]
-        seen: Array = turn @ np.stack([K, C, M]) @ turn.mT
+        S = _diagonal(self._S, nodes, b, 0.0)
+        MS = M @ S
+        turn = self._turn(k, N)
+        seen: Array = turn @ np.stack([K - C @ S + MS @ S, C - 2.0 * MS, M]) @ turn.mT
         return seen
+
+    def _turn(self, k: int, N: Array) -> Array:
+        """``N`` (n, b, b) of the cells of a batch, zero where the model holds nodes."""
+        result: Array = _diagonal(N, self.batches[k].nodes, self.rows[k].shape[1]) * self._free[k][:, :, None]
+        return result
 
     def _reading(self, k: int, N: Array, context: object, changes: list[Array]) -> csr_array:
         """How forces of a batch depend on the multipliers that are such and such at the start."""
         system, batch, rows = self.system, self.system.batches[k], self.rows[k]
         assert batch.reads is not None
-        values = (_diagonal(N, batch.nodes, rows.shape[1]) * self._free[k][:, :, None]) @ batch.by_multipliers(context)
+        values = self._turn(k, N) @ batch.by_multipliers(context)
         places = np.arange(rows.size).reshape(*rows.shape, 1), batch.reads[:, None]
         columns = np.broadcast_arrays(*places)
         read = csr_array((values.ravel(), tuple(part.ravel() for part in columns)), (rows.size, system.m))
@@ -151,6 +166,22 @@ class _Joints(NamedTuple):
     """The gradients of each joint as they are seen ``(n, r, b)``, with rows of zeros."""
     sizes: Array
     space: Array
+
+
+def deviations(motion: Motion) -> Deviations:
+    """Of a motion.
+
+    ``V`` changes by its bracket ``(Omega x u + U x w, Omega x w)`` with ``d = (u, w)``. With ``x + R u``, the
+    acceleration of the point gains ``u'' + 2 Omega x u' + Omega' x u + Omega x (Omega x u)`` and turns by ``a x w``;
+    ``Omega' + (w' + Omega x w)'`` is the angular acceleration.
+    """
+    U, Omega, a, Omega_dot = so3.skew(np.concatenate([motion.V, motion.A], axis=1).reshape(-1, 4, 3)).swapaxes(0, 1)
+    parts = (
+        _blocks(Omega, U, Omega),
+        _blocks(Omega_dot + Omega @ Omega, a, Omega_dot),
+        _blocks(2.0 * Omega, np.zeros_like(Omega), Omega),
+    )
+    return Deviations(*(RateSensitivities(part, np.zeros_like(motion.u)) for part in parts))
 
 
 def ahead(motion: AnyMotion, s: float) -> AnyMotion:
@@ -231,4 +262,11 @@ def _padded(batch: ConstraintBatch, values: Array) -> Array:
     places = _places(batch)
     result = np.zeros((len(batch.nodes), places.max(initial=0) + 1, *values.shape[1:]))
     result[batch.cell, places] = values
+    return result
+
+
+def _blocks(upper_left: Array, upper_right: Array, lower_right: Array) -> Array:
+    """Matrices ``(n, 6, 6)`` with a lower left block of zeros."""
+    result = np.zeros((len(upper_left), 6, 6))
+    result[:, :3, :3], result[:, :3, 3:], result[:, 3:, 3:] = upper_left, upper_right, lower_right
     return result

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
 from numpy.typing import ArrayLike
@@ -17,8 +19,8 @@ from fem_mbs.contracts import (
     PartNames,
     RotationLike,
     Vector3,
+    check_internal_variables,
     check_node,
-    check_unknowns,
     checked,
     complete,
     look_up,
@@ -42,7 +44,7 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("called", "check_name", "hold")
+    _internal = ("all_or_nothing", "called", "check_name", "hold")
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
@@ -133,7 +135,7 @@ class ModelDescription(PartNames):
             )
         for node in element.nodes:
             self._own(node, str(element))
-        check_unknowns(element)
+        check_internal_variables(element)
         kind = type(element)
         element.name = self._free_name(name, f"{kind.__name__} {self._added[kind] + 1}")
         self._added[kind] += 1
@@ -144,6 +146,17 @@ class ModelDescription(PartNames):
         else:
             self.constraints.append(element)
         return element
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """What is added within it is taken out again if something fails."""
+        counts = len(self.nodes), len(self.elements), len(self.constraints)
+        try:
+            yield
+        except Exception:
+            lists: tuple[list[Any], ...] = self.nodes, self.elements, self.constraints
+            self.remove(*(part for parts, count in zip(lists, counts, strict=True) for part in parts[count:]))
+            raise
 
     def remove(self, *parts: Named | str) -> None:
         """Take elements, loads, joints and nodes out of the model; their names are free again.
@@ -192,7 +205,7 @@ class ModelDescription(PartNames):
 
     def check_name(self, name: str) -> None:
         """Refuse a name that is taken; whoever adds several things asks before the first."""
-        if name in self._parts:
+        if text(name, "Model.check_name: name") in self._parts:
             raise ModelError(f"the name '{name}' is taken; names of nodes, elements and joints are unique in a model")
 
     def __str__(self) -> str:

@@ -32,9 +32,9 @@ def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[E
     )
     kinds = Counter(type(part).__name__ for part in parts)
     lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
-    own = Counter(unknown.kind for part in parts for unknown in part.unknowns)
+    own = Counter(variable.kind for part in parts for variable in part.internal_variables)
     if own:
-        lines.append(f"  own unknowns: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
+        lines.append(f"  internal variables: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
         free += own["coordinate"]
     left = f"{counted(free - equations, 'degree')} of freedom left"
     if equations > free:

@@ -38,7 +38,7 @@ class Checkpoint(Public):
     control_memory : NamedTuple
         What the step control goes on with.
     names : tuple of str
-        Names of the nodes and unknowns of the model, and of its constraint equations.
+        Names of the nodes and internal variables of the model, and of its constraint equations.
     """
 
     state: State
@@ -116,7 +116,7 @@ def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> 
     if here != there:
         other = next((a for a, b in zip(there, here, strict=False) if a != b), "more or fewer parts")
         raise ModelError(
-            f"simulate: the checkpoint is one of another model: it has {len(there)} nodes, unknowns and constraint "
+            f"simulate: the checkpoint is one of another model: it has {len(there)} nodes, variables and constraint "
             f"equations, this model {len(here)}; the first that differs there is {other}"
         )
     from_user(system, checkpoint.state, "simulate: initial.state")
@@ -128,10 +128,10 @@ def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> 
 
 
 def names_of(system: System) -> tuple[str, ...]:
-    """What tells a model from another: nodes, their groups and how they are held, own unknowns, and equations."""
-    nodes, unknowns, equations = system.source
+    """What tells a model from another: nodes, their groups and how they are held, internal variables, and equations."""
+    nodes, variables, equations = system.source
     held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
-    return (*nodes, *held, *unknowns, *equations)
+    return (*nodes, *held, *variables, *equations)
 
 
 def _numbered(name: str, value: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import Instant
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
-from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
 
 PRECISION = 1e-12
@@ -83,7 +82,7 @@ class Events:
         zeros = [(*found, k) for k, value in enumerate(values) if (found := self._zero(k, state, value)) is not None]
         self._last, self.values = state, values
         for _, zero, k in sorted(zeros, key=lambda one: one[0]):
-            self.states[k].append(to_user(self._system, zero))
+            self.states[k].append(self._system.to_user(zero))
             if (terminal := self._watched[k].event.terminal) and len(self.states[k]) >= terminal:
                 return zero
         return None
@@ -130,7 +129,7 @@ def _measure(event: Event, system: System, label: str, instant: Instant | None) 
     """How an event is evaluated: a channel from the last state on, as angles of joints count whole turns."""
     function = event.function
     if not isinstance(function, str):
-        return lambda state, *_: function(to_user(system, state))
+        return lambda state, *_: function(system.to_user(state))
     channel = parse(system, function, f"{label}: event")
     if len(channel.columns) > 1:
         raise ModelError(

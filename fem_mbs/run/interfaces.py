@@ -13,7 +13,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
 Callback = Annotated[Callable[[State], object], partial(function, of=" of a State")]
-"""Called with the state after every accepted step; a true return value ends the run."""
+"""Called with the state after every accepted step; returns None, or True to end the run."""
 Progress = Callable[[float | None], None]
 """Shows how far a run has come; None at its end."""
 Between = Callable[[State, State, float], State]

@@ -26,7 +26,7 @@ from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
-from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -64,7 +64,7 @@ def simulate(
     progress : bool
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
-        Called with the state after every accepted step; a true return value ends the run.
+        Called with the state after every accepted step; returns None, or True to end the run.
     events : function, str or Event, or list of them, optional
         What is to pass through zero: functions of the state, as in :func:`scipy.integrate.solve_ivp`, or channels of
         the solution by name, as "tip.position.z". The attribute ``terminal`` (True, or a number of events) ends the run
@@ -138,7 +138,7 @@ def start(system: System, method: Method | None = None) -> State:
     """
     if method is not None:
         method.check(system)
-    return to_user(system, consistent_start(system))
+    return system.to_user(consistent_start(system))
 
 
 def _begin(initial: State | Checkpoint | None) -> float:

@@ -128,13 +128,13 @@ def _of(own: System, solution: Solution, method: Method) -> Solution:
     """What a solution says of the system of some of its parts."""
     whole, history = solution.system, solution.history
     nodes = np.array([whole.number(node) for node in own.nodes], np.intp)
-    unknowns = _joined(whole.number.own(part) for part in own.number.parts)
+    variables = _joined(whole.number.own(part) for part in own.number.parts)
     rows = np.empty(own.m, np.intp)
     for joint, equations in own.number.equations.items():
         rows[equations] = whole.number.multipliers(joint)
     arrays = {name: getattr(history, name)[:, nodes] for name in ("x", "R", "v", "vdot")}
     arrays["x"] = arrays["x"] + (whole.origin - own.origin)
-    arrays |= {name: getattr(history, name)[:, unknowns] for name in ("u", "udot", "uddot")}
+    arrays |= {name: getattr(history, name)[:, variables] for name in ("u", "udot", "uddot")}
     arrays["multipliers"] = history.multipliers[:, rows]
     if whole.redundant is not None:
         _share(whole.redundant, own, rows)

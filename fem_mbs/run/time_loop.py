@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, changed_since, check_step, freezes
+from fem_mbs.contracts import Method, State, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
@@ -37,8 +37,7 @@ from fem_mbs.run.interfaces import (
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
-from fem_mbs.system import constraints
-from fem_mbs.system.states import frozen, to_user
+from fem_mbs.system.states import frozen
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -115,12 +114,17 @@ def _refuse_changes(steps: StepSequence, t: float) -> None:
 def _ends(callback: Callback, state: State, steps: StepSequence) -> bool:
     """Call the callback; whether it ends the run."""
     try:
-        return bool(callback(to_user(steps.system, state)))
+        answer = callback(steps.system.to_user(state))
     except Exception as error:
         raise FemMbsError(
             f"{steps.label}: the callback failed at {steps.where.format(state.t)}: {error!r}; it is called with "
-            "the state after each step, and ends the run by returning something true"
+            "the state after each step, and ends the run by returning True"
         ) from error
+    if not (answer is None or isinstance(answer, bool | np.bool_)):
+        raise ModelError(
+            f"{steps.label}: the callback must return None, or True to end the run, received {shown(answer)}"
+        )
+    return bool(answer)
 
 
 class TimeIntegration:
@@ -211,7 +215,7 @@ class TimeIntegration:
                     step = check_step(self._stepper.step(self.system, self.state, h, self.memory), self.method)
                 if self.system.end_checks:
                     end = step.state
-                    constraints.check_step(self.system, self.state.t, end.t, end.R, end.u, end.multipliers)
+                    self.system.check_end(self.state.t, end.t, end.R, end.u, end.multipliers)
             except FAILURES as failure:
                 self.failed += 1
                 LOG.info("step of %g s from t = %g s failed: %s", plan.h, self.state.t, failure)

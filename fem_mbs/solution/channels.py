@@ -99,8 +99,8 @@ def _multipliers(joint: Constraint) -> Columns:
     return {f"{k}": "" for k in range(len(joint.equations))}
 
 
-def _unknowns(part: Any) -> Columns:
-    return {unknown.name: unknown.unit for unknown in part.unknowns}
+def _internal_variables(part: Any) -> Columns:
+    return {variable.name: variable.unit for variable in part.internal_variables}
 
 
 def _section_forces(element: Any) -> Columns:
@@ -144,7 +144,7 @@ OF_NODE = {
     "angular_velocity": ChannelQuantity(_vector("rad/s"), _query("angular_velocity")),
     "acceleration": ChannelQuantity(_vector("m/s^2"), _query("acceleration")),
 }
-OF_PART = {"unknowns": ChannelQuantity(_unknowns, _query("unknowns"))}
+OF_PART = {"internal_variables": ChannelQuantity(_internal_variables, _query("internal_variables"))}
 OF_JOINT = {
     "coordinate": ChannelQuantity(_coordinate(""), _query("coordinate")),
     "coordinate_rate": ChannelQuantity(_coordinate("/s"), _query("coordinate_rate")),

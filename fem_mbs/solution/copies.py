@@ -3,7 +3,8 @@
 Kernels take arrays with one entry a cell, so that copies of a batch are a batch; some hundred instants are asked
 together. Batches that cannot be copied, and those that ask for the time, are asked at one instant after the other. How
 its arrays go on from copy to copy is seen from three batches: of one copy, of the same one with all rows of nodes,
-unknowns and multipliers shifted, and of two copies. Numbers of cells follow from the last, rows from the second.
+internal variables and multipliers shifted, and of two copies. Numbers of cells follow from the last, rows from the
+second.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LocalNumbering(Numbering):
         return self.rows.setdefault(node, len(self.rows)) + self._shift * len(self.rows)
 
     def own(self, part: Any) -> IntArray:
-        return self._all.own(part) + self._shift * len(self.unknowns)
+        return self._all.own(part) + self._shift * len(self.internal_variables)
 
     def multipliers(self, part: Any) -> IntArray:
         return self._all.multipliers(part) + self._shift * sum(map(len, self.equations.values()))

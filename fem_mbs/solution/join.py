@@ -43,7 +43,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
     if first.history.instant is not None or second.history.instant is not None:
         raise ModelError("join: load paths have a load factor in place of time; runs in time can be joined")
     if first.system.source != second.system.source:
-        raise ModelError("join: the runs are of different models: their nodes, unknowns or equations differ")
+        raise ModelError("join: the runs are of different models: their nodes, internal variables or equations differ")
     if first.t[-1] != second.t[0]:
         raise ModelError(
             f"join: a run that ends at t = {first.t[-1]} s is followed by one that begins at t = {second.t[0]} s; it "

@@ -80,7 +80,7 @@ class Queries(Public):
 
     @property
     def u(self) -> Array:
-        """Own unknowns ``(nt, k)`` of all elements and joints."""
+        """Internal variables ``(nt, k)`` of all elements and joints."""
         return self.history.u  # type: ignore[no-any-return]
 
     @property
@@ -185,17 +185,19 @@ class Queries(Public):
         return self.coordinate(joint).reshape(len(self.t), -1)[:, angles[0]]
 
     @checked
-    def unknowns(self, part: Element | Constraint | str, name: str | None = None) -> Array:
-        """Own unknowns ``(nt, s)`` of a part, in the order of its ``unknowns``; one of them ``(nt,)`` by name."""
+    def internal_variables(self, part: Element | Constraint | str, name: str | None = None) -> Array:
+        """Internal variables ``(nt, s)`` of a part, in its order; one of them ``(nt,)`` by name."""
         owner = self._part(part, "part")
         if isinstance(owner, Node):
-            raise ModelError(f"{owner} has no unknowns of its own; elements and joints may have some")
+            raise ModelError(f"{owner} has no internal variables; elements and joints may have some")
         rows = self.system.number.own(owner)
         if name is None:
             return self.u[:, rows]
-        names = [unknown.name for unknown in owner.unknowns]
+        names = [variable.name for variable in owner.internal_variables]
         if name not in names:
-            raise ModelError(f"{owner} has no unknown '{name}'; it has {', '.join(map(repr, names)) or 'none'}")
+            raise ModelError(
+                f"{owner} has no internal variable '{name}'; it has {', '.join(map(repr, names)) or 'none'}"
+            )
         return self.u[:, rows[names.index(name)]]
 
     def signal(self, source: Any) -> Array:
@@ -207,7 +209,7 @@ class Queries(Public):
         if not isinstance(source, Combines):
             raise ModelError(
                 f"{type(self).__name__}.signal: source must be a sensor, a block or a sum of signals, received "
-                f"{shown(source)}; unknowns of other elements are solution.unknowns(element, name)"
+                f"{shown(source)}; internal variables of other elements are solution.internal_variables(element, name)"
             )
         with self.system.as_frozen():
             return source.signal_values(self.t, self.u, self.system.number)

@@ -24,7 +24,7 @@ from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.tables import to_csv, to_pandas, to_xarray
 from fem_mbs.solution.turns import Turns
-from fem_mbs.system.states import interpolate, to_user
+from fem_mbs.system.states import interpolate
 from fem_mbs.system.system import System
 
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
@@ -147,12 +147,12 @@ class Solution(Queries):
     def state(self, k: int) -> State:
         """The computed state number ``k``; negative numbers count from the end."""
         self._check_number(k)
-        return to_user(self.system, self.history.state(k))
+        return self.system.to_user(self.history.state(k))
 
     @checked
     def __call__(self, t: float) -> State:
         """State at any time of the run, interpolated along the group."""
-        return to_user(self.system, self._at(t))
+        return self.system.to_user(self._at(t))
 
     def _at(self, t: float) -> State:
         """The same, whose positions count from the origin of the system."""

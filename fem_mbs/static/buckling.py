@@ -16,15 +16,15 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.initial.state_point import check_system
-from fem_mbs.modal.linearize import LinearModel, linearize
-from fem_mbs.modal.modes import ShapesOfMotion
+from fem_mbs.modal.linear_model import LinearModel
+from fem_mbs.modal.linearize import linearize
+from fem_mbs.modal.shapes import ShapesOfMotion
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.start import start
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.states import to_user
 from fem_mbs.system.system import System
 
 DENSE_SIZE = 200
@@ -109,7 +109,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     stiffness = _Stiffness(equations, point)
     nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
     distances, z = stiffness.singular(count, SHARE * nearest[0])
-    linear = linearize(model, to_user(system, point.state()))
+    linear = linearize(model, system.to_user(point.state()))
     shapes = linear.node_motions(z[: system.n_free].T)
     size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
     if not (size > 0.0).all():

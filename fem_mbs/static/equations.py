@@ -36,7 +36,7 @@ class Point(NamedTuple):
         """The configuration ``q exp(D)`` with new multipliers and load factor.
 
         ``D`` (N,) are body increments on SE(3), also for nodes that are on R3xSO3 in time: a node that moves along a
-        screw stays closer to its neighbours than one that moves along a line. Own unknowns follow.
+        screw stays closer to its neighbours than one that moves along a line. Internal variables follow.
         """
         n = len(self.x)
         R, x = se3.compose(self.R, self.x, *se3.exp(D[: 6 * n].reshape(n, 6)))

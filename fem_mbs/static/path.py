@@ -21,7 +21,6 @@ from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Point
 from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, unstable_motions
-from fem_mbs.system import constraints
 from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
@@ -209,7 +208,7 @@ class EquilibriumPath:
         if (stop := self._stop(stops, step.increment.load)) is not None:
             step = self._at(step, stop)
         end = step.point
-        constraints.check_step(self.equations.system, self.here.point.load, end.load, end.R, end.u, end.multipliers)
+        self.equations.system.check_end(self.here.point.load, end.load, end.R, end.u, end.multipliers)
         place = self._place(step.point, step.evaluation, step.increment)
         if self.step is None and length > CAREFUL and self._branches(place):
             raise NotConvergedError("the path may branch on the way", step.report, step)

@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from fem_mbs.contracts import State
-from fem_mbs.errors import ConvergenceError, LawError, MotionError, SingularSystemError
+from fem_mbs.errors import ConvergenceError, LawError, ModelError, MotionError, SingularSystemError
 from fem_mbs.initial.failure import moved_most, worst_equations
 from fem_mbs.initial.singular import describe_singular, handle_repeated
+from fem_mbs.modal.steady_axes import turning_speeds
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point
@@ -19,6 +20,7 @@ from fem_mbs.static.step import Direction, PathLinearization, PathResidual, Path
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.states import from_user
+from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 ITERATIONS = 200
@@ -54,6 +56,8 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     values = tangent.assemble(equations.system, equations.entries(evaluation, equations.force_factor))
     handle_repeated(equations.system, evaluation, values, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
+        if initial is not None:
+            _refuse_turning(equations.system, initial, caller)
         point = settle(equations, point, newton)
     if text := equations.mechanism(point, f"at load factor {point.load:g}"):
         if equations.range == 0.0:
@@ -61,6 +65,16 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
         else:
             raise SingularSystemError(text + (PENDULUM if ramp and initial is None and "resistance" in text else ""))
     return point
+
+
+def _refuse_turning(system: System, initial: State, caller: str) -> None:
+    """Refuse a state that centrifugal forces hold in equilibrium."""
+    if len(speeds := turning_speeds(system, system.motion(initial))):
+        raise ModelError(
+            f"{caller}: the state given as initial turns at {np.linalg.norm(speeds[0]):.4g} rad/s and is no "
+            "equilibrium at rest: mbs.steady_rotation finds how it turns, mbs.modes whether it buckles there; its "
+            "position alone is dataclasses.replace(state, v=0 * state.v, vdot=0 * state.vdot)"
+        )
 
 
 def settle(equations: Equations, point: Point, newton: Newton) -> Point:
@@ -132,7 +146,7 @@ class SettleProblem(StepProblem):
         entries = equations.entries(equations.with_stresses(trial.evaluation, unknown.stresses), equations.force_factor)
         entries[forces] += shift * mass
         right = equations.residual(trial.evaluation)
-        # what states and algebraic unknowns do, mass does not hold back
+        # what states and algebraic variables do, mass does not hold back
         weight = np.where(np.append(np.ones(6 * system.n), system.order == 2), system.weight, 0.0)
         for _ in range(TRIALS):
             solve = system.solver.factor(tangent.assemble(system, entries)).solve

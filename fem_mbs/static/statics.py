@@ -91,7 +91,7 @@ def statics(
     max_steps : int
         Steps after which to give up.
     callback : function, optional
-        Called with the state after every step; a true return value ends the run.
+        Called with the state after every step; returns None, or True to end the run.
     events : function, str or Event, or list of them, optional
         Functions of the state, or channels of the solution by name, whose zeros along the path are to be found, as in
         :func:`simulate`.

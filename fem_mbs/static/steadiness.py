@@ -11,11 +11,11 @@ from typing import NoReturn
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch
+from fem_mbs.contracts import Element
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.steady_axes import ANGLES
-from fem_mbs.modal.turned import ahead
+from fem_mbs.modal.turned import TurnedMatrices, TurnedModel, ahead
 from fem_mbs.static.equations import Point
 from fem_mbs.static.turning import Turning, TurningEquations
 from fem_mbs.system import constraints
@@ -72,11 +72,13 @@ def refuse_unsteady(equations: TurningEquations, point: Point) -> None:
     here = equations.motion(point)
     open_by = system.joints(here, system.prescribe(here.t)).constraint
     _check_joints(system, here, open_by, speed)
+    seen = TurnedModel(system, here, np.where(equations.turning[:, None], equations.omega, 0.0))
+    start = seen.at(0.0)
     for angle in ANGLES:
         Q = so3.exp(angle * equations.omega / speed)
         there = ahead(here, angle / speed)
         _check_joints(system, there, open_by, speed)
-        _check_forces(equations, here, there, Q, angle)
+        _check_forces(equations, start, seen.at(angle / speed), angle)
         _check_reactions(equations, here, there, Q, angle)
 
 
@@ -98,42 +100,27 @@ def _check_joints(system: System, motion: Turning, open_by: Array, speed: float)
             )
 
 
-def _check_forces(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:
+def _check_forces(equations: TurningEquations, start: TurnedMatrices, there: TurnedMatrices, angle: float) -> None:
     """Refuse elements whose forces do not turn with the model."""
     system = equations.system
-    prescribed = zip(system.batches, system.prescribe(here.t).elements, system.prescribe(there.t).elements, strict=True)
-    for batch, now, then in prescribed:
-        force, context = batch.force(here, now)
-        before, states = _in_world(system, batch, here, force)
-        after, states_after = _in_world(system, batch, there, batch.force(there, then)[0])
-        turned = np.where(equations.turning[batch.nodes][:, None, :, None, None], before @ Q.T, before)
-        change = np.abs(after - turned).max(axis=(1, 2, 3, 4), initial=0.0)
-        size = np.maximum(np.abs(before).max(axis=(1, 2, 3, 4)), np.abs(after).max(axis=(1, 2, 3, 4)))
-        stiffness = np.abs(batch.stiffness(context)).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
-        rounding = SAME * size + ROUNDING * stiffness
+    parts = zip(system.batches, start.forces, there.forces, start.of_cells, strict=False)
+    for batch, before, after, (stiffness, _, _) in parts:
+        of_nodes = 6 * batch.nodes.shape[1]
+        units = np.tile(np.repeat([system.length, 1.0], 3), of_nodes // 6)
+        change = np.abs(units * (after - before)[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
+        size = np.abs(units * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
+        rounding = SAME * size + ROUNDING * np.abs(stiffness).max(axis=(1, 2)) * max(system.length, 1.0) ** 2
         if (change > rounding).any():
             worst = int(np.argmax(change - rounding))
             _refuse(equations, batch.owners[worst], change[worst] / size[worst], angle)
-        differs = (np.abs(states - states_after) > SAME * (np.abs(states) + 1.0)).any(axis=(1, 2))
+        own = before[..., of_nodes:]
+        differs = (np.abs(after[..., of_nodes:] - own) > SAME * (np.abs(own) + 1.0)).any(axis=(1, 2))
         if differs.any():
             raise ModelError(
-                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has unknowns of its own that do not stay as "
+                f"steady_rotation: {batch.owners[int(np.argmax(differs))]} has internal variables that do not stay as "
                 f"they are: what it depends on has changed when the model has turned by {angle:g} rad. Leave it out, "
                 "or let it depend on rates, or on what turns alone"
             )
-
-
-def _in_world(system: System, batch: ElementBatch, motion: Turning, force: Array) -> tuple[Array, Array]:
-    """Forces times the extent and moments, ``(n, terms, p, 2, 3)`` in the world frame, and those of own unknowns.
-
-    Without those on what is held.
-    """
-    n, p = batch.nodes.shape
-    terms = force.reshape(n, -1, force.shape[-1])
-    of_nodes = np.where(system.free[batch.nodes].reshape(n, 1, 6 * p), terms[..., : 6 * p], 0.0)
-    world = np.matvec(motion.R[batch.nodes][:, None, :, None], of_nodes.reshape(n, -1, p, 2, 3))
-    world[..., 0, :] *= system.length
-    return world, terms[..., 6 * p :]
 
 
 def _check_reactions(equations: TurningEquations, here: Turning, there: Turning, Q: Array, angle: float) -> None:

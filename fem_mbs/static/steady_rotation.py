@@ -31,7 +31,7 @@ from fem_mbs.static.steadiness import refuse_unsteady, refuse_unsteady_start
 from fem_mbs.static.step import Direction, StepProblem, unstable_motions
 from fem_mbs.static.turning import TurningEquations
 from fem_mbs.system import matrices as tangent
-from fem_mbs.system.states import from_user, to_user
+from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -205,7 +205,7 @@ def _runs_away(model: Model, equations: TurningEquations, point: Point) -> bool:
     if unstable_motions(equations, point) <= 0:
         return False
     try:
-        linear = linearize(model, to_user(equations.system, equations.state(point)))
+        linear = linearize(model, equations.system.to_user(equations.state(point)))
         return growing(solve_modes(linear)) > 0
     except FemMbsError as failure:
         LOG.info("steady_rotation: whether the shape is stable is not known: %s", failure)

@@ -1,7 +1,7 @@
 """One step along a path of equilibria, solved by Newton's method.
 
 The unknowns are the increment ``D`` from the last equilibrium, ``q = q_0 exp(D)``, the multipliers, the load factor and
-the stresses. Stresses are unknowns of their own, as multipliers are, with ``sigma = C epsilon(q)`` as their equation;
+the stresses. Stresses are internal variables, as multipliers are, with ``sigma = C epsilon(q)`` as their equation;
 they are eliminated, so that only the stiffness knows of them: its geometric part has the stresses that the last
 correction extrapolates linearly, not those of the trial, which in slender beams stretch far too much on the way
 (Magisano, Leonetti, Garcea, *Computer Methods in Applied Mechanics and Engineering* 313, 2017).
@@ -141,7 +141,7 @@ class Arc(NamedTuple):
 class StepProblem:
     """The equations of rest near the equilibrium ``base``: at a given load factor, or at a given length of the ``arc``.
 
-    With ``mixed``, stresses are unknowns of their own; without, the stiffness is the derivative of the equations, as
+    With ``mixed``, stresses are internal variables; without, the stiffness is the derivative of the equations, as
     the line search needs it.
     """
 

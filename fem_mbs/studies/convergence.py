@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import instance, number, real, shown
+from fem_mbs.contracts import checked, instance, is_of, number, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
@@ -24,6 +24,12 @@ EXACT = 1e-12
 """Errors below this share of the largest value are rounding and say nothing of the order."""
 MARGIN = 1e-6
 """UnitInterval of a step by which the time of a state may miss the bounds of an interval."""
+
+
+def _axes(value: object, label: object) -> object:
+    if not is_of(value, "matplotlib.axes", "Axes"):
+        raise ModelError(f"{label} must be axes of matplotlib, as plt.gca() gives them, received {shown(value)}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,8 @@ class ConvergenceStudy:
         table = ("".join(map(str.rjust, row, widths)) for row in rows)
         return "\n".join([f"Largest errors for t in [{since:g}, {until:g}] s", *table])
 
-    def plot(self, axes: Any) -> None:
+    @checked
+    def plot(self, axes: Annotated[Any, _axes]) -> None:
         """Draw the errors over the steps, with the orders in the legend, into axes of matplotlib."""
         for name, errors in self.errors.items():
             if errors.any():

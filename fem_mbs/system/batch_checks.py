@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_batch(batch: ElementBatch | ConstraintBatch, n: int, k: int, m: int) -> None:
-    """Refuse a batch whose nodes, owners or unknowns do not fit, for ``n`` nodes, ``k`` unknowns, ``m`` multipliers."""
+    """Refuse a batch whose nodes, owners, variables do not fit, for ``n`` nodes, ``k`` variables, ``m`` multipliers."""
     label = type(batch).__name__
     cells = np.shape(batch.nodes)[0]
     reads = batch.reads if isinstance(batch, ElementBatch) else None
@@ -88,11 +88,11 @@ def wrong_shapes(system: System, motion: Motion, prescribed: Prescribed) -> Mode
 
 
 def not_finite(system: System, evaluation: Evaluation) -> str:
-    """Which unknown, element or joint is not a finite number, in words; empty if all are."""
+    """Which internal variable, element or joint is not a finite number, in words; empty if all are."""
     motion = evaluation.motion
-    for (owner, unknown), value in zip(system.unknowns, motion.u, strict=True):
+    for (owner, variable), value in zip(system.internal_variables, motion.u, strict=True):
         if not np.isfinite(value):
-            return f"{owner}: its unknown '{unknown.name}' has become {value} at t = {motion.t:.6g} s"
+            return f"{owner}: its internal variable '{variable.name}' has become {value} at t = {motion.t:.6g} s"
     prescribed = system.prescribe(motion.t)
     for batch, data in zip(system.batches, prescribed.elements, strict=True):
         force = batch.force(motion, data)[0]
@@ -124,7 +124,7 @@ def _check(
 ) -> None:
     received = None if value is None else np.shape(value)
     if received != expected:
-        own = "" if batch.own is None else f" and {batch.own.shape[1]} unknowns of their own"
+        own = "" if batch.own is None else f" and {batch.own.shape[1]} internal variables"
         raise ModelError(
             f"{type(batch).__name__}.{what} must have the shape {expected}, received {received}: there are "
             f"{len(batch.nodes)} cells with {batch.nodes.shape[1]} nodes{own} each, of {batch.owners[0]} and its kind"

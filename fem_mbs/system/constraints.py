@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities, StepEnd
-from fem_mbs.errors import MotionError
+from fem_mbs.contracts import ConstraintBatch, Motion, RateSensitivities
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.pattern import flat
@@ -33,7 +32,7 @@ from fem_mbs.system.system import Evaluation, System
 
 
 def body_velocity(motion: Motion) -> Array:
-    """Body velocities of all nodes and rates of own unknowns, ``(N,)``."""
+    """Body velocities of all nodes and rates of internal variables, ``(N,)``."""
     return np.append(motion.V, motion.udot) if len(motion.udot) else motion.V.ravel()
 
 
@@ -100,12 +99,11 @@ def velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 def velocity_derivatives(system: System, evaluation: Evaluation, dV: RateSensitivities, factor: float) -> list[Array]:
     """A factor times the derivatives (m, b) of :func:`velocity_residual`, where body velocities follow by ``dV``."""
-    V = evaluation.velocity
-    moved = gradients_after(system, evaluation.gradients, dV)
-    parts = zip(
-        system.constraint_batches, evaluation.constraint_contexts, system.constraint_components, moved, strict=True
-    )
-    return [factor * (rate_gradient_of(joints, context, V[rows]) + own) for joints, context, rows, own in parts]
+    V, result = evaluation.velocity, gradients_after(system, evaluation.gradients, dV)
+    for k, joints in enumerate(system.constraint_batches):
+        result[k] += rate_gradient_of(joints, evaluation.constraint_contexts[k], V[system.constraint_components[k]])
+        result[k] *= factor
+    return result
 
 
 def rate_gradient_of(joints: ConstraintBatch, context: Any, V: Array) -> Array:
@@ -144,7 +142,7 @@ def acceleration(system: System, evaluation: Evaluation) -> Array:
 
 
 def gradients_after(system: System, gradients: list[Array], follow: RateSensitivities) -> list[Array]:
-    """Gradients of all batches times derivatives of the nodes and own unknowns."""
+    """Gradients of all batches times derivatives of the nodes and internal variables."""
     result = []
     for B, joints, nodes in zip(gradients, system.constraint_batches, system.equation_nodes, strict=True):
         m, p = nodes.shape
@@ -164,13 +162,6 @@ def _joints(system: System, evaluation: Evaluation):  # type: ignore[no-untyped-
         system.constraint_slices,
         strict=True,
     )
-
-
-def check_step(system: System, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
-    """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
-    for batch, rows in system.end_checks:
-        if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
-            raise MotionError(text)
 
 
 BACK = 1e-4

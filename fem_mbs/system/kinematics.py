@@ -26,7 +26,7 @@ class Chart:
 
     A method takes Newmark's formulas for an increment ``D`` (n, 6) of the configuration and its rates. Local and
     classical coordinates of other methods override it, and may be more than six a node (``methods/comparison``). Own
-    unknowns are coordinates as they are, and no business of a chart.
+    internal variables are coordinates as they are, and no business of a chart.
     """
 
     width = 6
@@ -52,6 +52,11 @@ class Chart:
         """
         T_inv = self.kinematics.inverse_tangent(D)
         return T_inv, factors * T_inv
+
+    def step_derivatives(self, D: Array, rates: Array, body: Array, factors: Array) -> tuple[Array, Array, Array]:
+        """``dD/d(increment)``, and with it derivatives (n, 6, 6) of body velocities and of accelerations, ``body``."""
+        T_inv, lifted = self.derivatives(D, rates, factors)
+        return (T_inv, *self.kinematics.body_derivatives(body, lifted))
 
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """Derivatives (2, n, 6, 6) of group rates along rates that are ``factors`` times an increment of ``D``."""
@@ -163,11 +168,18 @@ class R3xSO3(SingleGroup):
     def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
         return x + D[:, :3], R @ so3.exp(D[:, 3:]), rates
 
-    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+    def local_error(self, C_q: float, v: Array, vdot: Array, vddot: Array) -> Array:  # noqa: N803
+        error = C_q * vddot
+        error[:, 3:] += np.matvec(so3.skew(v[:, 3:]), vdot[:, 3:]) / 12.0
+        return error
+
+    def step_derivatives(self, D: Array, rates: Array, body: Array, factors: Array) -> tuple[Array, Array, Array]:
         T_inv = np.zeros((len(D), 6, 6))
         T_inv[:, :3, :3] = so3.IDENTITY
         T_inv[:, 3:, 3:] = so3.inverse_tangent_operator(D[:, 3:])
-        return T_inv, factors * T_inv
+        both = factors * T_inv
+        both[..., :3, 3:] += so3.skew(body[..., :3])
+        return T_inv, both[0], both[1]
 
     @staticmethod
     def relative(x0: Array, R0: Array, x1: Array, R1: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The frozen model as numbers: nodes and unknowns in order, batches, and the pattern of the matrix.
+"""The frozen model as numbers: nodes and internal variables in order, batches, and the pattern of the matrix.
 
 The point from which a system measures positions, and the length that it judges small lengths by.
 """
@@ -82,8 +82,8 @@ class Layout:
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
         self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
-        self.n, self.unknowns = len(self.nodes), self.number.unknowns
-        self.k = len(self.unknowns)
+        self.n, self.internal_variables = len(self.nodes), self.number.internal_variables
+        self.k = len(self.internal_variables)
         self.N = 6 * self.n + self.k
         self.kinematics = make_kinematics([node.group for node in self.nodes])
         self._stacked: dict[int, Kinematics] = {}
@@ -98,7 +98,7 @@ class Layout:
         self._make_batches(model)
         self.source = Source(
             tuple(f"{node} on {node.group}" for node in self.nodes),
-            tuple(f"'{unknown.name}' of {owner}" for owner, unknown in self.unknowns),
+            tuple(f"'{variable.name}' of {owner}" for owner, variable in self.internal_variables),
             tuple(f"{equation} of {owner}" for owner, equation in self.constraint_owner),
         )
         self.size = self.n_free + self.m
@@ -118,7 +118,7 @@ class Layout:
         self.x0 = np.array([node.position for node in self.nodes]) - self.origin
         self.R0 = np.array([node.rotation for node in self.nodes])
         self.velocities = np.array([[*node.velocity, *node.angular_velocity] for node in self.nodes])
-        own = [unknown for _, unknown in self.unknowns]
+        own = [variable for _, variable in self.internal_variables]
         self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
         self.order = np.array([u.order for u in own], np.intp)
         self.algebraic: IntArray = 6 * self.n + np.flatnonzero(self.order == 0)
@@ -131,7 +131,7 @@ class Layout:
         self.free_index = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
-        sizes = [unknown.size for _, unknown in self.unknowns]
+        sizes = [variable.size for _, variable in self.internal_variables]
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: ModelDescription) -> None:
@@ -154,7 +154,7 @@ class Layout:
 
     def _number_blocks(self) -> IntArray:
         """Numbers of the node, the element or the joint that each equation belongs to."""
-        owners = [owner for owner, _ in self.unknowns], [owner for owner, _ in self.constraint_owner]
+        owners = [owner for owner, _ in self.internal_variables], [owner for owner, _ in self.constraint_owner]
         numbers = {owner: self.n + k for k, owner in enumerate(dict.fromkeys([*owners[0], *owners[1]]))}
         own = [numbers[owner] for owner in owners[0]]
         blocks = np.append(np.repeat(np.arange(self.n), 6), own).astype(np.intp)[self.free_rows]
@@ -233,29 +233,6 @@ class Layout:
     @cached_property
     def _identities(self) -> frozenset[int]:
         return frozenset(map(id, self.parts.values()))
-
-    def spread(self, values: Array) -> Array:
-        """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
-        result = np.zeros(self.N)
-        result[self.free_index] = values
-        return result
-
-    def at_free(self, values: Array) -> Array:
-        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
-        return values[self.free_index]
-
-    def nodes_of(self, values: Array) -> Array:
-        """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
-        return values[: 6 * self.n].reshape(self.n, 6)
-
-    def with_own(self, nodes: Array, values: Array) -> Array:
-        """Components ``(N,)`` of nodes ``(n, 6)``, and those of own unknowns as in ``values`` (N,)."""
-        flat_nodes = nodes.reshape(-1)
-        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
-
-    def own_of(self, values: Array) -> Array:
-        """The part ``(k,)`` of components ``(N,)`` that belongs to own unknowns."""
-        return values[6 * self.n :]
 
     def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
         """Where the equations of a constraint stand."""

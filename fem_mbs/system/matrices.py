@@ -36,7 +36,7 @@ def entries(
     Parameters
     ----------
     dV, dA : RateSensitivities
-        Derivatives of body velocities and accelerations against body increments, of rates of own unknowns against
+        Derivatives of body velocities and accelerations against body increments, of rates of internal variables against
         these.
     rows : list of (m, b), optional
         What stands in the rows of the constraints, if not ``B``.
@@ -177,8 +177,8 @@ def _with_constraints(
 def leading_matrix(system: System, evaluation: Evaluation) -> Array:
     """Stored values of ``[[L, B^T], [B, 0]]``: the derivative against what the equations determine at an instant.
 
-    That is the acceleration of nodes and coordinates, the rate of states, and algebraic unknowns themselves. Without
-    own unknowns it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
+    That is the acceleration of nodes and coordinates, the rate of states, and algebraic variables themselves. Without
+    internal variables it is the mass matrix, in body components (Arnold, Cardona, Bruels 2015, eq. 19).
     """
     return assemble(system, leading_entries(system, evaluation))
 
@@ -198,7 +198,7 @@ def leading_entries(system: System, evaluation: Evaluation) -> Array:
 
 
 def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
-    """Columns of states in the damping and of algebraic unknowns in the stiffness of a batch, zero elsewhere."""
+    """Columns of states in the damping and of algebraic variables in the stiffness of a batch, zero elsewhere."""
     b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
     result = np.zeros((len(batch.nodes), b, b))
     if batch.own is None:

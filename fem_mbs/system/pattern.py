@@ -11,6 +11,8 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
 _NONE = np.empty(0, np.intp)
+TINY = 1e-200
+"""A force, or a term, that counts as none: nothing overflows that is divided by it."""
 
 
 class ConstraintRows(NamedTuple):
@@ -62,7 +64,7 @@ def free_components(nodes: Sequence[Node], idle: Collection[Node]) -> BoolArray:
 
 
 def components(batch: ElementBatch | ConstraintBatch | CoordinateBatch, n: int) -> IntArray:
-    """Components ``(cells, b)`` of each cell: six of each of its nodes, then own unknowns, which follow ``n`` nodes."""
+    """Components ``(cells, b)`` of each cell: six of each node, then internal variables, which follow ``n`` nodes."""
     of_nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
     return of_nodes if batch.own is None else np.concatenate([of_nodes, 6 * n + batch.own], axis=1)
 

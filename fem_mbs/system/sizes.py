@@ -1,6 +1,6 @@
 """What constraints that repeat each other leave open: multipliers of least norm, and gaps that nothing closes.
 
-What residuals are compared with: the largest force and moment, masses behind joints, terms of own equations.
+Masses, and masses behind joints, as built.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fem_mbs.contracts import Motion
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.least_norm import LeastNormSolver, Projection
 from fem_mbs.linear.solvers import sums
-from fem_mbs.system.pattern import flat
+from fem_mbs.system.pattern import TINY, flat
 
 if TYPE_CHECKING:
     from fem_mbs.system.system import Evaluation, System
@@ -22,46 +22,6 @@ if TYPE_CHECKING:
 
 LIGHT, HEAVY = 1e-12, 1e12
 """Masses against the largest that count as none, and masses that count as infinite."""
-TINY = 1e-200
-"""A force, or a term, that counts as none: nothing overflows that is divided by it."""
-_NONE = np.empty(0)
-
-
-class Sizes:
-    """Largest contributions to the equations, found over arrays that are sorted once."""
-
-    def __init__(self, system: System) -> None:
-        self._n, self._k, self._order = system.n, system.k, system.order
-        self._slots = system.force_slots
-        within = np.where(self._slots < 6 * self._n, self._slots % 6 // 3, 2)
-        self._forces, self._moments, self._own = (np.flatnonzero(within == kind) for kind in range(3))
-        self._free = (system.equation >= 0).astype(float)
-        # no node is held in part, and nothing else needs a weight
-        whole = system.free.all(axis=1) | ~system.free.any(axis=1)
-        self._rows = system.free_index if not self._k and bool(whole.all()) else None
-        # the ground may be far away, where forces have large moments that it holds
-        self._acting = self._free[self._slots] if system.origin.any() else None
-
-    def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
-        """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
-        if self._acting is not None:
-            forces = forces * self._acting
-        free = residual * self._free if self._rows is None else residual[self._rows]
-        if not self._k:
-            sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
-            both = np.maximum.reduceat(sizes, [0, len(forces) // 6]) if len(forces) else np.zeros((2, 6))
-            (x, y, z, *moments), left = both.tolist()
-            scale = max(x, y, z, TINY), max(*moments, TINY)
-            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
-        sizes, nodes = np.abs(forces), 6 * self._n
-        own = np.full(self._k, TINY)
-        np.maximum.at(own, self._slots[self._own] - nodes, sizes[self._own])
-        # u' - f = 0 has two terms, whoever contributes to it
-        states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
-        own = np.maximum(np.where(self._order == 1, states, own), TINY)
-        force, moment = (float(sizes[kind].max(initial=TINY)) for kind in (self._forces, self._moments))
-        of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
-        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
 
 
 def diagonal_mass(system: System) -> Array:

@@ -23,17 +23,6 @@ ORTHONORMAL = 1e-6
 """By how much the columns of a rotation in a state may miss orthonormality."""
 
 
-def to_user(system: Layout, state: State) -> State:
-    """A state as users see it."""
-    x = state.x + system.origin if system.far else state.x
-    arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
-    views: dict[str, Any] = {}
-    for name, array in zip(ARRAYS, arrays, strict=True):
-        views[name] = view = array.view()
-        view.flags.writeable = False
-    return State(state.t, **views, source=system.source)
-
-
 def frozen(state: State) -> State:
     """The same state in arrays that cannot be written to."""
     arrays: dict[str, Any] = {name: read_only(getattr(state, name)) for name in ARRAYS}
@@ -73,7 +62,7 @@ def from_user(system: Layout, state: State, label: str, joints: bool = True) -> 
         if value is None or (value.shape != shape and not any_length):
             received = "is no array of numbers" if value is None else f"has the shape {value.shape}"
             raise ModelError(
-                f"{label} is not one of this model, which has {n} nodes, {k} own unknowns of elements and {m} "
+                f"{label} is not one of this model, which has {n} nodes, {k} internal variables of elements and {m} "
                 f"constraint equations: {name} {received}, expected is the shape {shape}; take it from a run of the "
                 "same model, such as solution.state(-1)"
             )
@@ -108,7 +97,7 @@ def interpolate(system: Layout, first: State, second: State, share: float) -> St
 
     The configuration is ``q0 exp(D(share))`` with the cubic ``D`` that has the increment and velocities of both ends
     (third order); the velocity is its derivative, ``T(D) D'``. Coordinates and states of elements are cubic likewise.
-    Accelerations, multipliers and algebraic unknowns are linear in between; history changes at the end.
+    Accelerations, multipliers and algebraic variables are linear in between; history changes at the end.
     """
     kinematics = system.kinematics
     h = second.t - first.t

@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, checked
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, FrozenModel, Motion, State, StepEnd, checked
+from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
 from fem_mbs.system.layout import Layout
+from fem_mbs.system.pattern import TINY
 from fem_mbs.system.sizes import least_norm, refuse_gap
-from fem_mbs.system.states import from_user, interpolate, to_user
+from fem_mbs.system.states import from_user, interpolate
 
 
 class Evaluation(NamedTuple):
@@ -29,20 +31,20 @@ class Evaluation(NamedTuple):
     motion: Motion
     multipliers: Array
     force: Array
-    """Residual ``M vdot + g + B^T lambda`` in body components, then of own unknowns, ``(N,)``."""
+    """Residual ``M vdot + g + B^T lambda`` in body components, then of internal variables, ``(N,)``."""
     constraint: Array
     """``Phi`` (m,); zero for equations of velocities."""
     scale: tuple[float, float]
     """Largest single force and largest single moment that went into ``force``."""
     own_scale: Array
-    """Largest term of the equation of each own unknown, ``(k,)``."""
+    """Largest term of the equation of each internal variable, ``(k,)``."""
     relative: float
     """Largest residual of the free components against these."""
     contexts: list[Any]
     gradients: list[Array]
     constraint_contexts: list[Any]
     velocity: Array
-    """Body velocities of the nodes, then rates of own unknowns, ``(N,)``."""
+    """Body velocities of the nodes, then rates of internal variables, ``(N,)``."""
     phi: list[Array]
     """What constraint batches returned: ``Phi``, or ``-b`` of equations of velocities."""
 
@@ -55,6 +57,44 @@ class Prescribed(NamedTuple):
 
 
 _NONE = np.empty(0)
+
+
+class Sizes:
+    """Largest contributions to the equations, found over arrays that are sorted once."""
+
+    def __init__(self, system: Layout) -> None:
+        self._n, self._k, self._order = system.n, system.k, system.order
+        self._slots = system.force_slots
+        within = np.where(self._slots < 6 * self._n, self._slots % 6 // 3, 2)
+        self._forces, self._moments, self._own = (np.flatnonzero(within == kind) for kind in range(3))
+        self._free = (system.equation >= 0).astype(float)
+        # no node is held in part, and nothing else needs a weight
+        whole = system.free.all(axis=1) | ~system.free.any(axis=1)
+        self._rows = system.free_index if not self._k and bool(whole.all()) else None
+        # the ground may be far away, where forces have large moments that it holds
+        self._acting = self._free[self._slots] if system.origin.any() else None
+        self._starts = np.array([0, len(self._slots) // 6])
+
+    def of(self, forces: Array, udot: Array, residual: Array) -> tuple[tuple[float, float], Array, float]:
+        """Largest force and moment of all contributions, largest term of each own equation, relative residual."""
+        if self._acting is not None:
+            forces = forces * self._acting
+        free = residual * self._free if self._rows is None else residual[self._rows]
+        if not self._k:
+            sizes = np.abs(np.concatenate([forces, free])).reshape(-1, 6)
+            both = np.maximum.reduceat(sizes, self._starts) if len(forces) else np.zeros((2, 6))
+            (x, y, z, *moments), left = both.tolist()
+            scale = max(x, y, z, TINY), max(*moments, TINY)
+            return scale, _NONE, max(max(left[:3]) / scale[0], max(left[3:]) / scale[1])
+        sizes, nodes = np.abs(forces), 6 * self._n
+        own = np.full(self._k, TINY)
+        np.maximum.at(own, self._slots[self._own] - nodes, sizes[self._own])
+        # u' - f = 0 has two terms, whoever contributes to it
+        states = np.maximum(np.abs(udot), np.abs(udot - residual[nodes:]))
+        own = np.maximum(np.where(self._order == 1, states, own), TINY)
+        force, moment = (float(sizes[kind].max(initial=TINY)) for kind in (self._forces, self._moments))
+        of_nodes = np.abs(free[:nodes]).reshape(-1, 2, 3).max(axis=(0, 2)) / (force, moment)
+        return (force, moment), own, max(float(of_nodes.max()), float((np.abs(free[nodes:]) / own).max()))
 
 
 @checked
@@ -73,21 +113,21 @@ class System(Layout, FrozenModel):
     model : Model
         The model, which may have been changed since.
     n, k, m : int
-        Numbers of nodes, of own unknowns and of constraint equations.
+        Numbers of nodes, of internal variables and of constraint equations.
     N : int
-        Number of components, ``6 n + k``: body increments of the nodes, then own unknowns.
+        Number of components, ``6 n + k``: body increments of the nodes, then internal variables.
     free : (n, 6)
         True for body components that may move.
     free_rows : (n_free,)
-        Components that are unknown: free ones of nodes, and own unknowns but for history.
+        Components that are unknown: free ones of nodes, and internal variables but for history.
     equation : (N,)
         Equation number of each component, -1 where it is held.
     size : int
         Number of equations, ``m`` constraint equations last.
     order : (k,)
-        Order of the highest time derivative in the equation of each own unknown; -1 for history.
-    unknowns : list of (Element or Constraint, Unknown)
-        Own unknowns and whom they belong to.
+        Order of the highest time derivative in the equation of each internal variable; -1 for history.
+    internal_variables : list of (Element or Constraint, InternalVariable)
+        Internal variables and whom they belong to.
     of_length : (m,)
         True for constraint equations in units of length.
     velocities : (n, 6)
@@ -103,7 +143,7 @@ class System(Layout, FrozenModel):
     length : float
         Extent of the model, the unit in which small lengths are judged.
     weight : (N,)
-        Factors that make increments comparable: lengths are divided by ``length``, own unknowns by their size.
+        Factors that make increments comparable: lengths are divided by ``length``, internal variables by their size.
     constraint_weight : (m,)
         Factors that make constraint equations of different units comparable: those in units of length are divided by
         ``length``.
@@ -112,11 +152,11 @@ class System(Layout, FrozenModel):
     """
 
     remembers = False
-    to_user, from_user, interpolate = to_user, from_user, interpolate
+    from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         super().__init__(model, end)
-        self._sizes = sizes.Sizes(self)
+        self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
@@ -135,6 +175,39 @@ class System(Layout, FrozenModel):
     def constraint_mass(self) -> Array:
         """Mass that each constraint equation accelerates, see :func:`fem_mbs.system.sizes.constraint_mass`."""
         return sizes.constraint_mass(self)
+
+    def to_user(self, state: State) -> State:
+        """A state as users see it."""
+        x = state.x + self.origin if self.far else state.x
+        arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
+        views = [array.view() for array in arrays]
+        for view in views:
+            view.flags.writeable = False
+        x, R, v, vdot, multipliers, u, udot, uddot = views
+        return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
+
+    def spread(self, values: Array) -> Array:
+        """All components ``(N,)`` of values at the free ones ``(n_free,)``, zero where held."""
+        result = np.zeros(self.N)
+        result[self.free_index] = values
+        return result
+
+    def at_free(self, values: Array) -> Array:
+        """Values at the free components ``(n_free,)`` of all ``(N,)``."""
+        return values[self.free_index]
+
+    def nodes_of(self, values: Array) -> Array:
+        """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
+        return values[: 6 * self.n].reshape(self.n, 6)
+
+    def with_own(self, nodes: Array, values: Array) -> Array:
+        """Components ``(N,)`` of nodes ``(n, 6)``, and those of internal variables as in ``values`` (N,)."""
+        flat_nodes = nodes.reshape(-1)
+        return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
+
+    def own_of(self, values: Array) -> Array:
+        """The part ``(k,)`` of components ``(N,)`` that belongs to internal variables."""
+        return values[6 * self.n :]
 
     def at_rest(self) -> Motion:
         """The model as built, at rest."""
@@ -221,8 +294,8 @@ class System(Layout, FrozenModel):
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.
 
-        Equations of own unknowns count like forces, each against its own largest term. Constraint equations with the
-        unit of length are divided by the extent of the model.
+        Equations of internal variables count like forces, each against its own largest term. Constraint equations with
+        the unit of length are divided by the extent of the model.
         """
         if not self.m:
             return evaluation.relative, 0.0
@@ -234,7 +307,7 @@ class System(Layout, FrozenModel):
         return np.concatenate([force_factor * evaluation.force[self.free_index], evaluation.constraint])
 
     def accept(self, state: State) -> State:
-        """A state at the end of a step with multipliers of least norm, and unknowns of kind "history" as they end."""
+        """A state at the end of a step: multipliers of least norm, variables of kind "history" as they end."""
         if self.redundant is not None:
             here = self.evaluate(self.motion(state), state.multipliers, self.prescribe(state.t))
             refuse_gap(self, here)
@@ -243,8 +316,14 @@ class System(Layout, FrozenModel):
             return state
         return replace(state, u=self.history(self.motion(state)))
 
+    def check_end(self, before: float, t: float, R: Array, u: Array, multipliers: Array) -> None:
+        """Refuse a step that ends where the equations hold, but joints do not stand as they are meant to."""
+        for batch, rows in self.end_checks:
+            if text := batch.astray(StepEnd(before, t, R, u, multipliers, rows)):
+                raise MotionError(text)
+
     def history(self, motion: Motion) -> Array:
-        """Own unknowns ``(k,)`` at the end of a step, those of kind "history" changed."""
+        """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
         return self._changed(motion, lambda batch, context: batch.accept(context))
 
     def next_jump(self, state: State) -> float:
@@ -252,13 +331,13 @@ class System(Layout, FrozenModel):
         return min((batch.next_jump(state.t, state.u) for batch in self._jumping), default=math.inf)
 
     def jump(self, state: State) -> State:
-        """A state with unknowns of kind "history" as they are after a jump."""
+        """A state with internal variables of kind "history" as they are after a jump."""
         if not self.has_history:
             return state
         return replace(state, u=self._changed(self.motion(state), _jump))
 
     def _changed(self, motion: Motion, how: Callable[[Any, Any], Array | None]) -> Array:
-        """Own unknowns with those of kind "history" as a batch says from its context."""
+        """Internal variables with those of kind "history" as a batch says from its context."""
         u, t = motion.u.copy(), min(motion.t, self.end)
         for k, kept in self._histories.items():
             batch = self.all_batches[k]
@@ -280,7 +359,7 @@ class System(Layout, FrozenModel):
             if batch.own is None or not (self.order[batch.own] < 0).any():
                 continue
             pairs = zip(batch.own, batch.owners, strict=True)
-            owned = [[self.unknowns[row][0] is owner for row in rows] for rows, owner in pairs]
+            owned = [[self.internal_variables[row][0] is owner for row in rows] for rows, owner in pairs]
             result[k] = (self.order[batch.own] < 0) & np.array(owned)
         return {k: kept for k, kept in result.items() if kept.any()}
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import wraps
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor
+from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import Evaluation, System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
@@ -24,7 +24,7 @@ from fem_mbs.testing.physics import (
     weight_acts_like_an_acceleration,
 )
 from fem_mbs.testing.report import Law, LawReport, hold
-from fem_mbs.testing.stage import Make, at_rest, build, neighbour, random_motion
+from fem_mbs.testing.stage import Make, Seeds, at_rest, build, neighbour, random_motion
 from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
 
 
@@ -143,10 +143,10 @@ def _joints(system: System, evaluation: Evaluation) -> Iterator[tuple[IntArray, 
     return ((rows, evaluation.multipliers[s], B) for rows, s, B in parts)
 
 
-def unknowns_are_of_their_kind(trial: ElementTrial) -> str | None:
-    """States have their rate in their own equation, algebraic unknowns themselves; history is accepted in its shape."""
+def internal_variables_are_of_their_kind(trial: ElementTrial) -> str | None:
+    """States have their rate in their own equation, algebraic ones themselves; history is accepted in its shape."""
     if trial.batch.own is None:
-        return "it has no unknowns of its own"
+        return "it has no internal variables"
     _, context = trial.force()
     own = slice(6 * trial.system.n, None)
     for kind, order, matrix in (
@@ -157,7 +157,7 @@ def unknowns_are_of_their_kind(trial: ElementTrial) -> str | None:
         block = trial.dense(matrix)[own, own][np.ix_(which, which)]
         if which.any() and np.linalg.matrix_rank(block) < which.sum():
             raise ContractError(
-                f"{trial.name}: the equations of its unknowns of kind '{kind}' do not determine "
+                f"{trial.name}: the equations of its internal variables of kind '{kind}' do not determine "
                 f"{'their rates' if order else 'them'}; look at its {'damping' if order else 'stiffness'} matrix"
             )
     if (trial.system.order < 0).any():
@@ -201,12 +201,14 @@ def jumps_are_told(trial: ElementTrial) -> str | None:
 
 
 def sensors_act_on_nothing(trial: ElementTrial) -> str | None:
-    """A sensor says ``y - s = 0`` of its own unknown and puts no force on nodes."""
+    """A sensor says ``y - s = 0`` of its internal variable and puts no force on nodes."""
     if not isinstance(trial.element, Sensor):
         return "it is no sensor"
-    kinds = [trial.element.unknowns[k].kind for k in trial.element.outputs]
+    kinds = [trial.element.internal_variables[k].kind for k in trial.element.outputs]
     if set(kinds) != {"algebraic"}:
-        raise ContractError(f"{trial.name}: the outputs of a sensor are algebraic unknowns, received the kinds {kinds}")
+        raise ContractError(
+            f"{trial.name}: the outputs of a sensor are algebraic variables, received the kinds {kinds}"
+        )
     force = trial.residual()
     near(f"{trial.name}: forces on nodes", trial.system.nodes_of(force), 0.0, 0.0, "A sensor only measures")
     measured = replace(trial.motion, u=trial.motion.u - trial.system.own_of(force))
@@ -230,11 +232,11 @@ def _external(element: Element) -> str | None:
 
 
 def _hidden(element: Element) -> str | None:
-    """Whether configuration and states say all about its energy: history and algebraic unknowns may hide some of it."""
-    kinds = {unknown.kind for unknown in element.unknowns} - {"coordinate", "state"}
+    """Whether configuration and states say all about its energy; other internal variables may hide some of it."""
+    kinds = {variable.kind for variable in element.internal_variables} - {"coordinate", "state"}
     if element.external or element.active:
         return "it is a load or a motor, which brings energy"
-    return f"unknowns of kind '{min(kinds)}' may hide energy" if kinds else None
+    return f"internal variables of kind '{min(kinds)}' may hide energy" if kinds else None
 
 
 ELEMENT_LAWS: dict[str, Law] = {
@@ -246,7 +248,7 @@ ELEMENT_LAWS: dict[str, Law] = {
         rate_force_is_that_of_the_matrices,
         tangent_is_the_sum,
         many_are_the_sum,
-        unknowns_are_of_their_kind,
+        internal_variables_are_of_their_kind,
         stresses_are_extrapolated_linearly,
         jumps_are_told,
         moving_everything_changes_nothing,
@@ -263,7 +265,8 @@ ELEMENT_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
-def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+@checked
+def check_element(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold an element to the laws of its contract, its optional parts included; says which of them were checked.
 
     Parameters
@@ -289,7 +292,8 @@ def check_element(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
     return hold(type(trials[0].element).__name__, ELEMENT_LAWS, *trials)
 
 
-def check_sensor(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+@checked
+def check_sensor(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold a sensor to the laws of its contract: those of an element, and that it measures and acts on nothing.
 
     Parameters and errors are those of :func:`check_element`.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion
+from fem_mbs.contracts import ConstraintBatch, CoordinateBatch, Measured, Motion, checked
 from fem_mbs.errors import MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.pattern import components
@@ -17,7 +16,7 @@ from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.report import Law, LawReport, hold
-from fem_mbs.testing.stage import AWAY, HOME, Make, build, moved, neighbour, random_motion
+from fem_mbs.testing.stage import AWAY, HOME, Make, Seeds, build, moved, neighbour, random_motion
 from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
 
 RATES = 1e-3
@@ -285,7 +284,8 @@ JOINT_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
-def check_joint(make: Make, seeds: Sequence[int] = (0, 1)) -> LawReport:
+@checked
+def check_joint(make: Make, seeds: Seeds = (0, 1)) -> LawReport:
     """Hold a joint, or any constraint, to the laws of its contract; says which of them were checked.
 
     Parameters
@@ -331,7 +331,7 @@ def _equations(trial: JointTrial) -> NDArray[np.str_]:
 
 
 def _differences(trial: JointTrial, function):  # type: ignore[no-untyped-def]
-    """Derivatives of a function of the motion against the increments of the joint's own nodes and unknowns."""
+    """Derivatives of a function of the motion against the increments of the joint's nodes and internal variables."""
     return jacobian(lambda d: function(neighbour(trial.motion, trial.increments(d))), trial.sizes()[trial.rows])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step
+from fem_mbs.contracts import Method, State, Step, checked
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -250,7 +250,7 @@ def constraints_hold_on_their_levels(bench: Bench) -> str | None:
 
 
 def history_is_accepted(bench: Bench) -> str | None:
-    """Unknowns of kind "history" are as their elements leave them after each step."""
+    """Internal variables of kind "history" are as their elements leave them after each step."""
     try:
         bench.method.check(System(slipping()))
     except ModelError:
@@ -301,10 +301,11 @@ METHOD_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
+@checked
 def check_method(method: Method) -> LawReport:
     """Hold a method to the laws of its contract; says which of them were checked.
 
-    It is tried on a mechanism with a driven hinge, a beam, and elements with unknowns of their own; without joints if
+    It is tried on a mechanism with a driven hinge, a beam, and elements with internal variables; without joints if
     it refuses these.
 
     Raises

@@ -63,7 +63,7 @@ def section_forces_are_of_its_frame(trial: LawTrial) -> str | None:
     return None
 
 
-def signals_are_its_unknowns(trial: LawTrial) -> str | None:
+def signals_are_its_internal_variables(trial: LawTrial) -> str | None:
     """``signal_values`` has a column for each of the ``outputs``, that of the signal of its number."""
     part = trial.part
     if not isinstance(part, SignalSource):
@@ -97,7 +97,7 @@ def it_can_be_made_again(trial: LawTrial) -> str | None:
     again = System(rebuild(description.model, read_samples(write_samples(description.functions))))
     if type(other := again.number.parts[-1]) is not type(part):
         return "it was given what no file can hold"
-    near(f"{trial.name}: unknowns of {other}, made again", again.u0, system.u0, 0.0)
+    near(f"{trial.name}: internal variables of {other}, made again", again.u0, system.u0, 0.0)
     if not description.functions:
         load = np.ones(system.m)
         first, second = (own.evaluate(trial.motion, load, own.prescribe(trial.motion.t)) for own in (system, again))
@@ -108,6 +108,6 @@ def it_can_be_made_again(trial: LawTrial) -> str | None:
 OFFERS = (
     pictures_can_be_drawn,
     section_forces_are_of_its_frame,
-    signals_are_its_unknowns,
+    signals_are_its_internal_variables,
     it_can_be_made_again,
 )

@@ -20,7 +20,7 @@ WHILE = 1e-3
 def mass_is_that_of_the_energy(trial: ElementTrial) -> str | None:
     """The mass matrix is symmetric and not negative, and the kinetic energy is half of ``V M V``.
 
-    Equations of unknowns that are algebraic, as of sensors of accelerations, have nothing to do with it.
+    Equations of internal variables that are algebraic, as of sensors of accelerations, have nothing to do with it.
     """
     _, context = trial.force()
     M = trial.dense(trial.batch.mass(context))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Motion, Node
+from fem_mbs.contracts import Constraint, Element, Motion, Node, array, checked, choice, function, whole_number
 from fem_mbs.lie import se3, so3
 from fem_mbs.model.model import Model
 from fem_mbs.system.system import System
@@ -78,10 +78,18 @@ class Stage:
         return self.pose.vector(v)
 
 
+def _seeds(value: Any, label: object) -> list[int]:
+    return [whole_number(own, label, 0) for own in array(value, label, (None,), what="a list of whole numbers")]
+
+
 Make = Callable[[Stage], Element | Constraint]
+Seeds = Annotated[Sequence[int], _seeds]
 
 
-def build(*makes: Make, group: str = "R3xSO3", pose: RigidMotion = HOME) -> tuple[Model, list[Element | Constraint]]:
+@checked
+def build(
+    *makes: Make, group: Annotated[str, choice(GROUPS)] = "R3xSO3", pose: RigidMotion = HOME
+) -> tuple[Model, list[Element | Constraint]]:
     """Model with the parts of ``makes``; ``group`` "mixed" puts every other node on SE(3)."""
     rng = np.random.default_rng(5)
     model = Model("R3xSO3" if group == "mixed" else group, pose.vector(GRAVITY))
@@ -97,7 +105,7 @@ def build(*makes: Make, group: str = "R3xSO3", pose: RigidMotion = HOME) -> tupl
     arc = np.stack([np.sin(angle), 1 - np.cos(angle), 0.5 * np.ones(3)], axis=1)
     line = np.outer([0.0, 0.8, 1.5], [2.0, 1.0, -1.0]) / np.sqrt(6)
     stage = Stage(nodes(line), nodes(arc), pose, model)
-    return model, [model.add(make(stage)) for make in makes]
+    return model, [model.add(function(make, "build: make", of=" of a Stage")(stage)) for make in makes]
 
 
 def random_motion(system: System, seed: int, pose: RigidMotion = HOME, t: float = 0.7) -> Motion:
@@ -112,7 +120,7 @@ def random_motion(system: System, seed: int, pose: RigidMotion = HOME, t: float 
     x = (back[1] + 0.3 * rng.normal(size=(system.n, 3))) @ turn.T
     R = turn @ back[0] @ so3.exp(0.4 * rng.normal(size=(system.n, 3)))
     V, A = rng.normal(size=(2, system.n, 6))
-    u, udot, uddot = rng.normal(size=(3, system.k)) * [unknown.size for _, unknown in system.unknowns]
+    u, udot, uddot = rng.normal(size=(3, system.k)) * [variable.size for _, variable in system.internal_variables]
     order = system.order
     rates = np.where(order > 0, udot, 0.0), np.where(order == 2, uddot, 0.0)
     multipliers = rng.normal(size=system.m)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, evaluate, name_of
+from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, name_of, real, shaped
 from fem_mbs.errors import FemMbsError
 from fem_mbs.testing.differences import ContractError, derivative, near
 from fem_mbs.testing.report import Law, LawReport, hold
@@ -34,8 +35,11 @@ class TimeLawTrial(NamedTuple):
         """Length of its vectors."""
         if isinstance(self.law, TimeLaw):
             return self.law.size
-        first = self.law(0.0)
-        return len(first) if np.ndim(first) else None
+        try:
+            first = real(self.law(0.0))
+        except Exception as error:
+            raise ContractError(f"{self.name}: failed at t = 0 s: {error!r}") from error
+        return len(first) if first is not None and first.ndim and first.size else None
 
     def value(self, function: Callable[[float], Any], t: float) -> Array:
         """A value, as elements ask for it."""
@@ -84,7 +88,8 @@ TIME_LAWS: dict[str, Law] = {
 """All laws by name."""
 
 
-def check_law(law: Callable[[float], Any], times: Sequence[float] = TIMES) -> LawReport:
+@checked
+def check_law(law: Callable[[float], Any], times: Annotated[ArrayLike, shaped((None,))] = TIMES) -> LawReport:
     """Hold a law of time to the laws of its contract; says which of them were checked.
 
     Parameters
@@ -109,4 +114,4 @@ def check_law(law: Callable[[float], Any], times: Sequence[float] = TIMES) -> La
       derivatives_are_those_of_the_value: checked
       jumps_are_instants: does not apply, it says of no instant that it jumps there
     """
-    return hold(name_of(law), TIME_LAWS, TimeLawTrial(law, times))
+    return hold(name_of(law), TIME_LAWS, TimeLawTrial(law, np.asarray(times).tolist()))

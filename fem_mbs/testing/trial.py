@@ -49,14 +49,14 @@ class LawTrial:
         return type(self.system.all_batches[0]).__name__
 
     def sizes(self) -> Array:
-        """What counts as large of each component ``(N,)``: 1 for nodes, the size of own unknowns."""
-        own = np.array([unknown.size for _, unknown in self.system.unknowns], float)
+        """What counts as large of each component ``(N,)``: 1 for nodes, the size of internal variables."""
+        own = np.array([variable.size for _, variable in self.system.internal_variables], float)
         return np.append(np.ones(6 * self.system.n), own)
 
     def names(self) -> list[str]:
         """What the components ``(N,)`` are."""
         nodes = [f"{component} of {node}" for node in self.system.nodes for component in COMPONENTS]
-        return [*nodes, *(f"'{unknown.name}' of {owner}" for owner, unknown in self.system.unknowns)]
+        return [*nodes, *(f"'{variable.name}' of {owner}" for owner, variable in self.system.internal_variables)]
 
 
 class ElementTrial(LawTrial):
@@ -142,7 +142,7 @@ class JointTrial(LawTrial):
 
 
 def shapes_are_right(trial: LawTrial) -> str | None:
-    """Forces, gradients and matrices have the shapes that nodes and unknowns ask for."""
+    """Forces, gradients and matrices have the shapes that nodes and internal variables ask for."""
     try:
         check_shapes(trial.system, trial.motion, trial.system.prescribe(trial.motion.t))
     except FemMbsError as error:

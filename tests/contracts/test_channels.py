@@ -9,7 +9,7 @@ import pytest
 from catalogue import ELEMENTS, EVERYTHING, build
 
 import fem_mbs as mbs
-from fem_mbs.contracts import ElementBatch, Sensor, State, Unknown, node_rows, own_rows
+from fem_mbs.contracts import ElementBatch, InternalVariable, Sensor, State, node_rows, own_rows
 from fem_mbs.elements import PID, RigidBody
 from fem_mbs.solution.channels import OF_ELEMENT, OF_JOINT, OF_NODE
 from fem_mbs.solution.outcome import Outcome, Stats
@@ -59,9 +59,9 @@ def test_all_of_the_catalogue_was_asked() -> None:
 
 
 class Place(Sensor):
-    """Where a node is, x and z: two outputs, of which nothing is said but the unknowns."""
+    """Where a node is, x and z: two outputs, of which nothing is said but the variables."""
 
-    unknowns = (Unknown("x", "algebraic"), Unknown("z", "algebraic"))
+    internal_variables = (InternalVariable("x", "algebraic"), InternalVariable("z", "algebraic"))
 
     def __init__(self, node: Any) -> None:
         self.nodes = (node,)
@@ -125,7 +125,7 @@ TWO = {
         lambda run, place: co_simulated("y"),
         "one of 'x', received 'y'",
     ),
-    "a node": (lambda run, place: run.unknowns("body"), "node 'body' has no unknowns of its own"),
+    "a node": (lambda run, place: run.internal_variables("body"), "node 'body' has no internal variables"),
 }
 
 

@@ -164,7 +164,7 @@ def test_euler_parameters_that_become_unstable_are_refused() -> None:
 
 
 def mechanism(group: str) -> mbs.System:
-    """A beam, two bodies, elements with own unknowns, and joints."""
+    """A beam, two bodies, elements with internal variables, and joints."""
     model = free(group)
     one, other, last = model.nodes[1:]
     model.add(RevoluteJoint(model.ground, one, (1, 2, 3)))

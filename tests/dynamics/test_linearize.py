@@ -32,6 +32,7 @@ PARTS = [
         "hinge driven by a law",
         "fixed",
         "rolling disc",
+        "bristles by reactions in a hinge",
     )
 ]
 T = 0.7
@@ -80,7 +81,7 @@ def residual(system: System, state: State, path: Path, multipliers: Array) -> tu
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_derivatives_along_a_motion(group: str) -> None:
-    """``M d'' + C d' + K d + B^T mu`` is the change of the residual of a motion that is seen to deviate by ``d(t)``.
+    """``M d'' + C d' + K d + L mu`` is the change of the residual of a motion that is seen to deviate by ``d(t)``.
 
     Of the constraints, ``B d`` and, where they are of velocities, ``B d' + G d``.
     """
@@ -113,7 +114,7 @@ def test_derivatives_along_a_motion(group: str) -> None:
         d[which] = rng.normal(size=system.n_free)
         mu = rng.normal(size=system.m)
         closed = np.where(position, linear.B @ d[0], linear.B @ d[1] + linear.G @ d[0])
-        expected = [linear.K @ d[0] + linear.C @ d[1] + linear.M @ d[2] + linear.B.T @ mu, closed]
+        expected = [linear.K @ d[0] + linear.C @ d[1] + linear.M @ d[2] + linear.L @ mu, closed]
         found = derivative(lambda s, d=d, mu=mu: np.concatenate(deviated(d, mu, s)), step=1e-3)
         np.testing.assert_allclose(found, np.concatenate(expected), rtol=0, atol=2e-6 * np.abs(expected[0]).max())
 

@@ -57,7 +57,7 @@ def test_amplitudes_sag_and_swing_about_their_rest(group: str) -> None:
         body = model.add(ModalBody(node, 2.0, (1, 1, 1), [1.2], [75.0], translation=[[0], [0], [0.7]]))
         solution = mbs.simulate(model, 2.0, h, mbs.GeneralizedAlpha(0.9))
         exact = -0.7 * 9.81 / 75.0 * (1.0 - np.cos(np.sqrt(75.0 / 1.2) * solution.t))
-        errors.append(np.abs(solution.unknowns(body, "mode 1") - exact).max())
+        errors.append(np.abs(solution.internal_variables(body, "mode 1") - exact).max())
     assert errors[1] < 1.5e-3
     assert order(*errors) == pytest.approx(2.0, abs=0.1)
 
@@ -79,7 +79,7 @@ def test_free_motion_is_of_second_order_and_keeps_momentum_and_energy(group: str
         body = model.add(ModalBody(node, MASS, INERTIA, M, K, translation=S, rotation=C))
         solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(1.0))
         every = slice(None, None, round(0.01 / h))
-        found.append(np.hstack([solution.position(node)[every], solution.unknowns(body)[every]]))
+        found.append(np.hstack([solution.position(node)[every], solution.internal_variables(body)[every]]))
         total = solution.energy.total
         kept.append(np.abs(total - total[0]).max() / total[0])
     apart = [np.abs(a - b).max() for a, b in zip(found, found[1:], strict=False)]
@@ -151,7 +151,7 @@ def test_statics_rests_the_amplitudes() -> None:
     node = model.add_node((0, 0, 0))
     model.fix(node)
     body = model.add(ModalBody(node, MASS, INERTIA, M, K, translation=S, rotation=C))
-    rest = mbs.statics(model).unknowns(body)[-1]
+    rest = mbs.statics(model).internal_variables(body)[-1]
     assert rest == pytest.approx(S.T @ [0, 0, -9.81] / K, rel=1e-10)
 
 

@@ -372,7 +372,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "state of another model": (
         lambda: mbs.modes(chain(2), state=resting(chain(3))),
-        "state is not one of this model, which has 3 nodes, 0 own unknowns of elements and 10 constraint equations",
+        "state is not one of this model, which has 3 nodes, 0 internal variables of elements and 10 constraint ",
     ),
     "state of a model of the same size": (
         lambda: mbs.modes(chain(2), state=resting(chain(2, 1.5))),

@@ -330,7 +330,7 @@ def test_rolling_disc_has_the_order_of_the_tableau(group: str) -> None:
 
 @tableaus
 def test_sensors_and_controllers_have_the_order_of_the_tableau(tableau: str) -> None:
-    """Algebraic unknowns are solved for at each stage."""
+    """Algebraic variables are solved for at each stage."""
     model, _, hinge = plant("R3xSO3")
     angle, rate = model.add(JointSensor(hinge)), model.add(JointSensor(hinge, "coordinate_rate"))
     model.add(JointActuator(hinge, model.add(PID(1.0 - angle, P=40.0, D=3.0, rate=-rate))))

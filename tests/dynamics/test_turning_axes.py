@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +15,20 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bushing,
+    DistanceJoint,
     ForceActuator,
     JointFriction,
     Junction,
     MultiplierSensor,
     NodeSensor,
+    PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
     SpringDamper,
 )
+from fem_mbs.lie import so3
 
 FAR = 1e4
 """Springs are long, so that their directions stay."""
@@ -95,13 +100,12 @@ def test_a_rotor_in_a_housing_with_mass() -> None:
 
 def test_a_bushing_is_no_bearing() -> None:
     """Its axes turn with the shaft: no modes, and ``check`` says what to use; where it only swings, it does not."""
-    for twist, words in ((0.0, 1), (3.0, 0)):
+    for twist, words in ((3.0, 0), (0.0, 1)):
         model = mbs.Model()
         node = model.add_node((0, 0, 0), angular_velocity=(0, 0, 5.0))
         model.add(RigidBody(node, 1.0, (1, 1, 2)))
         model.add(Bushing(model.ground, node, [100.0, 400.0, 100, 10, 10, twist]), name="bearing")
         assert str(model.check()).count("put a light node between") == words
-    model.elements[1].stiffness[5, 5] = 0.0
     with pytest.raises(mbs.ModelError, match="'bearing' is not alike all round"):
         mbs.modes(model)
 
@@ -109,8 +113,8 @@ def test_a_bushing_is_no_bearing() -> None:
 def test_dampers_that_stand_still_have_no_share_without_damping() -> None:
     """Seen from a body that turns their forces turn, which is not stiffness; with them the ground sees one decay."""
     model, c = disc_on_springs((1, 2, 3), 100.0, 100.0), 3.0
-    for element in model.elements[1:]:
-        element.damping = c
+    for way in ((1.0, 0, 0), (0, 1.0, 0)):
+        spring(model, model.ground, model.nodes[1], np.zeros(3), np.array(way), 0.0, c)
     found = mbs.modes(model)
     assert np.abs(found.eigenvalues.real).max() < 1e-9
     assert np.isclose(found.angular[:, None], [5.0, 15.0]).any(axis=0).all()
@@ -151,6 +155,66 @@ def test_the_rotor_of_friswell() -> None:
         found = mbs.modes(model, 9).angular
         bending = [found[np.abs(found - value).argmin()] for value in reference]
         np.testing.assert_allclose(bending, reference, rtol=2e-4)
+
+
+def test_points_go_round_though_their_nodes_do_not() -> None:
+    """A conical pendulum: ``omega^2 = spin^2 (1 + 3 cos^2)`` from axes that turn with it, in a node that does not."""
+    angle, length, g = 0.5, 0.8, 9.81
+    spin = np.sqrt(g / (length * np.cos(angle)))
+    place = length * np.array([np.sin(angle), 0, -np.cos(angle)])
+    model = mbs.Model(gravity=(0, 0, -g))
+    node = model.add_node(place, velocity=np.cross((0, 0, spin), place))
+    model.add(PointMass(node, 2.0))
+    model.add(DistanceJoint(model.ground, node, point_a=(0, 0, 0)))
+    expected = spin * np.sqrt(1 + 3 * np.cos(angle) ** 2)
+    np.testing.assert_allclose(mbs.modes(model).angular, [0.0, expected], rtol=1e-8, atol=1e-8)
+
+
+def test_a_disc_that_rolls(caplog: pytest.LogCaptureFixture) -> None:
+    """Upright, fast: its tilt has ``A (A + m R^2) omega^2 = C (C + m R^2) spin^2 - A m g R``; nothing accelerates."""
+    A, C, m, R, v, g = 0.0225, 0.045, 1.0, 0.3, 6.0, 9.81
+    model = mbs.Model(gravity=(0, 0, -g))
+    wheel = model.add_node((0, 0, R), velocity=(v, 0, 0), angular_velocity=(0, v / R, 0))
+    model.add(RigidBody(wheel, m, (A, C, A)))
+    model.add(RollingDisc(model.ground, wheel, (0, 0, 1), (0, 1, 0), R))
+    expected = np.sqrt((C * (C + m * R**2) * (v / R) ** 2 - A * m * g * R) / (A * (A + m * R**2)))
+    assert mbs.modes(model).angular[-1] == pytest.approx(expected, rel=1e-8)
+    assert "accelerates" not in caplog.text
+
+
+def test_rotors_about_two_axes_in_one_housing() -> None:
+    """Round ones are seen from the ground; if one is not round and the mounts differ, there are no modes.
+
+    By hand, of the motion of the housing: a rotor keeps its momentum ``h`` along its axis ``e``, which turns with it.
+    """
+    mount = [900, 4900, 1e4, 500, 600, 700]
+    M, C, K = np.diag([3.0, 3, 3, 1, 2, 2.5]), np.zeros((6, 6)), np.diag(mount)
+    for e, r, momentum in (((0, 0, 1), (0, 0, 0.3), 0.15 * 50.0), ((1, 0, 0), (0.4, 0, 0), -0.15 * 30.0)):
+        moves = np.hstack([np.eye(3), -so3.skew(np.array(r))])
+        M += moves.T @ moves
+        M[3:, 3:] += 0.1 * (np.eye(3) - np.outer(e, e))
+        C[3:, 3:] -= momentum * so3.skew(np.array(e, float))
+    for out_of_round in (0.0, 0.02):
+        model = mbs.Model()
+        housing = model.add_node((0, 0, 0))
+        model.add(RigidBody(housing, 3.0, (1, 2, 2.5)))
+        model.add(Bushing(model.ground, housing, mount))
+        for name, axis, place, spin, J in (
+            ("upright", (0, 0, 1), (0, 0, 0.3), 50.0, (0.1, 0.1, 0.15)),
+            ("lying", (1, 0, 0), (0.4, 0, 0), -30.0, (0.15, 0.1, 0.1 + out_of_round)),
+        ):
+            rotor = model.add_node(place, angular_velocity=spin * np.array(axis))
+            model.add(RigidBody(rotor, 1.0, J), name=name)
+            model.add(RevoluteJoint(housing, rotor, axis, place))
+        if out_of_round:
+            with pytest.raises(mbs.ModelError, match="stand still RigidBody 'lying'"):
+                mbs.modes(model)
+        else:
+            linear = mbs.linearize(model)
+            assert not linear.axes.any() and not linear.varies
+            found = mbs.modes(model).angular
+            expected = np.append([0.0, 0.0], np.sort(np.abs(exponents(M, C, K)))[::2])
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-6)
 
 
 class Rotor(NamedTuple):
@@ -339,3 +403,34 @@ def test_friction_on_an_unloaded_joint_is_refused() -> None:
         mbs.linearize(model)
     block.velocity = (0, 0, 0)
     mbs.linearize(model)
+
+
+def test_modes_with_friction_follow_the_reactions() -> None:
+    """A block on a spring slides on a belt whose press grows with its place: the friction is a part of its stiffness.
+
+    ``m q'' = -k q - mu N``, ``N = p + s q`` by a spring at 45 degrees: ``omega^2 = (k + k'/2 - mu k'/2)/m``.
+    """
+    k, sloped, mu, m = 300.0, 500.0, 0.25, 2.0
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    block = model.add_node((0, 0, 0), velocity=(0.5, 0, 0))
+    model.add(RigidBody(block, m, (1, 1, 1)))
+    model.add(JointFriction(model.add(PrismaticJoint(model.ground, block, (1, 0, 0))), mu))
+    spring(model, model.ground, block, np.zeros(3), np.array([1.0, 0, 0]), k)
+    spring(model, model.ground, block, np.zeros(3), np.array([1.0, 0, -1.0]) / np.sqrt(2), sloped)
+    # as q grows, the spring from below on the right pushes the block up: it presses less
+    found = mbs.modes(model).angular
+    assert found[0] == pytest.approx(np.sqrt((k + 0.5 * sloped * (1 - mu)) / m), rel=1e-6)
+
+
+def test_an_equilibrium_at_rest_is_not_one_that_turns() -> None:
+    """Statics and buckling refuse a state that centrifugal forces hold, and take its position."""
+    model = mbs.Model()
+    section = BeamSection(1e5, 4e4, 50.0, (80.0, 120.0), 1.5, (4e-4, 1.5e-4, 2.5e-4))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, 4, y_axis=(0, 1, 0))
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1), drive=lambda t: 40.0 * t))
+    state = mbs.steady_rotation(model, (0, 0, 40.0)).state(-1)
+    for at_rest in (lambda s: mbs.statics(model, initial=s), lambda s: mbs.buckling(model, initial=s)):
+        with pytest.raises(mbs.ModelError, match="turns at 40 rad/s and is no equilibrium at rest"):
+            at_rest(state)
+    still = replace(state, v=0 * state.v, vdot=0 * state.vdot)
+    np.testing.assert_allclose(mbs.statics(model, ramp=False, initial=still).position(beam.nodes[-1])[0], [1, 0, 0])

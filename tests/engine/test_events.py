@@ -262,7 +262,7 @@ def test_an_event_that_fails_is_named_and_keeps_the_steps() -> None:
     ],
 )
 def test_bad_attributes_are_refused(attributes: dict[str, Any], message: str) -> None:
-    with pytest.raises(mbs.ModelError, match=f"simulate: event 'own': {message}"):
+    with pytest.raises(mbs.ModelError, match=f"Event 'own': {message}"):
         mbs.simulate(ball(), 1.0, 0.1, events=level(1.0, **attributes))
 
 
@@ -350,8 +350,8 @@ def test_an_event_says_of_a_name_what_attributes_say_of_a_function() -> None:
     solution = mbs.simulate(model, 2.0, 0.03, events=watched)
     assert solution.status is mbs.Outcome.EVENT and not len(solution.event_times[0])
     np.testing.assert_allclose([solution.t[-1], *solution.event_times[1]], 5.0 / G, rtol=1e-10)
-    with pytest.raises(mbs.ModelError, match="event 'ball.velocity.z': terminal must be True, False or a number of ev"):
-        mbs.simulate(model, 2.0, 0.03, events=Event("ball.velocity.z", terminal=-1))
+    with pytest.raises(mbs.ModelError, match="Event: terminal must be True, False or a number of events, received -1"):
+        Event("ball.velocity.z", terminal=-1)
 
 
 def test_channels_of_a_path_of_equilibria(group: str) -> None:

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 import fem_mbs.elements
+from fem_mbs import contracts
 from fem_mbs.contracts import renamed
 from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 
@@ -202,8 +203,12 @@ def test_what_was_renamed_says_the_new_name() -> None:
         CylindricalJoint(model.ground, node, (0, 0, 1), drives={})  # type: ignore[call-arg]
     with pytest.raises(mbs.ModelError, match="'SlipSpring' is called 'FrictionSpring' now"):
         fem_mbs.elements.SlipSpring  # noqa: B018
+    with pytest.raises(mbs.ModelError, match="'Unknown' is called 'InternalVariable' now"):
+        contracts.Unknown  # noqa: B018
+    with pytest.raises(mbs.ModelError, match="'unknowns' is called 'internal_variables' now"):
+        node.unknowns  # type: ignore[attr-defined]  # noqa: B018
     for own in renamed.CLASSES.values():
-        assert own in mbs.__all__ + fem_mbs.elements.__all__
+        assert own in mbs.__all__ + fem_mbs.elements.__all__ + contracts.__all__
 
 
 def test_methods_and_sections_are_made_anew_in_place_of_changed() -> None:

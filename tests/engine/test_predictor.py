@@ -10,7 +10,7 @@ from catalogue import GROUPS
 from models import machine
 
 import fem_mbs as mbs
-from fem_mbs.alpha.predictor import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.newmark import CONSTANT, LINEAR, PLAIN, PredictorHistory, first_guess, what_was_missed
 from fem_mbs.benchmarks.flexible import four_bar, right_angle_cantilever
 from fem_mbs.benchmarks.tops import top_on_joint
 from fem_mbs.elements import RevoluteJoint, RigidBody

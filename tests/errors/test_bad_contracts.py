@@ -1,4 +1,4 @@
-"""Mistakes in a user's own element, joint, unknown or method: refused by name, before they cost a run."""
+"""Mistakes in a user's own element, joint, internal variable or method: refused by name, before they cost a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.contracts import ElementBatch, Method, Nothing, Step, Unknown, unconstrained
+from fem_mbs.contracts import ElementBatch, InternalVariable, Method, Nothing, Step, unconstrained
 from fem_mbs.elements import FirstOrderActuator, Maxwell, RigidBody, SphericalJoint
 from fem_mbs.elements.forces.springs import MaxwellBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -75,7 +75,7 @@ def first(part: Change) -> Change:
 MISTAKES = {
     "force of a wrong width": (
         lambda: spring_whose("force", first(lambda f: f[:, :12])),
-        r"MyBatch.force must have the shape \(1, 13\), received \(1, 12\).*1 unknowns of their own.*MySpring 'leg'",
+        r"MyBatch.force must have the shape \(1, 13\), received \(1, 12\).*1 internal variables.*MySpring 'leg'",
     ),
     "force of the right size, turned": (lambda: spring_whose("force", first(np.transpose)), "MyBatch.force must have"),
     "force of a scalar": (lambda: spring_whose("force", first(np.sum)), r"MyBatch.force must .* received \(\)"),
@@ -94,7 +94,10 @@ MISTAKES = {
         lambda: spring_whose("nodes", lambda n: n + 7, True),
         r"MyBatch: nodes must be rows from 0 to 1; take them from number\(...\)",
     ),
-    "own unknowns of another model": (lambda: spring_whose("own", lambda n: n + 1, True), "MyBatch: own must be rows"),
+    "internal variables of another model": (
+        lambda: spring_whose("own", lambda n: n + 1, True),
+        "MyBatch: own must be rows",
+    ),
     "owners forgotten": (lambda: spring_whose("owners", lambda o: [], True), "owners has 0 entries for 1 cells"),
     "Phi of a wrong length": (
         lambda: joint_whose("evaluate", first(lambda phi: phi[:1])),
@@ -231,15 +234,26 @@ def test_a_step_that_is_none_is_refused(result: Callable[[mbs.State], Any]) -> N
         ({"name": "z", "initial": np.inf}, "initial must be a finite number"),
     ],
 )
-def test_unknowns_of_no_kind_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_internal_variables_of_no_kind_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(mbs.ModelError, match=message):
-        Unknown(**arguments)
+        InternalVariable(**arguments)
 
 
-@pytest.mark.parametrize("unknowns", [("z",), [Unknown("z"), Unknown("z")], Unknown("z"), None])
-def test_unknowns_are_unknowns_with_names_of_their_own(unknowns: Any) -> None:
+@pytest.mark.parametrize(
+    "internal_variables", [("z",), [InternalVariable("z"), InternalVariable("z")], InternalVariable("z"), None]
+)
+def test_internal_variables_have_names_of_their_own(internal_variables: Any) -> None:
     model, body = hanging()
     leg = Maxwell(model.ground, body, 20.0, 3.0)
-    leg.unknowns = unknowns
-    with pytest.raises(mbs.ModelError, match="Maxwell.*unknowns"):
+    leg.internal_variables = internal_variables
+    with pytest.raises(mbs.ModelError, match="Maxwell.*internal variables"):
         model.add(leg)
+
+
+def test_the_former_name_of_internal_variables_is_refused() -> None:
+    class Former(Maxwell):
+        unknowns = (InternalVariable("z"),)
+
+    model, body = hanging()
+    with pytest.raises(mbs.ModelError, match="'unknowns' is called 'internal_variables' now"):
+        model.add(Former(model.ground, body, 20.0, 3.0))

@@ -96,7 +96,7 @@ OTHERS: dict[str, Callable[[], mbs.Model]] = {
     "names": lambda: pair(names=("a", "c")),
     "groups": lambda: pair("SE3"),
     "more nodes": lambda: pair_and_one(),
-    "own unknowns": lambda: pair_and_spring(),
+    "internal variables": lambda: pair_and_spring(),
 }
 
 

@@ -130,7 +130,7 @@ CASES: list[tuple[Callable[[], mbs.Model], dict[str, object], str]] = [
     (load_in_the_world, {}, r"Force 'wind' does not act alike .* frame=\"body\""),
     (load_that_grows, {}, r"Force 'ramp' does not act alike"),
     (spring_to_the_ground, {}, r"'soft spring' does not act alike"),
-    (sensor_of_the_angle, {}, "'angle' has unknowns of its own that do not stay"),
+    (sensor_of_the_angle, {}, "'angle' has internal variables that do not stay"),
     (torque, {}, r"torque about the axis of 5 N m"),
     (thrust, {}, r"force along the axis of 5 N"),
     (bearing_in_one_direction, {}, "reaction of PointOnLineJoint 'guide' is not steady"),

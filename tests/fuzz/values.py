@@ -13,12 +13,14 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.random import Generator
 
 import fem_mbs as mbs
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert
 from fem_mbs.contracts import Constraint, Element, Shape
 from fem_mbs.elements import (
+    PID,
     Ball,
     Beam,
     BeamSection,
@@ -27,7 +29,9 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Harmonic,
+    Junction,
     Maxwell,
+    NodeSensor,
     PointMass,
     Ramp,
     RevoluteJoint,
@@ -47,6 +51,20 @@ def never(*_: Any) -> Any:
     raise ValueError("a function of the user that fails")
 
 
+class Closed:
+    """A function of the user that returns what no function may, or fails; knows whether it was called."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.called = value, False
+
+    def __call__(self, *_: Any) -> Any:
+        self.called = True
+        return never() if self.value is never else self.value
+
+    def __repr__(self) -> str:
+        return f"function that returns {self.value!r}"
+
+
 class Odd:
     """An object that nothing knows, and that refuses to be printed or made an array."""
 
@@ -60,9 +78,12 @@ class Odd:
         raise RuntimeError("no truth")
 
 
+RETURNED = ("abc", np.nan, np.inf, -1e300, 1j, np.ma.masked, [1.0, 2.0], {}, object(), Odd(), never)
 TEXTS = ("", "abc", "\ud800", "a\0b", "1", "a" * 5000)
 NOT_FINITE = (np.nan, np.inf, -np.inf)
 OBJECTS = (1j, b"bytes", {}, {"a": 1}, {1, 2}, object(), int, Odd(), np.datetime64("2020-01-01"), 10**5000, range(0))
+MASKED = np.ma.masked, np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+SCALARS = np.array(1.0), np.array("a"), np.array(None)
 LISTS = ([], [[]], [1, [2]], ["a"], [None] * 3, np.zeros((0, 3)), np.zeros((2, 2, 2)), np.array(["SE3"], dtype=object))
 
 
@@ -100,6 +121,17 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         structure=structure,
         sway=mbs.simulate(meshed, 0.02, 0.01),
         method=mbs.GeneralizedAlpha(),
+        linear=mbs.linearize(stiff),
+        node=bob,
+        section=SECTION,
+        law=Harmonic(1.0, 2.0),
+        junction=model.add(Junction(0.0)),
+        signal=Signal({}, (), 0.3),
+        checkpoint=run.checkpoint,
+        study=mbs.convergence_study(falling, None, [0.02, 0.01], 0.005, t_end=0.05),
+        sensor=NodeSensor(bob, "velocity", (1, 0, 0)),
+        block=PID(Signal({}, (), 0.3), 1.0),
+        steady=mbs.CoSimulation(falling(), {}, {"none": Signal({}, (), 0.3)}, 0.01),
         folder=Path("."),
     )
 
@@ -260,6 +292,7 @@ SPECIAL: dict[str, Any] = {
     "joint": lambda w: w.joints[0],
     "part": lambda w: w.elements[2],
     "count": lambda w: 2,
+    "LinearModel.state_space.inputs": lambda w: {},
     "input": lambda w: pick([0.3, lambda t: t], w),
     "inputs": lambda w: pick([0.3, [lambda t: t]], w),
     "error": lambda w: pick([0.3, lambda t: t], w),
@@ -287,7 +320,9 @@ SPECIAL: dict[str, Any] = {
     "JointSensor.quantity": lambda w: "coordinate_rate",
     "LineSensor.quantity": lambda w: "speed",
     "equation": lambda w: "translation x",
-    "unknown": lambda w: "damper",
+    "variable": lambda w: "damper",
+    "Signal.terms": lambda w: pick([{}, {(w.elements[2], 0): 0.5}], w),
+    "Signal.laws": lambda w: pick([(), ((np.sin, 2.0),)], w),
     "Signal.of.part": lambda w: w.elements[2],
     "mode": lambda w: int(w.rng.integers(3)),
     "matrix": lambda w: pick(["exact", "simplified"], w),
@@ -301,7 +336,7 @@ SPECIAL: dict[str, Any] = {
     "displacement": lambda w: lambda t: (t * t, 0.0, 0.0),
     "drive": lambda w: lambda t: t * t,
     "progress": lambda w: False,
-    "Unknown.rate": lambda w: 0.0,
+    "InternalVariable.rate": lambda w: 0.0,
     "axes": lambda w: np.eye(3),
     "arc_length": lambda w: False,
     "interpolation": lambda w: "SE3",  # the only one of higher orders
@@ -351,6 +386,14 @@ SPECIAL: dict[str, Any] = {
     "SpeedMotor.speed": lambda w: pick([0.5, np.sin], w),
     "TorqueMotor.torque": lambda w: pick([0.5, np.sin], w),
     "SlidingJoint.rotation": lambda w: True,
+    "size": lambda w: (64, 48),
+    "terminal": lambda w: pick([True, False, 2], w),
+    "file": lambda w: w.folder / "picture.png",
+    "duration": lambda w: 0.1,
+    "fps": lambda w: 10,
+    "ConvergenceStudy.plot.axes": lambda w: Figure().add_subplot(),
+    "InternalVariable.size": lambda w: 2.0,
+    "InternalVariable.initial": lambda w: 0.1,
     "Box.size": lambda w: (0.1, 0.2, 0.3),
     "Surface.mesh": lambda w: sheet(),
     "PointToPoint.initial": lambda w: 0.3,
@@ -460,6 +503,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         return tampered(w), True
     choices: list[Any] = [*OBJECTS, *NOT_FINITE]
     callable_too = any(get_origin(base) is collections.abc.Callable or base is Any for base in bases)
+    if callable_too and rng.random() < 0.4:
+        return Closed(RETURNED[rng.integers(len(RETURNED))]), False
     if default is not None and NoneType not in get_args(hint):
         choices.append(None)
     if str not in bases and not any(base is Path for base in bases):
@@ -468,14 +513,16 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += TEXTS[2:4]
     if bool not in bases:
         choices += [True, np.True_]
-    choices += LISTS
+    choices += [*LISTS, *MASKED, *(SCALARS[1:] if numeric or Any in bases or name in ("other", "initial") else SCALARS)]
+    if name == "initial":
+        choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:
         choices = [value for value in choices if not isinstance(value, type)]
     if any(get_origin(base) in (collections.abc.Mapping, dict) for base in bases):
         choices = [value for value in choices if not isinstance(value, dict)]
     if any(get_origin(base) in LIST_TYPES for base in bases):
         choices = [value for value in choices if not is_empty(value)]
-    if any(get_origin(base) in LIST_TYPES and get_args(base) == (str,) for base in bases):
+    if any(get_origin(base) in LIST_TYPES and str in kinds(get_args(base)[0]) for base in bases):
         choices = [value for value in choices if not are_texts(value)]  # names of nobody knows what
     if any(is_vector(kind) for kind in kinds(hint)):
         choices += [(1, 2), np.full(3, np.nan), (np.inf, 0, 0), 3.0, np.zeros((3, 3)), ("1", "2", "3")]
@@ -488,13 +535,15 @@ LIST_TYPES = (list, tuple, collections.abc.Sequence, collections.abc.Iterable, c
 
 
 def is_empty(value: Any) -> bool:
-    return isinstance(value, list | range | dict | np.ndarray | set) and not len(value)
+    if isinstance(value, np.ndarray):
+        return not value.size
+    return isinstance(value, list | range | dict | set) and not len(value)
 
 
 def are_texts(value: Any) -> bool:
-    return (
-        isinstance(value, list | tuple | np.ndarray) and len(value) > 0 and all(isinstance(own, str) for own in value)
-    )
+    if not isinstance(value, list | tuple | np.ndarray) or isinstance(value, np.ndarray) and not value.shape:
+        return False
+    return len(value) > 0 and all(isinstance(own, str) for own in value)
 
 
 def tampered(w: SimpleNamespace) -> Any:

@@ -1,4 +1,4 @@
-"""A force with a delay: exact answers, and a first-order unknown in every part of the program."""
+"""A force with a delay: exact answers, and a first-order internal variable in every part of the program."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def test_force_follows_exponentially(group: str) -> None:
     for h in (0.02, 0.01):
         model, actuator = held(lambda t, length, speed: 5.0, group)
         solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(0.8))
-        errors.append(np.abs(solution.unknowns(actuator, "force") - 5.0 * (1 - np.exp(-solution.t / TAU))).max())
+        errors.append(
+            np.abs(solution.internal_variables(actuator, "force") - 5.0 * (1 - np.exp(-solution.t / TAU))).max()
+        )
     assert errors[1] < 5e-3
     assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
@@ -83,7 +85,7 @@ def test_statics_rests_the_force() -> None:
         FirstOrderActuator(model.ground, body, lambda t, length, speed: 80.0 * (length - 1.0) + 4.0, TAU, initial=4.0)
     )
     solution = mbs.statics(model, ramp=False)
-    assert solution.unknowns(actuator)[-1] == pytest.approx(20.0, rel=1e-9)
+    assert solution.internal_variables(actuator)[-1] == pytest.approx(20.0, rel=1e-9)
     assert solution.position(body)[-1, 2] == pytest.approx(-1.2, rel=1e-9)
 
 
@@ -102,13 +104,13 @@ def test_events_see_it() -> None:
 def test_results_are_known_by_name(tmp_path: Path) -> None:
     model, body, actuator = regulated()
     solution = mbs.simulate(model, 0.5, 0.01)
-    assert solution.unknowns(actuator).shape == (51, 1)
-    assert np.array_equal(solution.unknowns(actuator, "force"), solution.unknowns(actuator)[:, 0])
-    with pytest.raises(mbs.ModelError, match="'motor' has no unknown 'power'; it has 'force'"):
-        solution.unknowns(actuator, "power")
+    assert solution.internal_variables(actuator).shape == (51, 1)
+    assert np.array_equal(solution.internal_variables(actuator, "force"), solution.internal_variables(actuator)[:, 0])
+    with pytest.raises(mbs.ModelError, match="'motor' has no internal variable 'power'; it has 'force'"):
+        solution.internal_variables(actuator, "power")
     with pytest.raises(mbs.ModelError, match="is not part of this model"):
-        solution.unknowns(regulated()[2])
-    assert "own unknowns: 1 of kind 'state'" in str(model)
+        solution.internal_variables(regulated()[2])
+    assert "internal variables: 1 of kind 'state'" in str(model)
     solution.to_paraview(tmp_path / "run")
     scene = meshio.read(sorted(tmp_path.rglob("*.vtu"))[-1])
     assert 5 in np.concatenate(scene.cell_data["part"])  # the actuator is drawn
@@ -120,7 +122,7 @@ def test_state_is_stored_and_goes_on(method: mbs.Method, tmp_path: Path) -> None
     whole = mbs.simulate(model, 0.4, 0.01, method)
     path = mbs.simulate(model, 0.2, 0.01, method).checkpoint.save(tmp_path / "half")
     rest = mbs.simulate(model, 0.4, 0.01, method, initial=mbs.Checkpoint.load(path, method))
-    assert np.array_equal(rest.unknowns(actuator)[-1], whole.unknowns(actuator)[-1])
+    assert np.array_equal(rest.internal_variables(actuator)[-1], whole.internal_variables(actuator)[-1])
 
 
 @pytest.mark.parametrize(

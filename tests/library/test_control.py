@@ -281,7 +281,7 @@ def test_an_angle_counts_turns():
 
 
 def test_a_winch_pulls():
-    """The pull of a line actuator, and an unknown of another element that is read by name."""
+    """The pull of a line actuator, and an internal variable of another element that is read by name."""
     model, node, place, _ = cart("SE3")
     anchor = model.add_node((2, 0, 0))
     model.fix(anchor)

@@ -21,7 +21,7 @@ def test_laws(name: str) -> None:
     assert {*report, *report.does_not_apply} == set(JOINT_LAWS)
 
 
-OFFERED_BY_NONE = {"section_forces_are_of_its_frame", "signals_are_its_unknowns"}
+OFFERED_BY_NONE = {"section_forces_are_of_its_frame", "signals_are_its_internal_variables"}
 """Laws of parts that joints from outside may offer."""
 
 

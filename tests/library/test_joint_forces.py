@@ -206,7 +206,7 @@ def test_a_motor_holds_a_weight_by_its_integral_and_stays_below_its_limit() -> N
     motor = model.add(SpeedMotor(shaft, lambda t: 0.5 * min(t, 1.0), 200.0, 400.0, limit=105.0))
     solution = mbs.simulate(model, 8.0, 0.01)
     assert solution.velocity(cage)[-1, 2] == pytest.approx(0.5, abs=1e-4)
-    assert 400.0 * solution.unknowns(motor, "integral")[-1] == pytest.approx(98.1, rel=1e-4)
+    assert 400.0 * solution.internal_variables(motor, "integral")[-1] == pytest.approx(98.1, rel=1e-4)
     lifts = np.diff(solution.velocity(cage)[:, 2]) / 0.01
     assert lifts.max() < (105.0 - 98.1) / 10.0 + 1e-3
 
@@ -222,7 +222,7 @@ def test_statics_finds_where_springs_and_motors_hold() -> None:
     solution = mbs.statics(model, ramp=False)
     assert solution.coordinate(held)[-1] == pytest.approx(-0.1962, rel=1e-7)
     assert solution.coordinate(driven)[-1] == pytest.approx(0.3, rel=1e-7)
-    assert 20.0 * solution.unknowns(motor, "integral")[-1] == pytest.approx(2 * 9.81, rel=1e-7)
+    assert 20.0 * solution.internal_variables(motor, "integral")[-1] == pytest.approx(2 * 9.81, rel=1e-7)
 
 
 @pytest.mark.parametrize("value", [np.ones(3), np.nan, 1j, None, "2"])

@@ -58,7 +58,7 @@ def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
         late = t > 0.4
         if kind:
             np.testing.assert_allclose(
-                solution.unknowns(friction, "bristle")[-1], 1e-4 / 0.4 * np.tan(slope), rtol=1e-3
+                solution.internal_variables(friction, "bristle")[-1], 1e-4 / 0.4 * np.tan(slope), rtol=1e-3
             )
             np.testing.assert_allclose(q[late], q[-1], rtol=0, atol=1e-8)
         else:

@@ -46,7 +46,7 @@ def test_force_relaxes_exponentially(group: str) -> None:
     for h in (0.05, 0.025):
         model, element = relaxing(group)
         solution = mbs.simulate(model, 2.0, h, mbs.GeneralizedAlpha(0.8))
-        force = K * (0.1 - solution.unknowns(element, "damper"))
+        force = K * (0.1 - solution.internal_variables(element, "damper"))
         errors.append(np.abs(force - 0.1 * K * np.exp(-solution.t * K / ETA)).max())
     assert errors[1] < 4e-4 * 0.1 * K
     assert order(errors) == pytest.approx(2.0, abs=0.1)
@@ -58,7 +58,7 @@ def test_mass_creeps_as_the_exact_solution(group: str) -> None:
     for h in (0.02, 0.01):
         model, mass, element = creeping(group)
         solution = mbs.simulate(model, 3.0, h, mbs.GeneralizedAlpha(0.8))
-        damper = solution.unknowns(element, "damper")
+        damper = solution.internal_variables(element, "damper")
         found = np.stack([solution.displacement(mass)[:, 0], solution.velocity(mass)[:, 0], damper], axis=1)
         errors.append(np.abs(found - exact_creep(solution.t)).max())
     assert errors[1] < 2e-4
@@ -70,7 +70,7 @@ def test_explicit_method_is_of_order_four() -> None:
     for h in (0.1, 0.05):
         model, mass, element = creeping("SE3")
         solution = mbs.simulate(model, 3.0, h, mbs.RungeKuttaMuntheKaas())
-        found = np.stack([solution.displacement(mass)[:, 0], solution.unknowns(element, "damper")], axis=1)
+        found = np.stack([solution.displacement(mass)[:, 0], solution.internal_variables(element, "damper")], axis=1)
         errors.append(np.abs(found - exact_creep(solution.t)[:, [0, 2]]).max())
     assert order(errors) == pytest.approx(4.0, abs=0.2)
 
@@ -79,7 +79,7 @@ def test_energy_that_is_missing_went_into_the_damper() -> None:
     """The work of the force, less what the mass and the spring have, is the integral of ``N^2/eta``."""
     model, mass, element = creeping("R3xSO3")
     solution = mbs.simulate(model, 2.0, 0.002, mbs.GeneralizedAlpha(1.0))
-    x, z = solution.displacement(mass)[:, 0], solution.unknowns(element, "damper")
+    x, z = solution.displacement(mass)[:, 0], solution.internal_variables(element, "damper")
     stored = solution.energy.kinetic + solution.energy.strain
     lost = np.trapezoid((K * (x - z)) ** 2 / ETA, solution.t)
     assert 3.0 * x[-1] - stored[-1] == pytest.approx(lost, rel=1e-4)
@@ -102,7 +102,7 @@ def test_variable_steps_watch_the_state() -> None:
         model, element = relaxing("SE3", free_length=0.1)
         solution = mbs.simulate(model, 2.0, mbs.VariableStep(tolerance), mbs.GeneralizedAlpha(0.8))
         exact = 1 - np.exp(-solution.t * K / ETA)
-        errors.append(np.abs(solution.unknowns(element, "damper") - exact).max())
+        errors.append(np.abs(solution.internal_variables(element, "damper") - exact).max())
     assert errors[0] < 1e-5
     assert errors[1] == pytest.approx(0.1 * errors[0], rel=0.3)
 

@@ -47,7 +47,7 @@ def test_bead_slides_down_an_incline(group: str, kind: tuple[str, int]) -> None:
     solution = mbs.simulate(model, 0.8, 0.02)
     exact = 0.1 + 0.7 * solution.t + 0.5 * G * np.sin(slope) * solution.t**2
     assert exact[-1] > 1.8  # over three borders
-    np.testing.assert_allclose(solution.unknowns(joint, "arc length"), exact, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(solution.internal_variables(joint, "arc length"), exact, rtol=0, atol=1e-12)
     np.testing.assert_allclose(solution.coordinate(joint), exact - 0.1, rtol=0, atol=1e-12)
     np.testing.assert_allclose(solution.coordinate_rate(joint), 0.7 + G * np.sin(slope) * solution.t, atol=1e-11)
     np.testing.assert_allclose(solution.position(node), exact[:, None] * down, rtol=0, atol=1e-12)
@@ -74,7 +74,7 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     solution = mbs.simulate(model, 1.2, 0.01, mbs.GeneralizedAlpha(0.9))
     angle = start + rate * solution.t
     place = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
-    np.testing.assert_allclose(solution.unknowns(joint, "arc length"), angle, rtol=0, atol=5e-5)
+    np.testing.assert_allclose(solution.internal_variables(joint, "arc length"), angle, rtol=0, atol=5e-5)
     np.testing.assert_allclose(solution.position(sleeve), place, rtol=0, atol=5e-5)
     np.testing.assert_allclose(solution.rotation_vector(sleeve)[-1], (0, 0, rate * 1.2), rtol=0, atol=5e-5)
     force, moment = solution.reaction(joint)
@@ -96,7 +96,7 @@ def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
         joint = model.add(SlidingJoint(bar, node))
         solution = mbs.simulate(model, 0.8, h)
         t = solution.t
-        errors.append(np.abs(solution.unknowns(joint, "arc length") - start * np.cosh(rate * t)).max())
+        errors.append(np.abs(solution.internal_variables(joint, "arc length") - start * np.cosh(rate * t)).max())
         exact = rate * start * rate * np.sinh(rate * t)
         of_force.append(np.abs(np.linalg.norm(solution.reaction(joint)[0], axis=1) - exact).max() / exact.max())
     assert errors[1] < 1e-3 and of_force[1] < 2e-2
@@ -176,7 +176,7 @@ def test_energy_is_kept_over_element_borders(group: str) -> None:
     for h in (0.005, 0.0025):
         solution = diving_board(group, "SE3", 1, 8, False, h)
         (joint,) = solution.system.constraint_batches[0].owners
-        sigma = solution.unknowns(joint, "arc length")
+        sigma = solution.internal_variables(joint, "arc length")
         assert np.ptp(np.floor(sigma / 0.25)) >= 4
         drifts.append(drift(solution))
     assert drifts[1] < 5e-4
@@ -201,7 +201,7 @@ def test_beam_slides_through_an_eyelet() -> None:
         node.velocity = (-1.0, 0, 0)
     eye = model.add(SlidingJoint(bar, model.ground, point=(0, 0, 0), rotation=True))
     solution = mbs.simulate(model, 0.4, 0.01)
-    np.testing.assert_allclose(solution.unknowns(eye, "arc length"), 0.5 + solution.t, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(solution.internal_variables(eye, "arc length"), 0.5 + solution.t, rtol=0, atol=1e-6)
     np.testing.assert_allclose(solution.reaction(eye)[0][:, 2].mean(), -2.0 * G, rtol=2e-2)
 
 
@@ -241,7 +241,7 @@ def test_a_ring_has_no_end() -> None:
     runner = bead(model, (1, 0, 0), (0, 3, 0), 1.0)
     joint = model.add(SlidingJoint(ring, runner))
     solution = mbs.simulate(model, 2.5, 0.025)
-    assert solution.unknowns(joint, "arc length")[-1] > 1.1 * ring.length.sum()
+    assert solution.internal_variables(joint, "arc length")[-1] > 1.1 * ring.length.sum()
     np.testing.assert_allclose(np.linalg.norm(solution.position(runner), axis=1), 1.0, rtol=0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(solution.velocity(runner), axis=1), 3.0, rtol=1e-3)
 

@@ -30,7 +30,7 @@ def test_force_follows_the_elastic_and_ideally_plastic_law(group: str) -> None:
         force = np.clip(K * (now - free), -LIMIT, LIMIT)
         free = now - force / K
         expected.append(free)
-    assert solution.unknowns(spring, "free length") == pytest.approx(np.array(expected), abs=1e-12)
+    assert solution.internal_variables(spring, "free length") == pytest.approx(np.array(expected), abs=1e-12)
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_a_period_takes_the_area_of_the_loop() -> None:
     solution = mbs.simulate(model, 2.0, 1e-3)
     period = solution.t >= 1.0 - 1e-9
     length = 1.0 + FAR * np.sin(np.pi * solution.t[period]) ** 2
-    force = K * (length - solution.unknowns(spring, "free length")[period])
+    force = K * (length - solution.internal_variables(spring, "free length")[period])
     assert np.abs(force).max() == pytest.approx(LIMIT, rel=1e-8)
     assert np.trapezoid(force, length) == pytest.approx(2 * LIMIT * (FAR - 2 * LIMIT / K), rel=1e-3)
 
@@ -53,7 +53,7 @@ def test_below_the_limit_it_is_a_spring() -> None:
     solution = mbs.simulate(model, 1.0, 0.002, mbs.GeneralizedAlpha(1.0))
     omega = np.sqrt(K / 2.0)
     assert solution.displacement(body)[:, 0] == pytest.approx(0.1 / omega * np.sin(omega * solution.t), abs=1e-5)
-    assert (solution.unknowns(spring) == 1.0).all()
+    assert (solution.internal_variables(spring) == 1.0).all()
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fem_mbs.arrays import Array
-from fem_mbs.lie.coefficients import SWITCH
+from fem_mbs.lie.so3 import SWITCH
 
 
 @pytest.fixture(params=[(), (1,), (3, 1, 2)], ids=str)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from fem_mbs.lie.coefficients import INVERSE_TANGENT, MIDPOINT, SWITCH, TANGENT, Family
+from fem_mbs.lie.so3 import INVERSE_TANGENT, MIDPOINT, SWITCH, TANGENT, Family
 
 FUNCTIONS = {
     "b": lambda phi: (1 - mp.cos(phi)) / phi**2,

@@ -182,7 +182,7 @@ def test_completion_shows_what_a_user_may_use() -> None:
     assert model._ipython_key_completions_()[:2] == ["ground", "bar 0"]
     shown = [dir(own) for own in (model, solution, solution.state(0), model["bar 0"], model["hinge 0"], mbs.elements)]
     assert not any(name.startswith("_") for names in shown for name in names)
-    assert "unknowns" not in dir(model["hinge 0"]) and "place" not in dir(model["bar 0"])
+    assert "internal_variables" not in dir(model["hinge 0"]) and "place" not in dir(model["bar 0"])
     results = (
         solution.energy,
         solution.stats,

@@ -27,8 +27,8 @@ OF_RUNS = (
 OF_NODES = (
     *("position", "displacement", "rotation", "rotation_vector", "velocity", "acceleration", "angular_velocity"),
 )
-OF_JOINTS = ("multipliers", "reaction", "coordinate", "coordinate_rate", "angle", "unknowns")
-OF_ELEMENTS = ("section_forces", "signal", "unknowns")
+OF_JOINTS = ("multipliers", "reaction", "coordinate", "coordinate_rate", "angle", "internal_variables")
+OF_ELEMENTS = ("section_forces", "signal", "internal_variables")
 
 
 class Enough(BaseException):

@@ -55,7 +55,7 @@ def test_names_with_points_in_them() -> None:
         ("arn.position", "begins with no name .* is it 'arm'"),
         ("arm.speed", "node 'arm' has no 'speed'; it has position, displacement"),
         ("motor.reaction.w", "motor.reaction has no 'w'; it has force.x"),
-        ("body.unknowns", "RigidBody 'body' has no 'unknowns'"),
+        ("body.internal_variables", "RigidBody 'body' has no 'internal_variables'"),
         ("", "begins with no name"),
     ],
 )

@@ -17,10 +17,10 @@ from fem_mbs.contracts import (
     Element,
     ElementBatch,
     Energy,
+    InternalVariable,
     Motion,
     Node,
     Numbering,
-    Unknown,
     node_rows,
     own_rows,
 )
@@ -48,13 +48,13 @@ class Unavailable:
         kind: str,
         group: int,
         nodes: Sequence[Node],
-        unknowns: Sequence[Unknown],
+        internal_variables: Sequence[InternalVariable],
         turned: Sequence[Node],
         pinned: Sequence[Node],
         outside: Sequence[str] = (),
     ) -> None:
         self.kind, self.group, self.outside = kind, group, tuple(outside)
-        self.nodes, self.unknowns = tuple(nodes), tuple(unknowns)
+        self.nodes, self.internal_variables = tuple(nodes), tuple(internal_variables)
         self._turned, self._pinned = tuple(turned), tuple(pinned)
 
     @property
@@ -136,7 +136,7 @@ class UnavailableElements(ElementBatch):
 
     def __init__(self, elements: Sequence[UnavailableElement], number: Numbering) -> None:
         self.owners, self.nodes = elements, node_rows(elements, number)
-        self.own = own_rows(elements, number) if elements[0].unknowns else None
+        self.own = own_rows(elements, number) if elements[0].internal_variables else None
 
     def force(self, motion: Motion, prescribed: Any) -> NoReturn:
         """Not known."""
@@ -152,7 +152,7 @@ class UnavailableConstraints(ConstraintBatch):
 
     def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
         self.owners, self.nodes = joints, node_rows(joints, number)
-        self.own = own_rows(joints, number) if joints[0].unknowns else None
+        self.own = own_rows(joints, number) if joints[0].internal_variables else None
         self.cell = np.repeat(np.arange(len(joints)), [len(joint.equations) for joint in joints])
         self.length = np.concatenate([np.asarray(joint.length, np.bool_) for joint in joints])
 
@@ -166,7 +166,7 @@ class UnavailableCoordinate(CoordinateBatch):
 
     def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
         self._joint, self.nodes = joints[0], node_rows(joints, number)
-        self.own = own_rows(joints, number) if joints[0].unknowns else None
+        self.own = own_rows(joints, number) if joints[0].internal_variables else None
 
     def measure(self, x: Array, R: Array, u: Array) -> NoReturn:
         """Not known."""
@@ -250,10 +250,10 @@ class _Builder:
 
     def _unavailable(self, part: dict[str, Any]) -> Element | Constraint:
         own = part["unavailable"]
-        nodes, turned, pinned, unknowns = (
-            self._reader.value(own[n]) for n in ("nodes", "rotation_dependent", "rotation_free", "unknowns")
+        nodes, turned, pinned, variables = (
+            self._reader.value(own[n]) for n in ("nodes", "rotation_dependent", "rotation_free", "internal_variables")
         )
-        shared = own["kind"], own["group"], nodes, unknowns, turned, pinned, part.get("outside", ())
+        shared = own["kind"], own["group"], nodes, variables, turned, pinned, part.get("outside", ())
         if "equations" not in own:
             return UnavailableElement(*shared)
         coordinates = [Coordinate(*given) for given in own["coordinates"]]

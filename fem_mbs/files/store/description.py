@@ -198,7 +198,7 @@ def _unavailable(writer: Writer, system: System, part: Any, groups: dict[Any, in
     """What stands for a part whose class is not at hand."""
     group = groups.setdefault((type(part), part.batch_key()), len(groups))
     lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "rotation_dependent", "rotation_free")}
-    lists["unknowns"] = [writer.arguments(unknown) for unknown in part.unknowns]
+    lists["internal_variables"] = [writer.arguments(variable) for variable in part.internal_variables]
     own = {"kind": type(part).__name__, "group": group, **lists}
     if isinstance(part, Constraint):
         added = part in system.number.equations

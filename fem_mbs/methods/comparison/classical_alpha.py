@@ -18,8 +18,15 @@ import numpy as np
 
 from fem_mbs.alpha.index3_limit import instability
 from fem_mbs.alpha.local_error import highest_derivatives, tolerances
-from fem_mbs.alpha.newmark import Parameters, chung_hulbert, newmark, same
-from fem_mbs.alpha.predictor import PredictorHistory, first_guess, what_was_missed
+from fem_mbs.alpha.newmark import (
+    Parameters,
+    PredictorHistory,
+    chung_hulbert,
+    first_guess,
+    newmark,
+    same,
+    what_was_missed,
+)
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns, step
@@ -34,7 +41,7 @@ from fem_mbs.system.system import System
 
 
 class End(NamedTuple):
-    """Where a step has led to; ``N`` counts classical coordinates and own unknowns."""
+    """Where a step has led to; ``N`` counts classical coordinates and internal variables."""
 
     state: State
     c: Array
@@ -87,7 +94,7 @@ class ClassicalEquations(StepEquations):
 
 
 class ClassicalMemory(NamedTuple):
-    """What the method goes on with, beside the state; ``N`` counts classical coordinates and own unknowns."""
+    """What the method goes on with, beside the state; ``N`` counts classical coordinates and internal variables."""
 
     h: float
     """The step that led here, or the first one that was meant."""
@@ -104,7 +111,7 @@ class ClassicalMemory(NamedTuple):
     """Local error of the step that led here, estimated; 0 where it is not known."""
     predictor: PredictorHistory | None = None
     convergence: ConvergenceHistory | None = None
-    """See ``predictor.py`` and ``newton.py``."""
+    """See ``fem_mbs/alpha/newmark.py`` and ``newton.py``."""
     matrix: tuple[Array, ...] | None = None
     """Inverse tangent operators and factors of the last iteration matrix."""
     before: Array | None = None

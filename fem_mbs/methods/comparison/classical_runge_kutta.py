@@ -110,7 +110,7 @@ class Angles(NamedTuple):
     c: Array
     """Angles ``(n, 3)`` of the nodes."""
     speed: float
-    """The largest so far, in extents of the model, rad and sizes of own unknowns a second."""
+    """The largest so far, in extents of the model, rad and sizes of internal variables a second."""
 
 
 @checked
@@ -140,7 +140,7 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
     formulation: Annotated[str, choice(FORMULATIONS)] = "rates"
 
     def check(self, system: System) -> None:
-        """Refuse joints and algebraic unknowns."""
+        """Refuse joints and algebraic variables."""
         unconstrained(self, system)
 
     def init(self, system: System, state: State, h: float) -> Angles:

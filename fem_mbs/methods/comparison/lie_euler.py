@@ -173,7 +173,7 @@ class LieEuler(Method):
                 return Step(system.accept(new), memory, report)
             equations = self.equations(system, state, h)
             solution = step(equations, equations.formulas.guess, state.multipliers, self.newton)
-        return Step(system.accept(equations.update(solution)[0]), memory, solution.report)
+        return Step(equations.update(solution)[0], memory, solution.report)
 
     def equations(self, system: System, state: State, h: float) -> StepEquations:
         """The equations of a step of an implicit form."""

@@ -47,7 +47,7 @@ class OverdeterminedEquations(StepEquations):
         self.start = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         """The equations at the start of the step."""
         self.follows = np.append(np.ones(6 * system.n), system.order == 2)
-        """Zero where an own unknown has no velocity that could be corrected."""
+        """Zero where an internal variable has no velocity that could be corrected."""
 
     @staticmethod
     def solver(system: System) -> LinearSolver:
@@ -92,7 +92,7 @@ class OverdeterminedEquations(StepEquations):
         """The matrix of all three levels."""
         system, evaluation, kinematics, squared = self.system, residual.evaluation, self.system.kinematics, self.h**2
         values, T_inv, _ = self.matrix(self, unknown, residual)
-        dV, dA = self.body_derivatives(residual, self.derivatives(unknown, residual)[1])
+        _, dV, dA = self.derivatives(residual)
         nothing, own = np.zeros((system.n, 6, 6)), self.formulas.factors[:2, 6 * system.n :] * (system.order == 2)
         # against corrections, which come in body components of the start
         moved = self.chart.rate_derivatives(residual.place.D, residual.place.node_rates[:2], self.factors)

@@ -29,8 +29,7 @@ from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import assemble, mass_entries, mass_product, solve_with_constraints
-from fem_mbs.system.pattern import flat
-from fem_mbs.system.sizes import TINY
+from fem_mbs.system.pattern import TINY, flat
 from fem_mbs.system.system import Evaluation, System
 
 MOVE = 1e-2
@@ -47,11 +46,11 @@ def check_hamiltonian(system: System, method: str) -> None:
             f"{method} is for constraints on positions, and {joint} has one of velocities ({equation}): that "
             "motion is not Hamiltonian; take form 'index2' or GeneralizedAlpha"
         )
-    for (owner, unknown), order in zip(system.unknowns, system.order, strict=True):
+    for (owner, variable), order in zip(system.internal_variables, system.order, strict=True):
         if order in (0, 1):
             kind = "algebraic" if order == 0 else "a state of first order"
             raise ModelError(
-                f"{method} cannot integrate '{unknown.name}' of {owner}, which is {kind} and has no momentum; take "
+                f"{method} cannot integrate '{variable.name}' of {owner}, which is {kind} and has no momentum; take "
                 "form 'index2' or GeneralizedAlpha"
             )
     if (element := _changing(system)) is not None:

@@ -1,4 +1,4 @@
-"""Unknowns that an element or a joint has of its own, beside the six of each of its nodes."""
+"""Internal variables: what an element or a joint solves for beside the six components of each of its nodes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
 KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
-"""Kinds of unknowns and the order of the time derivative that their equation has; history has no equation."""
+"""Kinds of internal variables and the order of the time derivative that their equation has; history has no equation."""
 
 
 @checked
 @dataclass(frozen=True)
-class Unknown:
-    """One unknown ``u`` of an element, listed in its ``unknowns``.
+class InternalVariable:
+    """One internal variable ``u`` of an element, listed in its ``internal_variables``.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Unknown:
         "algebraic": ``g(u, ...) = 0``;
         "history": none. It keeps its value during a step, and ``ElementBatch.accept`` changes it afterwards.
     initial : float
-        Value at t = 0. An algebraic unknown starts from there to where its equation holds.
+        Value at t = 0. An algebraic variable starts from there to where its equation holds.
     rate : float
         Time derivative at t = 0, of a coordinate.
     size : float
@@ -49,7 +49,9 @@ class Unknown:
 
     def __post_init__(self) -> None:
         if self.rate and self.kind != "coordinate":
-            raise ModelError(f"Unknown '{self.name}': rate = {self.rate:g}, but only a coordinate has an initial rate")
+            raise ModelError(
+                f"InternalVariable '{self.name}': rate = {self.rate:g}, but only a coordinate has an initial rate"
+            )
 
     @property
     def order(self) -> int:
@@ -57,11 +59,17 @@ class Unknown:
         return KINDS[self.kind]
 
 
-def check_unknowns(part: Any) -> None:
-    """Refuse own unknowns of an element or a joint that are not what the contract says."""
-    if not isinstance(part.unknowns, tuple | list) or not all(isinstance(u, Unknown) for u in part.unknowns):
-        raise ModelError(f"{part}: unknowns must be a tuple of Unknown, received {shown(part.unknowns)}")
-    names = Counter(unknown.name for unknown in part.unknowns)
+def check_internal_variables(part: Any) -> None:
+    """Refuse internal variables of an element or a joint that are not what the contract says."""
+    if any("unknowns" in vars(holder) for holder in (part, *type(part).__mro__)):
+        raise ModelError(f"{part}: 'unknowns' is called 'internal_variables' now")
+    if not isinstance(part.internal_variables, tuple | list) or not all(
+        isinstance(u, InternalVariable) for u in part.internal_variables
+    ):
+        raise ModelError(
+            f"{part}: internal variables must be a tuple of InternalVariable, received {shown(part.internal_variables)}"
+        )
+    names = Counter(variable.name for variable in part.internal_variables)
     for name, count in names.items():
         if count > 1:
-            raise ModelError(f"{part}: {count} of its unknowns are called '{name}'; names tell them apart")
+            raise ModelError(f"{part}: {count} of its internal variables are called '{name}'; names tell them apart")
