@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from fem_mbs.contracts import Limit, Method, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
-from fem_mbs.run.interfaces import Plan
+from fem_mbs.run.interfaces import Kinks, Plan
 
 PROFILE, GAIN, BEGINNING = 0.7, 1.0, 0.02
 """The error of a run that is aimed at, over the tolerance; how fast it is corrected in a time as long as the run so
@@ -167,7 +167,7 @@ class VariableStep(Public):
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
     def judge(
-        self, memory: VariableStepMemory, plan: Plan, error: float | None, so_far: float | None = None
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
     ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 
