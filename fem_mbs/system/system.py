@@ -158,6 +158,8 @@ class System(Layout, FrozenModel):
         super().__init__(model, end)
         self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
+        self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]
+        """Numbers of the batches whose laws have kinks."""
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
@@ -165,6 +167,7 @@ class System(Layout, FrozenModel):
         """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
+        self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
 
     @cached_property
     def diagonal_mass(self) -> Array:
@@ -180,9 +183,10 @@ class System(Layout, FrozenModel):
         """A state as users see it."""
         x = state.x + self.origin if self.far else state.x
         arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
-        views = [array.view() for array in arrays]
-        for view in views:
-            view.flags.writeable = False
+        views = []
+        for array in arrays:
+            views.append(array.view())
+            views[-1].flags.writeable = False
         x, R, v, vdot, multipliers, u, udot, uddot = views
         return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
 
@@ -223,6 +227,8 @@ class System(Layout, FrozenModel):
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
+        if factor == 1.0 and not (self._timed or self._driven):
+            return self._still
         t = min(t, self.end)
         elements: list[Any] = [None] * len(self.batches)
         for k in self._timed:
@@ -325,6 +331,11 @@ class System(Layout, FrozenModel):
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
         return self._changed(motion, lambda batch, context: batch.accept(context))
+
+    def branches(self, evaluation: Evaluation) -> Array:
+        """On which side of its kinks each law is, where there are such laws."""
+        sides = [self.batches[k].branches(evaluation.contexts[k]).ravel() for k in self.kinked]
+        return np.concatenate(sides).astype(np.int8)
 
     def next_jump(self, state: State) -> float:
         """The first instant after a state at which something jumps; up to its time, if something is due there."""
