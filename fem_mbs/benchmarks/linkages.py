@@ -162,6 +162,6 @@ def forty_windows() -> list[Quantity]:
 
 
 @case("IFToMM A04, Bricard's linkage", "machines")
-def bricard() -> list[Quantity]:
+def bricard_case() -> list[Quantity]:
     """Five rods and six hinges in a ring that should not move by the count of its equations, and does."""
     return check(LINKAGE, (250, 500, 1000), 1e-5)
