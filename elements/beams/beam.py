@@ -15,6 +15,7 @@ from fem_mbs.contracts import (
     ModelContext,
     Name,
     Node,
+    NodeLike,
     Numbering,
     Picture,
     PositiveInt,
@@ -123,7 +124,7 @@ class Beam(Element, SectionForces):
 
     def __init__(
         self,
-        nodes: Sequence[Node],
+        nodes: Sequence[NodeLike],
         section: Profile,
         y_axis: YAxis | None = None,
         *,
@@ -176,8 +177,8 @@ class Beam(Element, SectionForces):
         section: Profile,
         elements: PositiveInt = 10,
         *,
-        start_node: Node | None = None,
-        end_node: Node | None = None,
+        start_node: NodeLike | None = None,
+        end_node: NodeLike | None = None,
         y_axis: YAxis | None = None,
         interpolation: Annotated[str, choice(INTERPOLATIONS)] = "SE3",
         name: Name | None = None,
@@ -405,7 +406,7 @@ class EndRelease(RelativeJoint):
         return tuple(node for node in self.nodes if node not in self.rotation_dependent)
 
     def __init__(
-        self, node: Node, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
+        self, node: NodeLike, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"
     ) -> None:
         held = zip(ROTATIONS, AXES, strict=True)
         self.closes = (*TRANSLATIONS, *(name for name, axis in held if axis not in release))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Energy, Motion, Node, Numbering, Picture, SectionForces, Vector3, checked
+from fem_mbs.contracts import Energy, Motion, Node, NodeLike, Numbering, Picture, SectionForces, Vector3, checked
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
@@ -39,8 +39,8 @@ class Truss(LineElement, SectionForces):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         section: BeamSection,
         *,
         point_a: Vector3 | None = None,

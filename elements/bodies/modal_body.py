@@ -29,7 +29,7 @@ from fem_mbs.contracts import (
     Energy,
     InternalVariable,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Positive,
     Vector3,
@@ -98,7 +98,7 @@ class ModalBody(Element):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         mass: Positive,
         inertia: Inertia,
         modal_mass: Modal,

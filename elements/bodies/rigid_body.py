@@ -17,6 +17,7 @@ from fem_mbs.contracts import (
     ModelContext,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Placed,
     Positive,
@@ -93,7 +94,7 @@ class RigidBody(Element):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         mass: Positive,
         inertia: Inertia,
         center_of_mass: Vector3 = (0.0, 0.0, 0.0),
@@ -147,7 +148,7 @@ class PointMass(Element):
     The rotation of a node with trusses and point masses alone is held.
     """
 
-    def __init__(self, node: Node, mass: Positive) -> None:
+    def __init__(self, node: NodeLike, mass: Positive) -> None:
         self.nodes, self.mass = (node,), mass
         self.inertia = np.zeros((3, 3))
         self.center_of_mass = np.zeros(3)

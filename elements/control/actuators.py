@@ -21,6 +21,7 @@ from fem_mbs.contracts import (
     Measured,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Signal,
     Vector3,
@@ -31,7 +32,7 @@ from fem_mbs.contracts import (
     sources,
 )
 from fem_mbs.elements.control.node_sensor import Frame
-from fem_mbs.elements.forces.coordinate_law import Joint, chosen, coordinates_of
+from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, coordinates_of
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 from fem_mbs.lie import so3
 
@@ -53,7 +54,7 @@ class JointActuator(Element):
     active = True
     sign = 1.0
 
-    def __init__(self, joint: Joint, input: Input, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, input: Input, *, coordinate: str | None = None) -> None:
         self.joint, self.nodes, self.inputs = joint, joint.nodes, (input,)
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
 
@@ -86,8 +87,8 @@ class LineActuator(LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         input: Input,
         *,
         point_a: Vector3 | None = None,
@@ -158,7 +159,7 @@ class NodeActuator(Element):
     external = True
     part: slice
 
-    def __init__(self, node: Node, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
+    def __init__(self, node: NodeLike, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
         self.nodes, self.inputs, self.frame = (node,), (input,), frame
         self.direction, self.offset = np.asarray(direction), lever(node, point)
 
@@ -189,7 +190,7 @@ class ForceActuator(NodeActuator):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         input: Input,
         direction: Direction,
         *,
@@ -222,7 +223,7 @@ class MomentActuator(NodeActuator):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
+    def __init__(self, node: NodeLike, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
         super().__init__(node, input, direction, frame, None)
 
 

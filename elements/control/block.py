@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
+    LARGEST,
     ControlElement,
     ElementBatch,
     Inputs,
@@ -194,7 +195,11 @@ def asked(block: Any, law: Callable[..., Any], name: str, arguments: tuple[float
     except Exception as error:
         raise LawError(f"{block}: its function {name} failed at t = {t:.6g} s: {error!r}") from error
     value = real(given)
-    if value is None or value.shape not in ((size,), *([()] if size == 1 else [])) or not np.isfinite(value).all():
+    if (
+        value is None
+        or value.shape not in ((size,), *([()] if size == 1 else []))
+        or not (np.abs(value) <= LARGEST).all()
+    ):
         wanted = "one finite number" if size == 1 else f"{size} finite numbers"
         raise LawError(
             f"{block}: its function {name} must return {wanted}, received {shown(given)} at t = {t:.6g} s, x = {x}, "

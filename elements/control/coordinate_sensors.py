@@ -14,7 +14,7 @@ from fem_mbs.contracts import (
     ElementBatch,
     Measured,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Picture,
     Sensor,
@@ -24,7 +24,7 @@ from fem_mbs.contracts import (
     choice,
     continued,
 )
-from fem_mbs.elements.forces.coordinate_law import ANGLE, Joint, chosen, coordinates_of, is_angle
+from fem_mbs.elements.forces.coordinate_law import ANGLE, JointLike, chosen, coordinates_of, is_angle
 from fem_mbs.elements.forces.line import LineElement, lengths_of
 
 OF_JOINT = ("coordinate", "coordinate_rate")
@@ -47,7 +47,7 @@ class JointSensor(Sensor):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         quantity: Annotated[str, choice(OF_JOINT)] = "coordinate",
         *,
         coordinate: str | None = None,
@@ -83,8 +83,8 @@ class LineSensor(Sensor, LineElement):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         quantity: Annotated[str, choice(OF_LINE)] = "length",
         *,
         point_a: Vector3 | None = None,

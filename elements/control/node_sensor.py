@@ -17,6 +17,7 @@ from fem_mbs.contracts import (
     Direction,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Sensor,
     SensorBatch,
@@ -66,7 +67,7 @@ class NodeSensor(Sensor):
 
     def __init__(
         self,
-        node: Node,
+        node: NodeLike,
         quantity: Annotated[str, choice(QUANTITIES)],
         direction: Direction,
         *,

@@ -13,7 +13,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Constraint,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     Sensor,
     SensorBatch,
@@ -45,7 +45,7 @@ class FunctionSensor(Sensor):
         differences.
     """
 
-    def __init__(self, nodes: Sequence[Node], measure: Measure) -> None:
+    def __init__(self, nodes: Sequence[NodeLike], measure: Measure) -> None:
         self.nodes, self.measure = tuple(nodes), measure
         if not self.nodes:
             raise ModelError("FunctionSensor: nodes must be one node at least, received none")

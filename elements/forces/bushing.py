@@ -22,7 +22,7 @@ from fem_mbs.contracts import (
     Energy,
     ModelContext,
     Motion,
-    Node,
+    NodeLike,
     Numbering,
     RotationLike,
     Vector3,
@@ -107,8 +107,8 @@ class Bushing(Element):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         stiffness: Six,
         damping: TimeOrSix = 0.0,
         *,

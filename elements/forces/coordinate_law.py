@@ -7,7 +7,7 @@ resists it, ``N``, puts ``G^T N`` on the nodes (docs/theory.md, "Forces along co
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,8 +38,11 @@ def check_joint(value: object, label: object) -> Constraint:
     return joint
 
 
-Joint = Annotated[Constraint, check_joint]
-"""A joint with coordinates."""
+if TYPE_CHECKING:
+    JointLike: TypeAlias = Any
+else:
+    JointLike = Annotated[Constraint, check_joint]
+"""A joint with coordinates, or its name, as a constructor takes it: see ``NodeLike``."""
 
 
 class Law(NamedTuple):
@@ -86,8 +89,9 @@ class CoordinateElement(Element):
     step a joint turns by less than half a turn.
     """
 
-    def __init__(self, joint: Joint, coordinate: str | None = None) -> None:
-        self.joint, self.nodes = joint, joint.nodes
+    def __init__(self, joint: JointLike, coordinate: str | None = None) -> None:
+        self.joint: Constraint = joint
+        self.nodes = joint.nodes
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
         self.internal_variables = (ANGLE,) if is_angle(joint, self.coordinate) else ()
 

@@ -25,7 +25,7 @@ from fem_mbs.contracts import (
     derivatives,
     evaluate,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law, is_angle
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.elements.forces.user_laws import OF_ANGLE, OF_TRAVEL, CoordinateLaw, ask
 from fem_mbs.errors import ModelError
@@ -51,7 +51,7 @@ class JointSpring(CoordinateElement):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         stiffness: NotNegative,
         damping: NotNegative = 0.0,
         *,
@@ -103,7 +103,7 @@ class JointForce(CoordinateElement):
 
     active = True
 
-    def __init__(self, joint: Joint, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.law = law
 
@@ -158,7 +158,7 @@ class JointStop(CoordinateElement):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         lower: OverTime | None,
         upper: OverTime | None,
         stiffness: Positive,

@@ -29,7 +29,14 @@ from fem_mbs.contracts import (
     Positive,
     checked,
 )
-from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import (
+    Acting,
+    CoordinateElement,
+    CoordinateLawBatch,
+    JointLike,
+    Law,
+    is_angle,
+)
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
 
@@ -149,7 +156,7 @@ class JointFriction(CoordinateElement):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         kinetic: NotNegative,
         static: NotNegative | None = None,
         *,

@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     Measured,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Picture,
     Polyline,
@@ -146,7 +147,7 @@ class LineElement(Element):
         Distance of the points as built.
     """
 
-    def __init__(self, a: Node, b: Node, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
+    def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
         self.nodes = (a, b)
         self.offsets = lever(a, point_a), lever(b, point_b)

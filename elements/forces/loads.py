@@ -19,6 +19,7 @@ from fem_mbs.contracts import (
     ElementBatch,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Vector3,
     checked,
@@ -51,7 +52,7 @@ class Load(Element):
     part: slice
     value: Any
 
-    def __init__(self, node: Node, value: Value, frame: str, point: ArrayLike | None) -> None:
+    def __init__(self, node: NodeLike, value: Value, frame: str, point: ArrayLike | None) -> None:
         self.nodes = (node,)
         self.value, self.frame, self.offset = value, frame, lever(node, point)
 
@@ -84,7 +85,7 @@ class Force(Load):
 
     part = slice(0, 3)
 
-    def __init__(self, node: Node, value: Wrench, *, frame: Frame = "world", point: Vector3 | None = None) -> None:
+    def __init__(self, node: NodeLike, value: Wrench, *, frame: Frame = "world", point: Vector3 | None = None) -> None:
         super().__init__(node, value, frame, point)
 
     @property
@@ -109,7 +110,7 @@ class Moment(Load):
 
     part = slice(3, 6)
 
-    def __init__(self, node: Node, value: Wrench, *, frame: Frame = "world") -> None:
+    def __init__(self, node: NodeLike, value: Wrench, *, frame: Frame = "world") -> None:
         super().__init__(node, value, frame, None)
 
 

@@ -24,7 +24,7 @@ from fem_mbs.contracts import (
     function,
     number,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, Joint, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law, is_angle
 
 
 def constant_or_function(value: Any, label: object) -> Any:
@@ -75,7 +75,7 @@ class TorqueMotor(Motor):
         Which one, where the joint has several.
     """
 
-    def __init__(self, joint: Joint, torque: OverTime, *, coordinate: str | None = None) -> None:
+    def __init__(self, joint: JointLike, torque: OverTime, *, coordinate: str | None = None) -> None:
         super().__init__(joint, coordinate)
         self.reference = torque
 
@@ -106,7 +106,7 @@ class SpeedMotor(Motor):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         speed: OverTime,
         proportional: Positive,
         integral: NotNegative = 0.0,
@@ -147,7 +147,7 @@ class PositionMotor(Motor):
 
     def __init__(
         self,
-        joint: Joint,
+        joint: JointLike,
         position: OverTime,
         proportional: Positive,
         integral: NotNegative = 0.0,

@@ -35,7 +35,6 @@ from fem_mbs.elements.joints.cam import CamJoint
 from fem_mbs.elements.joints.coupling import Coupling, JointDrive
 from fem_mbs.elements.joints.curve import CurveJoint
 from fem_mbs.elements.joints.distance import DistanceJoint
-from fem_mbs.elements.joints.general import GeneralJoint
 from fem_mbs.elements.joints.lower_pairs import (
     CylindricalJoint,
     FixedJoint,
@@ -44,7 +43,13 @@ from fem_mbs.elements.joints.lower_pairs import (
     RevoluteJoint,
     SphericalJoint,
 )
-from fem_mbs.elements.joints.primitive import OrientationJoint, ParallelAxesJoint, PointOnLineJoint, PointOnPlaneJoint
+from fem_mbs.elements.joints.primitive import (
+    GeneralJoint,
+    OrientationJoint,
+    ParallelAxesJoint,
+    PointOnLineJoint,
+    PointOnPlaneJoint,
+)
 from fem_mbs.elements.joints.rolling import RollingDisc
 from fem_mbs.elements.joints.screw import ScrewJoint
 from fem_mbs.elements.joints.shafts import ConstantVelocityJoint, UniversalJoint

@@ -25,7 +25,7 @@ from fem_mbs.contracts import (
     CoordinateBatch,
     Direction,
     InternalVariable,
-    Node,
+    NodeLike,
     Numbering,
     StepEnd,
     checked,
@@ -153,7 +153,7 @@ class CamJoint(Constraint):
     coordinates = (Coordinate("place on a", False), Coordinate("place on b", False))
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
+        self, a: NodeLike, b: NodeLike, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
     ) -> None:
         label = f"CamJoint on {a}, {b}"
         if a is b:

@@ -23,6 +23,7 @@ from fem_mbs.contracts import (
     CoordinateBatch,
     InternalVariable,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -168,7 +169,7 @@ class CurveJoint(Constraint):
     equations = TRANSLATIONS
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, a: Node, b: Node, points: Points, point: Vector3 | None = None) -> None:
+    def __init__(self, a: NodeLike, b: NodeLike, points: Points, point: Vector3 | None = None) -> None:
         label = f"CurveJoint on {a}, {b}"
         if a is b:
             raise ModelError(f"CurveJoint: connects {a} with itself; give two nodes")

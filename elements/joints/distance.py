@@ -17,6 +17,7 @@ from fem_mbs.contracts import (
     Measured,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     Picture,
     Rates,
@@ -60,8 +61,8 @@ class DistanceJoint(Constraint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
         *,

@@ -1,16 +1,18 @@
-"""Joints that close little: a point on a line or in a plane, parallel axes, and no relative rotation."""
+"""Joints that close little: a point on a line or in a plane, parallel axes, no rotation; and any of the six motions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from fem_mbs.contracts import Direction, Node, RotationLike, Vector3, checked
+from fem_mbs.contracts import Direction, Flags, Node, NodeLike, RotationLike, Vector3, checked
 from fem_mbs.elements.joints.drives import DriveLike
-from fem_mbs.elements.joints.relative import ROTATIONS, RelativeJoint, axes_about, axes_in, levers, turned_to
+from fem_mbs.elements.joints.lower_pairs import AxisJoint, PlaneJoint
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint, levers
+from fem_mbs.errors import ModelError
 
 
-class PointJoint(RelativeJoint):
-    """Base of joints that act on a point of node b, however b is turned."""
+class FreeRotation(RelativeJoint):
+    """Mixed into joints that act on a point of node b, however b is turned."""
 
     @property
     def rotation_dependent(self) -> tuple[Node, ...]:
@@ -24,74 +26,43 @@ class PointJoint(RelativeJoint):
 
 
 @checked
-class PointOnLineJoint(PointJoint):
-    """Keep a point of node b on a line of node a; all rotations are free.
+class PointOnLineJoint(FreeRotation, AxisJoint):
+    """Keep a point of node b on a line of node a, its axis; all rotations are free.
 
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    axis : (3,)
-        The line's direction at t = 0, world frame; it turns with node a.
-    point : (3,), optional
-        The point at t = 0, world frame; by default the position of node b.
-    drive : function of t, optional
-        How far the point has moved along the line in m; as that of :class:`PrismaticJoint`.
-    point_b : (3,), optional
-        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it to the line.
-
-    Notes
-    -----
-    Its coordinates are "translation z" and the components of the rotation vector of b against a, for rotations below
-    half a turn.
+    Its coordinates are "translation z", which ``drive`` prescribes in m, and the components of the rotation vector of b
+    against a, for rotations below half a turn.
     """
 
     closes = ("translation x", "translation y")
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis: Direction,
         point: Vector3 | None = None,
         *,
         drive: DriveLike | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        super().__init__(a, b, point, axes_about(np.asarray(axis), a), drive=drive, point_b=point_b)
+        """As :class:`RevoluteJoint`; there is no axis on node b."""
+        super().__init__(a, b, axis, point, drive=drive, point_b=point_b)
 
 
 @checked
-class PointOnPlaneJoint(PointJoint):
+class PointOnPlaneJoint(FreeRotation, PlaneJoint):
     """Keep a point of node b in a plane of node a; all rotations are free.
 
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    normal : (3,)
-        Normal of the plane at t = 0, world frame; it turns with node a.
-    point : (3,), optional
-        The point at t = 0, world frame; by default the position of node b.
-    drive : dict of functions of t, optional
-        What prescribes "translation x", "translation y" in m, or both; as the drive of :class:`PrismaticJoint`.
-    x_axis : (3,), optional
-        Direction of "translation x", across the normal, at t = 0, world frame; by default one that turns with a.
-    point_b : (3,), optional
-        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings it to the plane.
-
-    Notes
-    -----
-    Its coordinates are "translation x", "translation y", and the components of the rotation vector of b against a, for
-    rotations below half a turn.
+    Its coordinates are "translation x", "translation y", which ``drive`` prescribes in m, and the components of the
+    rotation vector of b against a, for rotations below half a turn.
     """
 
     closes = ("translation z",)
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         normal: Direction,
         point: Vector3 | None = None,
         *,
@@ -99,45 +70,31 @@ class PointOnPlaneJoint(PointJoint):
         x_axis: Direction | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
-        axes = axes_in(np.asarray(normal), x_axis, a, f"PointOnPlaneJoint on {a}, {b}")
-        super().__init__(a, b, point, axes, drive=drive, point_b=point_b)
+        """As :class:`PlanarJoint`; there is no normal on node b."""
+        super().__init__(a, b, normal, point, drive=drive, x_axis=x_axis, point_b=point_b)
 
 
 @checked
-class ParallelAxesJoint(RelativeJoint):
+class ParallelAxesJoint(AxisJoint):
     """Keep an axis of node b parallel to one of node a; all translations are free.
 
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    axis : (3,)
-        Axis at t = 0, world frame.
-    drive : dict of functions of t, optional
-        What prescribes "rotation z" in rad, "translation x" ... "translation z" in m, or some of these; as the drive of
-        :class:`RevoluteJoint`.
-    axis_b : (3,), optional
-        The axis on node b, if it is not yet along ``axis``: :meth:`Model.assemble` turns it there.
-
-    Notes
-    -----
-    Its coordinates are the translations of node b along the axis, "translation z", and across, and "rotation z".
+    Its coordinates are the translations of node b in m along the axis, "translation z", and across, and "rotation z" in
+    rad; ``drive`` prescribes some of these, by name.
     """
 
     closes = ("rotation x", "rotation y")
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis: Direction,
         *,
         drive: DriveLike | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        axes = axes_about(np.asarray(axis), a)
-        axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), f"ParallelAxesJoint on {a}, {b}")
-        super().__init__(a, b, None, axes, drive=drive, axes_b=axes_b)
+        """As :class:`RevoluteJoint`; it has no point."""
+        super().__init__(a, b, axis, drive=drive, axis_b=axis_b)
 
 
 @checked
@@ -161,5 +118,68 @@ class OrientationJoint(RelativeJoint):
 
     closes = ROTATIONS
 
-    def __init__(self, a: Node, b: Node, *, drive: DriveLike | None = None, axes_b: RotationLike | None = None) -> None:
+    def __init__(
+        self, a: NodeLike, b: NodeLike, *, drive: DriveLike | None = None, axes_b: RotationLike | None = None
+    ) -> None:
         super().__init__(a, b, None, np.eye(3), drive=drive, axes_b=axes_b)
+
+
+@checked
+class GeneralJoint(RelativeJoint):
+    """Close any of the six relative motions of two nodes.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    translation, rotation : bool or (3,) of bool
+        Which translations along, and rotations about, the axes x, y, z of the joint are closed; all by default.
+    point : (3,), optional
+        Point of the joint at t = 0, world frame; by default the position of node b.
+    axes : (3, 3) or scipy Rotation, optional
+        Axes x, y, z of the joint at t = 0 as columns, world frame; by default those of the world. They turn with a.
+    drive : dict of functions of t, optional
+        What prescribes free translations in m, or the one free rotation in rad, by names such as "translation x"; as
+        the drive of :class:`RevoluteJoint`.
+    point_b, axes_b : optional
+        Point and axes on node b, where the joint is open as built and :meth:`Model.assemble` is to close it.
+
+    Notes
+    -----
+    Translations are those of the point of b against that of a, along axes of a. One closed rotation makes a universal
+    joint of the other two: about z closed, b turns about the axis x of a and the axis y of b, which stay perpendicular;
+    about x, about y of a and z of b; about y, about z of a and x of b. Two closed rotations leave the one about the
+    third axis, common to both nodes. Its coordinates are the free motions, "translation x" ... "rotation z"; three free
+    rotations are the components of the rotation vector, below half a turn.
+    """
+
+    def __init__(
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        translation: Flags = True,
+        rotation: Flags = True,
+        *,
+        point: Vector3 | None = None,
+        axes: RotationLike | None = None,
+        drive: DriveLike | None = None,
+        point_b: Vector3 | None = None,
+        axes_b: RotationLike | None = None,
+    ) -> None:
+        flags = zip(
+            TRANSLATIONS + ROTATIONS, (*np.broadcast_to(translation, 3), *np.broadcast_to(rotation, 3)), strict=True
+        )
+        self.closes = tuple(name for name, closed in flags if closed)
+        if not self.closes:
+            raise ModelError(f"GeneralJoint on {a}, {b}: closes nothing; set at least one flag to True")
+        axes = np.eye(3) if axes is None else axes
+        super().__init__(a, b, point, axes, drive=drive, point_b=point_b, axes_b=axes_b)
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """Both nodes if a rotation is closed; else those whose axes or levers count."""
+        if any(name in self.closes for name in ROTATIONS):
+            return self.nodes
+        if all(name in self.closes for name in TRANSLATIONS):
+            return levers(self.nodes, self.offsets)
+        return (self.nodes[0], *levers(self.nodes[1:], self.offsets[1:]))

@@ -21,6 +21,7 @@ from fem_mbs.contracts import (
     Coordinate,
     CoordinateBatch,
     Node,
+    NodeLike,
     Numbering,
     Placed,
     RotationLike,
@@ -122,8 +123,8 @@ class RelativeJoint(Constraint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         point: Vector3 | None,
         axes: RotationLike | None = None,
         *,

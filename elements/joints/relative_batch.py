@@ -136,8 +136,8 @@ class RelativeBatch(ConstraintBatch):
         return f.dot(_OF_FORCE).reshape(-1, 12, 12) @ context.changes  # type: ignore[no-any-return]
 
     def rate_gradient(self, context: RelativeContext, V: Array) -> Array:
-        """``H V`` (m, 12): the derivative of ``C V``, and ``w`` of it."""
-        bend: Array = context.rows[..., :12] @ (V.dot(_OF_VELOCITY).reshape(-1, 12, 12) @ context.changes)
+        """``H V`` (m, 12): ``w`` of the derivative of ``C V``."""
+        bend: Array = context.rows[..., :12] @ V.dot(_OF_VELOCITY).reshape(-1, 12, 12) @ context.changes
         return bend.reshape(-1, 12)[self._closed]
 
     def astray(self, end: StepEnd) -> str:

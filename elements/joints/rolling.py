@@ -23,7 +23,7 @@ from fem_mbs.contracts import (
     CoordinateBatch,
     Direction,
     Measured,
-    Node,
+    NodeLike,
     Numbering,
     Placed,
     Positive,
@@ -76,7 +76,14 @@ class RollingDisc(Constraint):
     equations = ("height", "rolling x", "rolling y")
 
     def __init__(
-        self, a: Node, b: Node, normal: Direction, axis: Direction, radius: Positive, *, center: Vector3 | None = None
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        normal: Direction,
+        axis: Direction,
+        radius: Positive,
+        *,
+        center: Vector3 | None = None,
     ) -> None:
         self.nodes, self.radius = (a, b), radius
         label = f"RollingDisc on {a}, {b}"

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import CoordinateBatch, Direction, Measured, Node, Numbering, Placed, Vector3, checked
+from fem_mbs.contracts import CoordinateBatch, Direction, Measured, NodeLike, Numbering, Placed, Vector3, checked
 from fem_mbs.elements.joints.coordinates import JointCoordinates, rotation_vector
 from fem_mbs.elements.joints.relative import (
     ROTATIONS,
@@ -57,8 +57,8 @@ class UniversalJoint(RelativeJoint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis_a: Direction,
         axis_b: Direction,
         point: Vector3 | None = None,
@@ -106,8 +106,8 @@ class ConstantVelocityJoint(RelativeJoint):
 
     def __init__(
         self,
-        a: Node,
-        b: Node,
+        a: NodeLike,
+        b: NodeLike,
         axis_a: Direction,
         axis_b: Direction,
         point: Vector3 | None = None,

@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     InternalVariable,
     Motion,
     Node,
+    NodeLike,
     Numbering,
     StepEnd,
     Vector3,
@@ -76,7 +77,7 @@ class SlidingJoint(Constraint):
 
     coordinates = (Coordinate("travel", False),)
 
-    def __init__(self, beam: Beam, node: Node, point: Vector3 | None = None, *, rotation: bool = False) -> None:
+    def __init__(self, beam: Beam, node: NodeLike, point: Vector3 | None = None, *, rotation: bool = False) -> None:
         label = f"SlidingJoint on {beam}, {node}"
         if node in beam.nodes:
             raise ModelError(f"{label}: {node} is a node of the beam, and cannot slide along it; give another node")

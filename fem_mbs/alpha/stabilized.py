@@ -79,10 +79,9 @@ class StabilizedEquations(StepEquations):
 
         Its error stands for one of the accelerations, which follow velocities.
         """
-        gamma, beta = self.formulas.factors[:2, 0].tolist()
-        reaction = self.reaction(residual, residual.hidden, beta / (gamma * self.h))
+        reaction = self.reaction(residual, residual.hidden, self.beta / (self.gamma * self.h))
         gaps = np.maximum(np.abs(residual.closing), np.abs(residual.hidden)) * self.system.constraint_weight
-        return max(residual.evaluation.relative, reaction), float(gaps.max())
+        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(gaps))
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
@@ -104,18 +103,18 @@ class StabilizedEquations(StepEquations):
         simplified; of what is left, inertia is taken to act along the constraints by the share that it has had.
         """
         system, squared, factors = self.system, self.h**2, linearization.factors
-        n, (gamma, beta) = system.n_free, self.formulas.factors[:2, 0].tolist()
+        n = system.n_free
         G = linearization.velocity_gradients
         if G is None:  # of a matrix that was kept over steps
             G = constraints.velocity_derivatives(system, residual.evaluation, self.derivatives(residual)[1], self.h)
         assert linearization.directions is not None
         along, T_inv, R = linearization.directions
-        per_rate = ~system.velocity_level / (self.h * gamma)
+        per_rate = ~system.velocity_level / (self.h * self.gamma)
         d, multipliers = solve_with_constraints(system, factors, squared * residual.evaluation.force, residual.closing)
         missed = per_rate * (constraints.product(system, G, d) - residual.hidden)
         z = along(missed)
         Z, push = self._increment(T_inv, z[:n]), z[n:]
-        resistance = squared * beta * ((system.diagonal_mass * Z) @ Z)
+        resistance = squared * self.beta * ((system.diagonal_mass * Z) @ Z)
         rounds = ROUNDS if system.damps else int(resistance > INERT * -(missed @ push))
         change, share = Z, unknown.inertia_share
         for _ in range(rounds):

@@ -145,6 +145,8 @@ class StepEquations:
         self.prescribed = system.prescribe(self.t)
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
+        self.gamma, self.beta = formulas.factors[:2, 0].tolist()
+        """The same, as numbers."""
         self.first = chart.width * system.n
         """Number of the first internal variable in increments."""
         self.own_factors = formulas.factors[:2, self.first :]
@@ -200,7 +202,7 @@ class StepEquations:
         if not self.system.m:
             return residual.evaluation.relative, 0.0
         gaps = residual.closing * self.system.constraint_weight
-        reaction = self.reaction(residual, residual.closing, float(self.formulas.factors[1, 0]))
+        reaction = self.reaction(residual, residual.closing, self.beta)
         return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(np.abs(gaps)))
 
     def reaction(self, residual: StepResidual, gaps: Array, rate: float) -> float:
@@ -262,7 +264,7 @@ class StepEquations:
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
         if correction.Z is not None:
             np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
-        return float(sizes.max())
+        return float(np.maximum.reduce(sizes))
 
     def corrected(
         self,

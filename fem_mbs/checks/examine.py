@@ -171,7 +171,7 @@ def look_at_joints(system: System) -> Iterator[Finding]:
 def _look_at_equations(system: System, check: Check) -> None:
     """Counts, masses, gaps and what elements doubt, as far as the model can be computed with."""
     evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
-    check.internal_variables = int(system.free.sum() + (system.order == 2).sum())
+    check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))

@@ -91,7 +91,7 @@ from fem_mbs.contracts.method import (
     unconstrained,
 )
 from fem_mbs.contracts.motion import ARRAYS, Motion, RateSensitivities, Source, State, none
-from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeOrName, Part, of_kind
+from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeLike, NodeOrName, Part, of_kind
 from fem_mbs.contracts.names import PartNames, look_up, make
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
@@ -189,6 +189,7 @@ __all__ = [
     "Motion",
     "Name",
     "Node",
+    "NodeLike",
     "NodeOrName",
     "NotNegative",
     "Nothing",

@@ -38,7 +38,7 @@ UnitInterval = Annotated[float, partial(number, low=0.0, high=1.0)]
 PositiveInt = Annotated[int, whole_number]
 Index = Annotated[int, partial(whole_number, least=0)]
 Flags = Annotated[bool | Sequence[bool], flags]
-"""For all directions alike, or along and about the axes x, y, z of the world."""
+"""For all directions alike, or along and about the axes x, y, z."""
 Name = Annotated[str, text]
 Path = Annotated[str | FilePath, path]
 Vector3 = Annotated[ArrayLike, vector]

@@ -9,7 +9,7 @@ depends on several arguments is left to the function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import is_dataclass
 from functools import partial, wraps
 from types import NoneType, SimpleNamespace, UnionType
@@ -47,6 +47,8 @@ PLAIN: dict[Any, Rule] = {
 LISTS = (list, tuple, Sequence, Iterable)
 Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
+UNFIT: Kinds = str, bytes, Mapping
+"""What can be gone through and is no list; nor is a set, where the order matters."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
 CONSTRUCTORS: set[Callable[..., Any]] = set()
@@ -202,7 +204,8 @@ def rule_of(hint: Any) -> tuple[Rule | None, Kinds]:
     if origin in (Union, UnionType):
         return _either(inner)
     if origin in LISTS:
-        return partial(_each, rule_of(inner[0])[0], f"a list of {_several(inner[0])}"), ()
+        unfit = UNFIT if origin is Iterable else (*UNFIT, Set)
+        return partial(_each, rule_of(inner[0])[0], f"a list of {_several(inner[0])}", unfit), ()
     kind = origin or hint
     if kind in PLAIN:
         return PLAIN[kind], ()
@@ -253,10 +256,10 @@ def _several(hint: Any) -> str:
     return f"{kind.__name__ if isinstance(kind, type) else 'such'}s"
 
 
-def _each(rule: Rule | None, what: str, value: Any, label: Any) -> Any:
+def _each(rule: Rule | None, what: str, unfit: Kinds, value: Any, label: Any) -> Any:
     """A list of values that obey a rule."""
     scalar = isinstance(value, np.ndarray) and not value.ndim
-    if scalar or isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if scalar or isinstance(value, unfit) or not isinstance(value, Iterable):
         raise ModelError(f"{label} must be {what}, received {shown(value)}")
     if rule is None:
         return value

@@ -12,7 +12,7 @@ import numpy as np
 
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.motion import State
-from fem_mbs.contracts.validate import function, name_of, shown
+from fem_mbs.contracts.validate import LARGEST, function, name_of, shown
 from fem_mbs.errors import ModelError
 
 EventFunction = Annotated[
@@ -21,7 +21,7 @@ EventFunction = Annotated[
 
 
 def _count(value: object, label: object) -> int:
-    if not isinstance(value, int | np.integer | np.bool_) or value < 0:
+    if not isinstance(value, int | np.integer | np.bool_) or not 0 <= value <= LARGEST:
         raise ModelError(f"{label} must be True, False or a number of events, received {shown(value)}")
     return int(value)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element
@@ -35,3 +35,10 @@ def _rule(kind: type[Part]) -> Callable[[Any, Any], Any]:
 NodeOrName = Annotated[Node | str, _rule(Node)]
 ElementOrName = Annotated[Element | str, _rule(Element)]
 JointOrName: TypeAlias = Constraint | str
+
+if TYPE_CHECKING:
+    NodeLike: TypeAlias = Any
+else:
+    NodeLike = Node
+"""A node of a model or its name, where a constructor takes it: the name is looked up before the constructor runs, which
+so gets a node; a type checker lets both pass."""

@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import ModelPart, instance, placements
-from fem_mbs.contracts.validate import rotation_matrix, vector
+from fem_mbs.contracts.validate import rotation_matrix, truth, vector
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 
@@ -61,6 +61,8 @@ class Node(ModelPart):
             value = vector(value, f"{self}: {name}")
             if getattr(self, HOLDS[name]) and value.any():
                 raise ModelError(f"{self}: {name} cannot be {value}, as model.fix holds the node")
+        if name in HOLDS.values():
+            value = truth(value, f"{self}: {name}")
         if name in GIVEN and name in vars(self):
             raise ModelError(
                 f"{self}: {name} cannot be changed once the node is made, as elements may be built on it; give it to "

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -148,15 +149,33 @@ class Public:
 class ModelPart(Public):
     """What stands in a model under a name: a node, an element or a constraint.
 
-    Attributes may be set once it is made: for later runs. Results keep the values that they were computed with.
+    Attributes may be set once it is made: for later runs. Results keep the values that they were computed with. What
+    the constructor takes becomes what the constructor makes of it, or is refused as there.
     """
+
+    _set: ClassVar[dict[str, Any]] = {}
+    """Arguments of the constructor that were set since."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if COMPLETE in vars(self):
-            value = _read_only(value)
+            value = _read_only(self._made(name, value))
             if name != "name":
                 remember(self, name)
         super().__setattr__(name, value)
+
+    def _made(self, name: str, value: Any) -> Any:
+        """What the constructor makes of another value of its argument of this name."""
+        if name == "name" or name not in vars(self) or self.constructor_arguments is None:
+            return value
+        given, named, _ = self.constructor_arguments
+        bound = signature(type(self).__init__).bind(self, *given, **named)
+        if name not in bound.signature.parameters:
+            return value
+        changed = {**self._set, name: snapshot(value)}
+        bound.arguments.update(changed)
+        made = vars(type(self)(*bound.args[1:], **bound.kwargs))
+        vars(self)["_set"] = changed
+        return made.get(name, value)
 
 
 def instance(value: object, kind: type[Kind], label: object) -> Kind:

@@ -148,9 +148,7 @@ def flags(value: object, label: object) -> bool | tuple[bool, ...]:
     if several and len(value) == 3:  # type: ignore[arg-type]
         three = tuple(truth(own, label) for own in value)  # type: ignore[attr-defined]
         return three[0] if len(set(three)) == 1 else three
-    raise ModelError(
-        f"{label} must be True or False, or three of these, for the axes x, y, z of the world, received {shown(value)}"
-    )
+    raise ModelError(f"{label} must be True or False, or three of these, for the axes x, y, z, received {shown(value)}")
 
 
 def text(value: object, label: object, empty: bool = False) -> str:

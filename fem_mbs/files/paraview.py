@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterable
 from functools import partial
-from itertools import chain
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeAlias
 from xml.sax.saxutils import quoteattr
@@ -22,8 +21,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Path, PositiveInt, checked, whole_number
 from fem_mbs.errors import ModelError
-from fem_mbs.files.hdf5 import make
-from fem_mbs.files.replacing import replacing
+from fem_mbs.files.hdf5 import hdf5_file
 from fem_mbs.files.scene import Scene
 from fem_mbs.solution.queries import Queries
 
@@ -156,28 +154,20 @@ def _collection(times: Array, files: list[FilePath], legend: list[str]) -> str:
 
 def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tuple[FilePath, int]:
     """One file, in place of one that is there, which stays if this cannot be written; returns it and its size."""
-    rest = iter(frames)
-    first = next(rest)
-    shape = len(times) * scene.points, 3
-    tables = {f"VTKHDF/{name}": (shape, "<f8") for name in _series(*first)}
-
-    def fill(opened: Any) -> None:
-        root = opened.create_group("VTKHDF")
+    with hdf5_file(path, "to_paraview: a .vtkhdf file") as file:
+        root = file.create_group("VTKHDF", track_order=True)
         root.attrs["Version"] = VERSION
         root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
         root.attrs["legend"] = "\n".join(scene.legend)
         _write_cells(root, scene)
-        _write_steps(root, times, scene, list(first[1]))
-
-    layout = make("to_paraview: a .vtkhdf file", fill, tables)
-    with replacing(path) as new, open(new, "wb") as raw:
-        raw.write(layout.content)
-        for k, frame in enumerate(chain([first], rest)):
-            for name, values in _series(*frame).items():
-                content = np.ascontiguousarray(values, "<f8")
-                raw.seek(layout.tables[f"VTKHDF/{name}"].begin + k * content.nbytes)
-                raw.write(content.data)
-        raw.truncate(layout.size)
+        names: list[str] = []
+        for k, (points, data) in enumerate(frames):
+            for name, values in _series(points, data).items():
+                if k == 0:
+                    root.create_dataset(name, (len(times) * scene.points, 3), "<f8")
+                root[name][k * scene.points : (k + 1) * scene.points] = values
+            names = list(data)
+        _write_steps(root, times, scene, names)
     return path, path.stat().st_size
 
 

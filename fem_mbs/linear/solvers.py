@@ -8,6 +8,7 @@ banded factorisation is several times faster than a general sparse one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -36,9 +37,15 @@ class Factors(NamedTuple):
     def of_last(self, size: int, m: int) -> Solve:
         """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations."""
         if self.many:
-            return self.solve(np.eye(size, m, m - size)).dot
+            return self.solve(_last_units(size, m)).dot
         none = np.zeros(size - m)
         return lambda right: self.solve(np.concatenate([none, right]))
+
+
+@lru_cache(maxsize=16)
+def _last_units(size: int, m: int) -> Array:
+    """The last ``m`` columns of the unit matrix."""
+    return np.eye(size, m, m - size)
 
 
 class LinearSolver(Protocol):

@@ -112,8 +112,8 @@ def _refuse_kinks(system: System, evaluation: Evaluation) -> None:
             owner, equation = system.constraint_owner[reads[row, column]]
             raise ModelError(
                 f"linearize: {system.batches[k].owners[row]} depends on the size of a reaction of {owner} ({equation}) "
-                "that is zero at the state, and has no derivative there: preload it, or take a state in which the "
-                "joint carries a load"
+                "that is zero at the state, and has no derivative there: take a state in which the joint carries a "
+                "load, or leave the reactions out of the friction, reactions=False"
             )
 
 

@@ -52,7 +52,7 @@ def steady_axes(system: System, evaluation: Evaluation) -> SteadyAxes:
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates = np.repeat(spins, 2, axis=0)
     speeds = turning_speeds(system, motion)
-    if not len(speeds) or evaluation.relative > BALANCED:
+    if not len(speeds) or not _balanced(system, evaluation, speeds):
         return SteadyAxes(rates.reshape(-1, 2, 3), "")
     try:
         rates, varies = _chosen(system, motion, speeds, rates)
@@ -76,6 +76,14 @@ def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array) -> tup
         if not len(left := np.setdiff1d(left, settled)):
             return rates, ""
     return bodies, _told(looks[1:], label == left[0])
+
+
+def _balanced(system: System, evaluation: Evaluation, speeds: Array) -> bool:
+    """Whether forces and moments are in balance, against the largest and what inertia would put up."""
+    mass = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).max(axis=(0, 2))
+    inertia = mass * (system.length, 1.0) * (speeds[0] @ speeds[0])
+    left = system.nodes_of(system.spread(system.at_free(evaluation.force))).reshape(-1, 2, 3)
+    return bool((np.abs(left).max(axis=(0, 2)) <= BALANCED * (evaluation.scale + inertia)).all())
 
 
 def turning_speeds(system: System, motion: Motion) -> Array:
@@ -112,18 +120,18 @@ def _times(speeds: Array) -> list[float]:
 
 
 class _Changes:
-    """What changes in a view of a model as it turns on.
+    """What changes of a model as it turns on.
 
-    TurnedMatrices are looked at by blocks of parts: displacement and rotation of each node, and each internal variable.
+    Matrices are looked at by blocks of parts: displacement and rotation of each node, and each internal variable.
     """
 
-    def __init__(self, view: TurnedModel, speeds: Array) -> None:
-        system = view.system
-        self.view, self.n = view, system.n
+    def __init__(self, turned: TurnedModel, speeds: Array) -> None:
+        system = turned.system
+        self.turned, self.n = turned, system.n
         self.free: BoolArray = np.append(system.free[:, ::3].ravel(), system.order >= 0)
         """Parts of the motion that may move."""
-        first, *later = (view.at(s) for s in (0.0, *_times(speeds)))
-        self.first, self.cells = first, [_Cells(rows, system.n) for rows in view.rows]
+        first, *later = (turned.at(s) for s in (0.0, *_times(speeds)))
+        self.first, self.cells = first, [_Cells(rows, system.n) for rows in turned.rows]
         fastest = float(np.linalg.norm(speeds[0]))
         self.sizes = [
             _sizes(np.max([cells.blocks(part) for part in parts], axis=0), fastest)
@@ -146,13 +154,13 @@ class _Changes:
 
     def _compare(self, there: TurnedMatrices) -> None:
         """Note what differs from the start; elements that change each, but not together, do not."""
-        elements = len(self.view.system.batches)
+        elements = len(self.turned.system.batches)
         differences = [b - a for a, b in zip(self.first.of_cells, there.of_cells, strict=True)]
         for which in range(3):
             changes, limits, places = [], [], []
             for difference, limit, cells in zip(differences, self.limits, self.cells, strict=True):
                 beyond = (cells.blocks(difference[which]) > limit[which]).any(axis=(1, 2))
-                changes.append(scattered(difference[which][beyond], cells.rows[beyond], self.view.system.N))
+                changes.append(scattered(difference[which][beyond], cells.rows[beyond], self.turned.system.N))
                 limits.append(scattered(limit[which][beyond], cells.parts[beyond], len(self.free)))
                 places.append(np.flatnonzero(beyond))
             if not any(len(place) for place in places):
@@ -166,14 +174,14 @@ class _Changes:
         for k, (a, b) in enumerate(zip(self.first.spaces, there.spaces, strict=True), elements):
             other = np.abs(b - a).reshape(*a.shape[:1], -1, *self.cells[k].rows.shape[1:], a.shape[2]).max(axis=(1, 3))
             self.changed[k] |= np.maximum.reduceat(other, self.cells[k].starts, axis=1) > SAME
-        for k, a, b in zip(self.view.system.readers, self.first.readings, there.readings, strict=True):
+        for k, a, b in zip(self.turned.system.readers, self.first.readings, there.readings, strict=True):
             if a.nnz:
                 change = abs(b - a).max(axis=1).toarray().reshape(self.cells[k].rows.shape)
                 self.changed[k] |= np.maximum.reduceat(change, self.cells[k].starts, axis=1) > SAME * abs(a).max()
 
     def coupled(self) -> IntArray:
         """Number of the group, in which elements and joints couple motions, to which each part belongs."""
-        system, pairs = self.view.system, [np.empty((2, 0), np.intp)]
+        system, pairs = self.turned.system, [np.empty((2, 0), np.intp)]
         for k, (cells, size, limit) in enumerate(zip(self.cells, self.sizes, self.limits, strict=True)):
             couples = size[0] > COUPLED / SAME * limit[0]
             if (joint := k - len(system.batches)) >= 0:
@@ -237,21 +245,21 @@ def _largest(cells: list[_Cells], sizes: list[Array]) -> Array:
 def _told(looks: list[_Changes], group: BoolArray) -> str:
     """The elements of a group of parts that change in axes that stand still, and in axes that turn."""
     still, turning = (_named(look, group) for look in looks[:2])
-    if still == turning:
-        others = f"{still} is not alike all round, nor is the rest, or the state is none that lasts"
+    others = [name for name in turning if name != still[0]]
+    if others:
+        text = f"in axes that stand still {still[0]} is not alike all round, in axes that turn {others[0]} is not"
     else:
-        others = f"in axes that stand still {still} is not alike all round, in axes that turn {turning} is not"
+        text = f"{still[0]} is not alike all round, nor is the rest, or the state is none that lasts"
     return (
-        f"{WHY}: {others}. Make one of "
-        "the two alike all round, as are equal moments of inertia and equal stiffnesses across the axis, or let "
-        "mbs.simulate follow the motion"
+        f"{WHY}: {text}. Make one of the two alike all round, as are equal moments of inertia and equal stiffnesses "
+        "across the axis, or let mbs.simulate follow the motion"
     )
 
 
-def _named(look: _Changes, group: BoolArray) -> str:
-    """The first element or joint of a group of parts that changes."""
-    for batch, cells, changed in zip(look.view.batches, look.cells, look.changed, strict=True):
-        own = (changed & group[cells.parts]).any(axis=1)
-        if own.any():
-            return str(batch.owners[int(np.argmax(own))])
-    raise AssertionError("a group that changes has an element that does")
+def _named(look: _Changes, group: BoolArray) -> list[str]:
+    """The elements and joints of a group of parts that change."""
+    names = []
+    for batch, cells, changed in zip(look.turned.batches, look.cells, look.changed, strict=True):
+        places = np.flatnonzero((changed & group[cells.parts]).any(axis=1))
+        names += [str(batch.owners[int(place)]) for place in places]
+    return names

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from fem_mbs.checks.examine import examine
 from fem_mbs.checks.report import Check
-from fem_mbs.contracts import Flags, Node, Path, checked
-from fem_mbs.elements.joints.general import GeneralJoint
+from fem_mbs.contracts import Flags, Node, NodeLike, Path, checked
+from fem_mbs.elements.joints.primitive import GeneralJoint
 from fem_mbs.initial.assembly import Assembly, assemble
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures import pictures
@@ -42,7 +42,7 @@ class Model(ModelDescription):
     """
 
     @checked
-    def fix(self, node: Node, translation: Flags = True, rotation: Flags = True) -> None:
+    def fix(self, node: NodeLike, translation: Flags = True, rotation: Flags = True) -> None:
         """Hold the position and/or the rotation of a node where they are.
 
         Parameters
@@ -64,7 +64,7 @@ class Model(ModelDescription):
         self.hold(node, translation is True, rotation is True)
 
     @checked
-    def assemble(self, hold: Node | Iterable[Node] = ()) -> Assembly:
+    def assemble(self, hold: NodeLike | Iterable[NodeLike] = ()) -> Assembly:
         """Close joints that are open as built, by the smallest change of positions and rotations; then velocities.
 
         The sum over nodes of ``|displacement|^2/extent^2 + angle^2`` is least. Beams move as they are, and are bent

@@ -24,7 +24,7 @@ class Store(Public):
     Parameters
     ----------
     path : str or Path
-        The file, HDF5; one that is there is replaced.
+        The file, a database of SQLite; one that is there is replaced.
     channels : list of str, optional
         Names of channels, such as "tip.position" or "hinge.reaction.force": the file has these in place of states, and
         where the run stands, so that it can go on (docs/store.md).
@@ -41,7 +41,7 @@ class Store(Public):
     @property
     def file(self) -> FilePath:
         """The path, with a suffix."""
-        return named_file(FilePath(self.path), ".h5", "simulate: store: path")
+        return named_file(FilePath(self.path), ".db", "simulate: store: path")
 
 
 class EveryNth:

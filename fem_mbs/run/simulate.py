@@ -14,7 +14,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
-from fem_mbs.files.store.begin import in_file
+from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -77,8 +77,8 @@ def simulate(
         Start from the time, the configuration and the velocities of this state of the model, of an equilibrium or of
         another run; or go on from ``solution.checkpoint`` of a run as if that had never stopped.
     store : str, Path or Store, optional
-        An HDF5 file that receives the states as they come (needs h5py, ``pip install fem_mbs[hdf5]``). They are in the
-        file after each step and take no memory; :func:`load` opens it in any process, :func:`resume` goes on with it.
+        A file, a database of SQLite, that receives the states as they come: they take no memory, and are written at
+        least once a second. :func:`load` opens it in any process, :func:`resume` goes on with it.
 
     Raises
     ------

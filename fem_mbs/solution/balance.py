@@ -14,7 +14,7 @@ from fem_mbs.lie import so3
 from fem_mbs.solution.copies import over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
-from fem_mbs.system.states import read_only
+from fem_mbs.system.states import in_world, read_only
 
 
 def reactions(batch: ConstraintBatch, motion: Motion, multipliers: Array) -> tuple[Array, Array]:
@@ -67,8 +67,8 @@ class ConstraintResidual(Public):
     velocity: Array
 
 
-def energies(history: History, x: Array) -> EnergyHistory:
-    """Energies of all elements; those of gravity count from the origin of the world, where the nodes are at ``x``."""
+def energies(history: History) -> EnergyHistory:
+    """Energies of all elements; those of gravity count from the origin of the world."""
     result = np.zeros((3, len(history.t)))
     storing = [batch for batch in history.system.batches if type(batch).energy is not ElementBatch.energy]
     for batch in storing:
@@ -76,6 +76,7 @@ def energies(history: History, x: Array) -> EnergyHistory:
         of_batch = over_time(history, owners, _energy, _sum)
         result += of_batch.T
         if history.system.origin.any():
+            x = in_world(history.system, np.asarray(history.x))
             result[2] += (over_time(history.at(x), owners, _energy, _sum) - of_batch)[:, 2]
     return EnergyHistory(*map(read_only, result))
 

@@ -46,7 +46,9 @@ class History:
 
     def __init__(self, system: System, t: Array, arrays: Mapping[str, Array], instant: Instant | None = None) -> None:
         self.system, self.t, self.instant = system, read_only(np.asarray(t)), instant
-        self._arrays = {name: read_only(np.asarray(array)) for name, array in arrays.items()}
+        self._arrays = {
+            name: read_only(array) if isinstance(array, np.ndarray) else array for name, array in arrays.items()
+        }
 
     @classmethod
     def of(cls, system: System, states: Sequence[State], instant: Instant | None = None) -> History:
@@ -80,8 +82,8 @@ class History:
         if len(R):
             rates = make_kinematics([node.group for node in nodes] * len(times)).motion(R, rates)
         V, A = rates
-        multipliers = self.multipliers[:, : self.system.m if self.system.readers else 0]
-        u, udot, uddot, multipliers = (array[times].ravel() for array in (self.u, self.udot, self.uddot, multipliers))
+        u, udot, uddot = (array[times].ravel() for array in (self.u, self.udot, self.uddot))
+        multipliers = self.multipliers[times][:, : self.system.m if self.system.readers else 0].ravel()
         motion = Motion(np.nan, x.reshape(-1, 3), R, V, A, self.system.gravity, u, udot, uddot, multipliers)
         if len(times) == 1:
             motion.t = float(self.t[times[0]])

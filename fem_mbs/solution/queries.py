@@ -56,47 +56,47 @@ class Queries(Public):
     @cached_property
     def x(self) -> Array:
         """Positions ``(nt, n, 3)``, world frame."""
-        return in_world(self.system, self.history.x)
+        return in_world(self.system, np.asarray(self.history.x))
 
-    @property
+    @cached_property
     def R(self) -> Array:  # noqa: N802
         """Rotations ``(nt, n, 3, 3)``, body to world."""
-        return self.history.R  # type: ignore[no-any-return]
+        return np.asarray(self.history.R)
 
-    @property
+    @cached_property
     def v(self) -> Array:
         """Velocities ``(nt, n, 6)``, see :class:`fem_mbs.State`."""
-        return self.history.v  # type: ignore[no-any-return]
+        return np.asarray(self.history.v)
 
-    @property
+    @cached_property
     def vdot(self) -> Array:
         """Their time derivatives ``(nt, n, 6)``."""
-        return self.history.vdot  # type: ignore[no-any-return]
+        return np.asarray(self.history.vdot)
 
-    @property
+    @cached_property
     def multipliers_all(self) -> Array:
         """Lagrange multipliers ``(nt, m)`` of all joints."""
-        return self.history.multipliers  # type: ignore[no-any-return]
+        return np.asarray(self.history.multipliers)
 
-    @property
+    @cached_property
     def u(self) -> Array:
         """Internal variables ``(nt, k)`` of all elements and joints."""
-        return self.history.u  # type: ignore[no-any-return]
+        return np.asarray(self.history.u)
 
-    @property
+    @cached_property
     def udot(self) -> Array:
         """Their time derivatives ``(nt, k)``."""
-        return self.history.udot  # type: ignore[no-any-return]
+        return np.asarray(self.history.udot)
 
-    @property
+    @cached_property
     def uddot(self) -> Array:
         """Their second time derivatives ``(nt, k)``."""
-        return self.history.uddot  # type: ignore[no-any-return]
+        return np.asarray(self.history.uddot)
 
     @checked
     def position(self, node: NodeOrName) -> Array:
         """Position ``(nt, 3)`` of a node, world frame."""
-        return self.x[:, self._row(node)]
+        return in_world(self.system, self.history.x[:, self._row(node)])
 
     @checked
     def displacement(self, node: NodeOrName) -> Array:
@@ -108,7 +108,8 @@ class Queries(Public):
     @checked
     def rotation(self, node: NodeOrName) -> Array:
         """Rotation ``(nt, 3, 3)`` of a node, body to world."""
-        return self.R[:, self._row(node)]
+        rotation: Array = self.history.R[:, self._row(node)]
+        return rotation
 
     @checked
     def rotation_vector(self, node: NodeOrName) -> Array:
@@ -119,27 +120,31 @@ class Queries(Public):
     def velocity(self, node: NodeOrName) -> Array:
         """Velocity ``(nt, 3)`` of a node, world frame, on either group."""
         row = self._row(node)
-        v = self.v[:, row, :3]
-        return np.matvec(self.R[:, row], v) if self.system.nodes[row].group == "SE3" else v
+        v: Array = self.history.v[:, row, :3]
+        return np.matvec(self.history.R[:, row], v) if self.system.nodes[row].group == "SE3" else v
 
     @checked
     def acceleration(self, node: NodeOrName) -> Array:
         """Acceleration ``(nt, 3)`` of a node, world frame, on either group."""
         row = self._row(node)
-        a, v = self.vdot[:, row, :3], self.v[:, row]
+        a: Array = self.history.vdot[:, row, :3]
         if self.system.nodes[row].group != "SE3":
             return a
-        world: Array = np.matvec(self.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
+        v = self.history.v[:, row]
+        world: Array = np.matvec(self.history.R[:, row], a + so3.cross(v[:, 3:], v[:, :3]))
         return world
 
     @checked
     def angular_velocity(self, node: NodeOrName) -> Array:
         """Angular velocity ``(nt, 3)`` of a node, body frame, rad/s."""
-        return self.v[:, self._row(node), 3:]
+        spin: Array = self.history.v[:, self._row(node), 3:]
+        return spin
 
     def multipliers(self, joint: JointOrName) -> Array:
         """Lagrange multipliers ``(nt, m)`` of a joint, in the order of ``joint.equations``."""
-        return self.multipliers_all[:, self.system.constraint_rows(self._joint(joint)).rows]
+        rows = self.system.constraint_rows(self._joint(joint)).rows
+        multipliers: Array = self.history.multipliers[:, rows]
+        return multipliers
 
     def reaction(self, joint: JointOrName) -> tuple[Array, Array]:
         """Force and moment ``(nt, 3)`` that a joint puts on its node b: world frame, at the joint's point on b.
@@ -191,14 +196,15 @@ class Queries(Public):
         if isinstance(owner, Node):
             raise ModelError(f"{owner} has no internal variables; elements and joints may have some")
         rows = self.system.number.own(owner)
+        u: Array = self.history.u
         if name is None:
-            return self.u[:, rows]
+            return u[:, rows]
         names = [variable.name for variable in owner.internal_variables]
         if name not in names:
             raise ModelError(
                 f"{owner} has no internal variable '{name}'; it has {', '.join(map(repr, names)) or 'none'}"
             )
-        return self.u[:, rows[names.index(name)]]
+        return u[:, rows[names.index(name)]]
 
     def signal(self, source: Any) -> Array:
         """What a sensor measured or a block put out, ``(nt,)``, or ``(nt, p)`` of several outputs; sums of these, too.
@@ -222,12 +228,12 @@ class Queries(Public):
             raise ModelError(f"{shown(found)} has no section forces; a Beam has")
         rows = [self._row(node) for node in found.nodes]
         with self.system.as_frozen():
-            return found.section_forces(self.history.x[:, rows], self.R[:, rows])
+            return found.section_forces(self.history.x[:, rows], self.history.R[:, rows])
 
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
-        return energies(self.history, self.x)
+        return energies(self.history)
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:

@@ -12,6 +12,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Method, Path, Positive, State, checked, named_file
 from fem_mbs.errors import ModelError
+from fem_mbs.files.hdf5 import to_hdf5
 from fem_mbs.files.paraview import write_paraview
 from fem_mbs.files.store.save import save
 from fem_mbs.model.model import Model
@@ -252,10 +253,10 @@ class Solution(Queries):
 
     @checked
     def save(self, path: Path) -> FilePath:
-        """Write the run to a file, HDF5, for :func:`fem_mbs.load` in any process; returns the path (needs h5py).
+        """Write the run to a file for :func:`fem_mbs.load` in any process; returns the path.
 
-        The file holds states, names, the model, counts and where the run stands, as numbers and text. Functions and
-        classes of a script do not travel: docs/store.md says what they leave behind.
+        The file, a database of SQLite, holds states, names, the model, counts and where the run stands, as numbers and
+        text. Functions and classes of a script do not travel: docs/store.md says what they leave behind.
 
         Raises
         ------
@@ -264,7 +265,24 @@ class Solution(Queries):
         ModelError
             If the model was changed since the run.
         """
-        return save(self, named_file(FilePath(path), ".h5", "Solution.save: path"))
+        return save(self, named_file(FilePath(path), ".db", "Solution.save: path"))
+
+    @checked
+    def to_hdf5(self, path: Path) -> FilePath:
+        """Write the states to an HDF5 file for other programs; returns the path (needs h5py).
+
+        It has ``t`` (nt,) in s, the arrays of :class:`fem_mbs.State` under their names, each with the time as first
+        axis, and the names of the nodes as the attribute ``nodes``; of a run that has kept channels, these.
+        :func:`fem_mbs.load` reads what :meth:`save` writes.
+
+        Raises
+        ------
+        StoreError
+            If the file cannot be written; what was there stays.
+        MissingPackageError
+            If h5py is not installed.
+        """
+        return to_hdf5(self, named_file(FilePath(path), ".h5", "Solution.to_hdf5: path"))
 
     @checked
     def to_pandas(self, channels: Sequence[str] | None = None) -> Any:

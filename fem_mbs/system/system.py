@@ -165,6 +165,7 @@ class System(Layout, FrozenModel):
         """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
+        self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
 
     @cached_property
     def diagonal_mass(self) -> Array:
@@ -180,9 +181,10 @@ class System(Layout, FrozenModel):
         """A state as users see it."""
         x = state.x + self.origin if self.far else state.x
         arrays = x, state.R, state.v, state.vdot, state.multipliers, state.u, state.udot, state.uddot
-        views = [array.view() for array in arrays]
-        for view in views:
-            view.flags.writeable = False
+        views = []
+        for array in arrays:
+            views.append(array.view())
+            views[-1].flags.writeable = False
         x, R, v, vdot, multipliers, u, udot, uddot = views
         return State(state.t, x, R, v, vdot, multipliers, u, udot, uddot, self.source)
 
@@ -223,6 +225,8 @@ class System(Layout, FrozenModel):
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         """Loads and drives at time ``t``, with constant loads multiplied by ``factor``."""
+        if factor == 1.0 and not (self._timed or self._driven):
+            return self._still
         t = min(t, self.end)
         elements: list[Any] = [None] * len(self.batches)
         for k in self._timed:

@@ -8,8 +8,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion, SectionForces, SignalSource
 from fem_mbs.errors import FemMbsError
 from fem_mbs.files.store.build import rebuild
-from fem_mbs.files.store.description import describe
 from fem_mbs.files.store.functions import read_samples, write_samples
+from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.values import UnstorableError, class_name
 from fem_mbs.system.system import System
 from fem_mbs.testing.differences import ContractError, near

@@ -86,8 +86,8 @@ class Sweep(TimeLaw):
 
 
 def test_a_run_is_stored_and_loaded_like_ours(tmp_path: Path) -> None:
-    run = mbs.simulate(skater(), 0.5, 0.02, store=tmp_path / "run.h5")
-    again = mbs.load(tmp_path / "run.h5")
+    run = mbs.simulate(skater(), 0.5, 0.02, store=tmp_path / "run.db")
+    again = mbs.load(tmp_path / "run.db")
     assert [type(again.model[name]) for name in ("tether", "height", "skate")] == [Tether, Height, Skate]
     assert isinstance(again.model["push"].value, Sweep)  # type: ignore[union-attr]
     np.testing.assert_array_equal(again.energy.strain, run.energy.strain)
@@ -101,15 +101,15 @@ def test_a_run_is_stored_and_loaded_like_ours(tmp_path: Path) -> None:
 def test_a_run_that_was_cut_goes_on(what: str, tmp_path: Path) -> None:
     """Without the model or the method, which are at hand."""
     model, method = (skater(), None) if what == "classes" else (spinning(), Midpoint())
-    whole = mbs.simulate(model, 0.4, 0.02, method, store=tmp_path / "run.h5")
+    whole = mbs.simulate(model, 0.4, 0.02, method, store=tmp_path / "run.db")
 
     def cut(state: mbs.State) -> None:
-        if state.t > 0.2 and not (tmp_path / "cut.h5").exists():
-            shutil.copy(tmp_path / "second.h5", tmp_path / "cut.h5")
+        if state.t > 0.2 and not (tmp_path / "cut.db").exists():
+            shutil.copy(tmp_path / "second.db", tmp_path / "cut.db")
 
     model = skater() if what == "classes" else spinning()
-    mbs.simulate(model, 0.4, 0.02, method, store=tmp_path / "second.h5", callback=cut)
-    np.testing.assert_array_equal(mbs.resume(tmp_path / "cut.h5").x, whole.x)
+    mbs.simulate(model, 0.4, 0.02, method, store=tmp_path / "second.db", callback=cut)
+    np.testing.assert_array_equal(mbs.resume(tmp_path / "cut.db").x, whole.x)
 
 
 def spinning() -> mbs.Model:
@@ -124,7 +124,7 @@ ELSEWHERE = """
 import sys
 import fem_mbs as mbs
 {imports}
-run = mbs.load("run.h5")
+run = mbs.load("run.db")
 assert ("tether" in sys.modules) == {at_hand}, "a file must not make Python import a module"
 print(type(run.model["tether"]).__name__, type(run.model["skate"]).__name__, run.position("body")[-1, 0])
 try:
@@ -136,7 +136,7 @@ except mbs.FemMbsError as error:
 
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_another_process_imports_what_it_trusts(at_hand: bool, tmp_path: Path) -> None:
-    run = mbs.simulate(skater(), 0.1, 0.02, store=tmp_path / "run.h5")
+    run = mbs.simulate(skater(), 0.1, 0.02, store=tmp_path / "run.db")
     imports = f"sys.path.insert(0, {str(OUTSIDE)!r})\n" + ("import tether, skate, height" if at_hand else "")
     script = ELSEWHERE.format(imports=imports, at_hand=at_hand)
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -35,7 +35,7 @@ ROOMS = (
     ("run",),
     ("modal",),
     ("static",),
-    ("files.store.file", "files.store.reading", "files.store.recorder", "files.store.begin", "files.store.load"),
+    ("files.store.run_file", "files.store.recorder", "files.store.load"),
     ("run.simulate", "run.simulate_many"),
     ("files",),
     ("studies",),

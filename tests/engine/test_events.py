@@ -303,15 +303,15 @@ def test_angles_pass_zero_once_however_often_they_turn(h: float, tmp_path: Path)
     solution = mbs.simulate(whirl(10.0), 11.0, h, events=["hinge.coordinate", "hinge.angle"])
     for times in solution.event_times:
         np.testing.assert_allclose(times, [10.0], rtol=1e-9)
-    file = tmp_path / "run.h5"
+    file = tmp_path / "run.db"
     mbs.simulate(whirl(10.0), 11.0, h, events="hinge.angle", store=file, callback=lambda state: cut(state, file))
-    (times,) = mbs.resume(file.with_name("cut.h5"), events="hinge.angle").event_times
+    (times,) = mbs.resume(file.with_name("cut.db"), events="hinge.angle").event_times
     np.testing.assert_allclose(times, [10.0], rtol=1e-9)
 
 
 def cut(state: mbs.State, file: Path) -> None:
     """Copy the file of a run that is under way."""
-    copy = file.with_name("cut.h5")
+    copy = file.with_name("cut.db")
     if state.t >= 5.0 and not copy.exists():
         shutil.copy(file, copy)
 

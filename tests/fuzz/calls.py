@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,6 +66,13 @@ OF_AUTHORS = (
     *(getattr(fem_mbs.testing, f"check_{what}") for what in ("element", "joint", "law", "method", "sensor")),
 )
 """What authors of elements call; the rest of ``contracts`` and ``testing`` is derived from, or called in every step."""
+ATTRIBUTES: dict[type, tuple[str, ...]] = {
+    fem_mbs.elements.RigidBody: ("mass", "inertia", "center_of_mass"),
+    fem_mbs.elements.Beam: ("section",),
+    fem_mbs.elements.Maxwell: ("stiffness", "viscosity", "free_length"),
+    fem_mbs.elements.Force: ("value",),
+}
+"""Attributes that are set after construction, of the elements of the world in their order."""
 OPERATORS = {"__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rmul__", "__getitem__"}
 """Whose messages show the sum, the product or the object in place of a name."""
 ONLY = {
@@ -124,6 +132,12 @@ def public() -> list[Call]:
             calls += _of(getattr(module, name), name)
     for thing in OF_AUTHORS:
         calls += _of(thing, thing.__name__)
+    for k, (kind, names) in enumerate(ATTRIBUTES.items()):
+        hints = hints_of(kind.__init__)  # type: ignore[misc]
+        own = inspect.signature(kind).parameters
+        for name in names:
+            of = lambda w, k=k, name=name: partial(_set, w, w.elements[k], name)  # noqa: E731
+            calls.append(Call(f"{kind.__name__}.{name} =", of, (own[name],), hints))
     for kind, where in RESULTS.items():
         for name, function in inspect.getmembers(kind, inspect.isfunction):
             if kind in ONLY and name not in ONLY[kind]:
@@ -145,6 +159,18 @@ def _of(thing: Any, name: str) -> Iterator[Call]:
         for own, method in inspect.getmembers(thing, inspect.ismethod):
             if not own.startswith("_") and f"{name}.{own}" not in BESIDE and own not in ("batch", "coordinate_batch"):
                 yield _call(f"{name}.{own}", lambda w, own=own: getattr(thing, own), method)
+
+
+def _set(w: SimpleNamespace, part: Element, name: str, **given: Any) -> None:
+    """Set an attribute and run."""
+    if not given:
+        return
+    before = getattr(part, name)
+    setattr(part, name, given[name])
+    try:
+        mbs.simulate(w.model, 0.002, 0.001)
+    finally:
+        setattr(part, name, before)
 
 
 def _call(name: str, of: Callable[[SimpleNamespace], Callable[..., Any]], function: Callable[..., Any]) -> Call:

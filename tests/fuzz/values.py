@@ -386,6 +386,7 @@ SPECIAL: dict[str, Any] = {
     "SpeedMotor.speed": lambda w: pick([0.5, np.sin], w),
     "TorqueMotor.torque": lambda w: pick([0.5, np.sin], w),
     "SlidingJoint.rotation": lambda w: True,
+    "center_of_mass": lambda w: (0.1, 0.0, 0.0),
     "size": lambda w: (64, 48),
     "terminal": lambda w: pick([True, False, 2], w),
     "file": lambda w: w.folder / "picture.png",
@@ -488,6 +489,10 @@ def is_vector(kind: Any) -> bool:
     return getattr(rule, "__name__", "") in ("vector", "direction")
 
 
+def is_number(kind: Any) -> bool:
+    return getattr(rule_of(kind), "__name__", "") == "_number_or_vector"
+
+
 def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, bool]:
     """A value that no parameter of this annotation can have, or an extreme one; and whether it is the first."""
     rng: Generator = w.rng
@@ -513,7 +518,15 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += TEXTS[2:4]
     if bool not in bases:
         choices += [True, np.True_]
-    choices += [*LISTS, *MASKED, *(SCALARS[1:] if numeric or Any in bases or name in ("other", "initial") else SCALARS)]
+    choices += [
+        *LISTS,
+        *MASKED,
+        *(
+            SCALARS[1:]
+            if numeric or Any in bases or name in ("other", "initial") or any(map(is_number, kinds(hint)))
+            else SCALARS
+        ),
+    ]
     if name == "initial":
         choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:

@@ -316,7 +316,7 @@ NAMED = "on node 'frame', node 'door'"
         (lambda a, b: DistanceJoint(a, a), "DistanceJoint: connects node 'frame' with itself"),
         (lambda a, b: ScrewJoint(a, b, X, 0.0), rf"ScrewJoint {NAMED}: lead must be .* received 0; a RevoluteJoint"),
         (lambda a, b: GeneralJoint(a, b, [False] * 3, [False] * 3), rf"GeneralJoint {NAMED}: closes nothing"),
-        (lambda a, b: GeneralJoint(a, b, (True, False)), "translation must be three of True and False.*received"),
+        (lambda a, b: GeneralJoint(a, b, (True, False)), "translation must be True or False, or three.*received"),
         (lambda a, b: GeneralJoint(a, b, rotation=(1, 0, 0)), "rotation must be True or False, received 1"),
         (lambda a, b: PrismaticJoint(a, b, Z, drive=3.0), "drive must be a function of time, received 3.0"),
         (

@@ -1,5 +1,7 @@
 """What it takes to store a run as it comes: memory, bytes a step, and time against a run that is not stored.
 
+Rows alone first: how long it takes to write and to open them, and to read one number of each.
+
 ``python tests/performance/store.py [--pendulum 1000000] [--beam 10000]``: long runs of a pendulum and of a beam of 1000
 elements, stored in a folder that is removed afterwards (0.6 and 2 GB), after runs in turns that compare the times.
 """
@@ -14,8 +16,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody
+from fem_mbs.files.store.database import Database, new_file
+from fem_mbs.files.store.rows import Steps, StoredRows
 
 TURNS = 5
 
@@ -70,7 +76,7 @@ def cost(make: Callable[[], tuple[mbs.Model, float]], steps: int, folder: Path) 
         for stored in (False, True):
             gc.collect()
             begin = time.process_time()
-            mbs.simulate(model, steps * step, step, store=folder / "turn.h5" if stored else None)
+            mbs.simulate(model, steps * step, step, store=folder / "turn.db" if stored else None)
             best[stored] = min(best[stored], time.process_time() - begin)
     return best[True] / best[False]
 
@@ -78,7 +84,7 @@ def cost(make: Callable[[], tuple[mbs.Model, float]], steps: int, folder: Path) 
 def long_run(make: Callable[[], tuple[mbs.Model, float]], steps: int, folder: Path) -> str:
     """Memory and bytes of a long run."""
     model, step = make()
-    file = folder / "long.h5"
+    file = folder / "long.db"
     begin = time.perf_counter()
     found = watched(lambda: mbs.simulate(model, steps * step, step, store=file))
     seconds = time.perf_counter() - begin
@@ -91,12 +97,42 @@ def long_run(make: Callable[[], tuple[mbs.Model, float]], steps: int, folder: Pa
     )
 
 
+def rows(numbers: int, count: int, folder: Path) -> str:
+    """Rows of so many numbers: seconds to write and to open them, and to read a column."""
+    shapes = {"t": (), "iterations": (), "unstable": (), "u": (numbers - 3,)}
+    file, row = folder / "rows.db", np.ones(numbers)
+    begin = time.perf_counter()
+    with new_file(file, "rows") as database:
+        steps = Steps(database)
+        for k in range(count):
+            row[0] = k
+            steps.add(row.tobytes())
+            if steps.many:
+                steps.write()
+        steps.write()
+    written, data = time.perf_counter() - begin, 8e-6 * numbers * count
+    begin = time.perf_counter()
+    stored = StoredRows(Database(file), shapes, rising=True)
+    opened = time.perf_counter() - begin
+    begin = time.perf_counter()
+    column = stored.array("u")[:, 5]
+    read = time.perf_counter() - begin
+    assert len(column) == count
+    return (
+        f"{count} rows of {numbers} numbers: written {1e6 * written / count:.2f} us a row, {data / written:.0f} MB/s; "
+        f"{100 * (file.stat().st_size / data / 1e6 - 1):.1f} % more than the data; opened and checked at "
+        f"{data / opened:.0f} MB/s, a column read at {data / read:.0f} MB/s"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pendulum", type=int, default=1_000_000)
     parser.add_argument("--beam", type=int, default=10_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
+        for numbers, count in ((100, 1_000_000), (24_000, 5000)):
+            print(rows(numbers, count, Path(name)), flush=True)
         for make, short, steps in ((pendulum, 2000, arguments.pendulum), (beam, 100, arguments.beam)):
             print(
                 f"{make.__name__}: time of a stored run over that of one in memory: {cost(make, short, Path(name)):.3f}"

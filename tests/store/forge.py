@@ -3,70 +3,63 @@
 from __future__ import annotations
 
 import json
-import zlib
+import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from fem_mbs.files.store.head import MAGIC, SIZE, Span, read_head
-from fem_mbs.files.store.table import SLOT_HEAD, last_checkpoint
+from fem_mbs.files.store.database import check_sum
+from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS
 from fem_mbs.files.store.values import unpacked
 
-TEXTS = {"model": "model/text", "run": "run/text", "functions": "functions/text", "fields": "fields/text"}
-PAGE = 4096
+PLACES = {"model": MODEL, "run": RUN, "functions": FUNCTIONS, "checkpoint": STANDS}
 Edits = Mapping[str, Callable[[Any], Any]]
 
 
+def contents(source: Path) -> dict[tuple[str, int], bytes]:
+    """What is in a file."""
+    with closing(sqlite3.connect(source)) as file:
+        return {
+            (table, number): content
+            for table in ("model", "steps", "checkpoints")
+            for number, content in file.execute(f"SELECT number, content FROM {table}")
+        }
+
+
+def put(target: Path, place: tuple[str, int], content: Any) -> None:
+    """Another content, with its check sum."""
+    table, number = place
+    check = check_sum(table, number, content if isinstance(content, bytes) else b"")
+    execute(target, f"REPLACE INTO {table} VALUES (?, ?, ?)", number, content, check)
+
+
+def execute(target: Path, *questions: Any) -> None:
+    """What SQLite is to do with a file."""
+    with closing(sqlite3.connect(target, isolation_level=None)) as file:
+        file.execute("PRAGMA writable_schema = ON")
+        file.execute(questions[0], questions[1:])
+
+
 def forge(source: Path, target: Path, edits: Edits) -> None:
-    """Write a file in which parts are what functions return of them.
+    """Write a file in which contents are what functions return of them.
 
-    "model", "run", "functions", "fields", "checkpoint" and "head" are texts, given as what they say, and returned as
-    such or as bytes; others, as "model/numbers", are arrays.
+    "model", "run", "functions" and "checkpoint" are texts, given as what they say, and returned as such or as bytes;
+    "model/numbers" and so on are their arrays.
     """
-    head, data, added = read_head(source), source.read_bytes(), b""
-    parts = dict(head.parts)
+    shutil.copy(source, target)
     for name, edit in edits.items():
-        if name in ("head", "checkpoint"):
-            continue
-        part = TEXTS.get(name, name)
-        span = parts[part]
-        content = data[span.begin : span.begin + span.size]
-        made = edit(json.loads(content) if name in TEXTS else np.frombuffer(content).copy())
-        made = made if isinstance(made, bytes) else _bytes(made)
-        parts[part] = Span(head.begin + len(added), len(made), zlib.crc32(made))
-        added += made
-    if "checkpoint" in edits:
-        number, content = last_checkpoint(source, head) or (0, b"")
-        text, numbers = unpacked(content)
-        made = edits["checkpoint"](json.loads(text))
-        made = made if isinstance(made, bytes) else _bytes(made)
-        content = len(made).to_bytes(8, "little") + made + numbers.tobytes()
-        slot = SLOT_HEAD.pack(number + 2, len(content), zlib.crc32(content)) + content
-        head = head._replace(slots=[head.begin + len(added)] * 2, capacity=len(slot))
-        added += slot
-    begin = head.begin + -(-len(added) // PAGE) * PAGE
-    made_head = head._replace(parts=parts, begin=begin)
-    version = {"format_version": 1, "fem_mbs_version": "0"}
-    text = edits.get("head", lambda own: own)(version | made_head._asdict())
-    target.write_bytes(
-        _head_bytes(text) + data[SIZE : head.begin] + added.ljust(begin - head.begin, b"\0") + data[head.begin :]
-    )
-
-
-def texts(source: Path) -> dict[str, Any]:
-    """What the texts of a file say."""
-    head, data = read_head(source), source.read_bytes()
-    found = {name: json.loads(data[(s := head.parts[part]).begin : s.begin + s.size]) for name, part in TEXTS.items()}
-    content = last_checkpoint(source, head)
-    return found | {"checkpoint": json.loads(unpacked(content[1]).text) if content else {}, "head": head._asdict()}
-
-
-def _bytes(made: Any) -> bytes:
-    return made.astype("<f8").tobytes() if isinstance(made, np.ndarray) else json.dumps(made).encode()
-
-
-def _head_bytes(text: Any) -> bytes:
-    content = text if isinstance(text, bytes) else json.dumps(text).encode()
-    return (MAGIC + b"%08x\n" % zlib.crc32(content) + content + b"\n").ljust(SIZE)[:SIZE]
+        part, _, numbers_alone = name.partition("/")
+        text, numbers = unpacked(contents(target)[PLACES[part]])
+        if numbers_alone:
+            made: Any = edit(numbers.copy())
+            numbers_bytes = made if isinstance(made, bytes) else made.astype("<f8").tobytes()
+            text_bytes = text.encode()
+        else:
+            made = edit(json.loads(text))
+            text_bytes, numbers_bytes = (
+                made if isinstance(made, bytes) else json.dumps(made).encode(),
+                numbers.tobytes(),
+            )
+        put(target, PLACES[part], len(text_bytes).to_bytes(8, "little") + text_bytes + numbers_bytes)

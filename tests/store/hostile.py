@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from forge import TEXTS, forge, texts
+from forge import PLACES, contents, execute, forge, put
 
 HUGE = 10**15
 PLAIN = [0, -1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE, 1e308, -1e308, 1e-320, float("nan"), float("inf"), None, True]
@@ -53,8 +55,7 @@ def attack(source: Path, target: Path, seed: int) -> str:
 
 def _text(source: Path, target: Path, rng: np.random.Generator) -> str:
     """One place, or a few, of one text."""
-    parts = [*TEXTS, "checkpoint", "head"]
-    part = str(rng.choice(parts, p=[0.4, 0.15, 0.1, 0.05, 0.2, 0.1]))
+    part = str(rng.choice([*PLACES], p=[0.5, 0.2, 0.1, 0.2]))
     done: list[str] = []
 
     def edit(text: Any) -> Any:
@@ -107,13 +108,13 @@ def _numbers(source: Path, target: Path, rng: np.random.Generator) -> str:
 
 
 def _nested(source: Path, target: Path, rng: np.random.Generator) -> str:
-    part, depth = str(rng.choice([*TEXTS, "checkpoint"])), int(rng.choice([500, 5_000, 1_000_000]))
+    part, depth = str(rng.choice([*PLACES])), int(rng.choice([500, 5_000, 1_000_000]))
     forge(source, target, {part: lambda text: b"[" * depth + b"]" * depth})
     return f"{part} {depth} deep"
 
 
 def _not_json(source: Path, target: Path, rng: np.random.Generator) -> str:
-    part = str(rng.choice([*TEXTS, "checkpoint", "head"]))
+    part = str(rng.choice([*PLACES]))
     forge(source, target, {part: lambda text: rng.bytes(int(rng.integers(200)))})
     return part
 
@@ -140,11 +141,54 @@ def _grown(source: Path, target: Path, rng: np.random.Generator) -> str:
 
 
 def _rows(source: Path, target: Path, rng: np.random.Generator) -> str:
-    data, begin = bytearray(source.read_bytes()), texts(source)["head"]["begin"]
-    place = int(rng.integers(begin, len(data) - 8))
-    data[place : place + 8] = rng.choice([rng.bytes(8), b"\xff" * 8, bytes(8), np.float64(np.nan).tobytes()])
-    target.write_bytes(data)
-    return f"at {place}"
+    """Numbers of states, blocks that are missing or cut, twice, empty or no bytes."""
+    target.write_bytes(source.read_bytes())
+    blocks = [own for own in contents(source).items() if own[0][0] == "steps"]
+    place, content = blocks[int(rng.integers(len(blocks)))]
+    kind = int(rng.integers(6))
+    if kind == 0:
+        execute(target, "DELETE FROM steps WHERE number = ?", place[1])
+    elif kind == 1:
+        put(target, place, content[: int(rng.integers(len(content)))])
+    elif kind == 2:
+        put(target, (place[0], int(rng.choice([-1, 2**62, place[1] + 1]))), content)
+    elif kind == 3:
+        put(target, place, str(rng.choice(["x" * 1000, "", "1"])))
+    else:
+        values = np.frombuffer(content).copy()
+        values[int(rng.integers(len(values)))] = rng.choice(NUMBERS)
+        put(target, place, values.tobytes())
+    return f"{place} kind {kind}"
+
+
+SCHEMAS = [
+    "CREATE TRIGGER x AFTER DELETE ON steps BEGIN DELETE FROM model; END",
+    "CREATE VIEW y AS SELECT * FROM model",
+    "CREATE TABLE z (a)",
+    "CREATE INDEX i ON steps (length(content))",
+    "DROP TABLE checkpoints",
+    "DELETE FROM sqlite_master WHERE name = 'steps'",
+    "UPDATE sqlite_master SET sql = replace(sql, 'BLOB', 'TEXT')",
+    "UPDATE sqlite_master SET sql = 'CREATE TABLE steps (number, content AS (zeroblob(1000000000)), crc32)' "
+    "WHERE name = 'steps'",
+    "UPDATE sqlite_master SET rootpage = 1 WHERE name = 'steps'",
+    "UPDATE sqlite_master SET rootpage = 1000000 WHERE name = 'model'",
+    "PRAGMA application_id = 7",
+    "PRAGMA user_version = 99",
+    "UPDATE steps SET number = 1e300",
+    "UPDATE steps SET crc32 = 'x'",
+    "UPDATE model SET content = zeroblob(50000000)",
+    "INSERT INTO model VALUES (9, zeroblob(50000000), 0)",
+]
+
+
+def _schema(source: Path, target: Path, rng: np.random.Generator) -> str:
+    """Other tables, views and triggers than those of a run."""
+    target.write_bytes(source.read_bytes())
+    question = str(rng.choice(SCHEMAS))
+    with contextlib.suppress(sqlite3.Error):
+        execute(target, question)
+    return question
 
 
 KINDS: dict[str, Callable[[Path, Path, np.random.Generator], str]] = {
@@ -156,5 +200,6 @@ KINDS: dict[str, Callable[[Path, Path, np.random.Generator], str]] = {
     "cut": _cut,
     "grown": _grown,
     "rows": _rows,
+    "tables": _schema,
 }
-SHARES = 12, 2, 0.5, 0.5, 2, 1, 0.5, 1
+SHARES = 12, 2, 0.5, 0.5, 2, 1, 0.5, 2, 2

@@ -28,8 +28,8 @@ from fem_mbs.elements import (
     Vector,
 )
 from fem_mbs.files.store.build import rebuild
-from fem_mbs.files.store.description import check_same, describe
 from fem_mbs.files.store.functions import read_samples, write_samples
+from fem_mbs.files.store.recipe import check_same, describe
 from fem_mbs.files.store.values import Data
 
 OWN = {"Brake", "Ratio", "Turner"}

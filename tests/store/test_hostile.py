@@ -28,7 +28,7 @@ HARMLESS = ("os.listdir", "os.scandir", "os.walk", "os.fspath")
 
 def cut(model: mbs.Model, file: Path, **options: Any) -> Path:
     """The file of a run that was cut off."""
-    whole = file.with_name("whole.h5")
+    whole = file.with_name("whole.db")
 
     def callback(state: mbs.State) -> None:
         if state.t > 0.06 and not file.exists():
@@ -42,14 +42,14 @@ def cut(model: mbs.Model, file: Path, **options: Any) -> Path:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_file_that_was_changed(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "INTERVAL", 0.0)
-    source, file = cut(double_pendulum(), tmp_path / "run.h5"), tmp_path / "bad.h5"
+    source, file = cut(double_pendulum(), tmp_path / "run.db"), tmp_path / "bad.db"
     how = attack(source, file, seed)
     for open_ in (mbs.load, mbs.resume):
         try:
             open_(file)
         except mbs.FemMbsError as error:
-            assert "bad.h5" in str(error) and len(str(error)) < 3000, how
-    assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.h5", "run.h5"], how
+            assert "bad.db" in str(error) and len(str(error)) < 3000, how
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.db", "run.db"], how
 
 
 def models() -> dict[str, Any]:
@@ -82,7 +82,7 @@ def at_rest(model: mbs.Model) -> mbs.Solution:
 def test_nothing_is_done_but_reading(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each in a process of its own, which is watched: no crash, no time, no memory, no other file, no program."""
     monkeypatch.setattr(recorder, "INTERVAL", 0.0)
-    source, file = tmp_path / "run.h5", tmp_path / "bad.h5"
+    source, file = tmp_path / "run.db", tmp_path / "bad.db"
     models()[name](source)
     opened = [mbs.load, mbs.resume]
     if name in ("machine", "load path"):
@@ -101,7 +101,7 @@ def test_nothing_is_done_but_reading(name: str, tmp_path: Path, monkeypatch: pyt
             said = pipe.read()
         _, status = os.waitpid(process, 0)
         assert (status, said) == (0, ""), f"seed {seed}, {how}"
-        assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.h5", "run.h5"], how
+        assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.db", "run.db"], how
 
 
 def _watched(file: Path, opened: list[Any]) -> str:
@@ -124,7 +124,7 @@ def _watched(file: Path, opened: list[Any]) -> str:
             begin = time.process_time()
             open_(file)
         except mbs.FemMbsError as error:
-            if "bad.h5" not in str(error) or len(str(error)) > 3000:
+            if "bad.db" not in str(error) or len(str(error)) > 3000:
                 done.append(f"{error!r} names no file, or is long")
         except BaseException as error:
             done.append(repr(error))

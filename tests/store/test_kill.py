@@ -40,7 +40,7 @@ def test_fifty_kills(tmp_path: Path) -> None:
     seconds = time.perf_counter() - begin
     cut = 0
     for k in range(50):
-        file = tmp_path / f"run{k}.h5"
+        file = tmp_path / f"run{k}.db"
         for what in ("begin", *(["resume"] if k % 5 == 0 else [])):
             process = run(file, what)
             while not file.exists():
@@ -60,13 +60,13 @@ def test_fifty_kills(tmp_path: Path) -> None:
 
 def test_the_file_of_a_run_that_goes_on_is_taken(tmp_path: Path) -> None:
     """Another process reads it, and must not go on with it."""
-    file = tmp_path / "run.h5"
+    file = tmp_path / "run.db"
     process = run(file, "begin")
     try:
         while not file.exists():
             time.sleep(0.01)
         assert mbs.load(file).t[0] == 0.0
-        with pytest.raises(mbs.StoreError, match="run.h5.*being written to by another run"):
+        with pytest.raises(mbs.StoreError, match="run.db.*being written to by another run"):
             mbs.resume(file)
     finally:
         process.kill()

@@ -63,7 +63,7 @@ def test_a_path_that_failed_says_how_to_go_on(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     file = mbs.statics(model, callback=stop).save(tmp_path / "path")
-    with pytest.raises(mbs.ModelError, match=r"path.h5' is a load path; go on with it by mbs.statics"):
+    with pytest.raises(mbs.ModelError, match=r"path.db' is a load path; go on with it by mbs.statics"):
         mbs.resume(file)
     rest = mbs.statics(model, initial=mbs.load(file).state(-1))
     assert np.allclose(rest.x[-1], mbs.statics(model).x[-1], rtol=0, atol=1e-8)

@@ -95,7 +95,7 @@ def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatc
         begin = getattr(initial, "state", initial).t if initial is not None else 0.0
         share = STEPS * step if isinstance(step, float) else (arguments["t_end"] - begin) / 20
         arguments |= {"t_end": min(arguments["t_end"], begin + share), "times": None}
-        model, saved, stored = arguments["model"], tmp_path / "saved.h5", tmp_path / "stored.h5"
+        model, saved, stored = arguments["model"], tmp_path / "saved.db", tmp_path / "stored.db"
         run = simulate(**arguments)
         compare(run, run.save(saved), model)
         compare(simulate(**arguments, store=stored), stored, model)
@@ -104,7 +104,7 @@ def test_every_query_is_the_same_of_a_file(name: str, tmp_path: Path, monkeypatc
 
     def saved(model: mbs.Model, *given: Any, **named: Any) -> mbs.Solution:
         path = statics(model, *given, **named)
-        compare(path, path.save(tmp_path / "path.h5"), model)
+        compare(path, path.save(tmp_path / "path.db"), model)
         done.append(path)
         return path
 

@@ -80,8 +80,8 @@ class RecordedFunction:
     ) -> None:
         self.__name__ = name
         self._original, self.missing, self.needed = original, original is None, False
-        self._times: Array | None = None
-        self._values: Array | None = None
+        self._times, self._order = np.empty(0), np.empty(0, np.intp)
+        self._values: Any = None
         self.has = has if original is None else brought_along(original)
         self.samples: Samples = {} if samples is None else samples
         for what in self.has:
@@ -103,16 +103,11 @@ class RecordedFunction:
             return result
         if key in self.samples:
             return self.samples[key][1]
-        if (
-            not method
-            and key[1] is not None
-            and len(arguments) == 1
-            and self._times is not None
-            and self._values is not None
-        ):
+        if not method and key[1] is not None and len(arguments) == 1:
             k = int(np.searchsorted(self._times, arguments[0]))
             if k < len(self._times) and self._times[k] == arguments[0]:
-                return self._values[k]
+                value = self._values[int(self._order[k])]
+                return value[0] if len(value) == 1 else value
         raise LawError(
             f"'{self.__name__}' is a function of the script that made the file, and functions do not travel in "
             f"files; it is asked for {', '.join(map(shown, arguments))}, where the file does not have its value. "
@@ -124,10 +119,10 @@ class RecordedFunction:
         """The function, or what stands for it, without being remembered."""
         return self if self._original is None else self._original
 
-    def over_time(self, times: Array, values: Array) -> None:
-        """What the function returned at the times of a run, in any order."""
-        order = np.argsort(times, kind="stable")
-        self._times, self._values = times[order], (values[:, 0] if values.shape[1] == 1 else values)[order]
+    def over_time(self, times: Array, values: Any) -> None:
+        """What the function returned at the times of a run, in any order; the values ``(nt, s)`` may be in a file."""
+        self._order = np.argsort(times, kind="stable")
+        self._times, self._values = times[self._order], values
 
     def __repr__(self) -> str:
         return f"<function '{self.__name__}' of another script>"

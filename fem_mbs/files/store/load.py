@@ -1,4 +1,4 @@
-"""Runs from files: opened, gone on with, and written after they have ended."""
+"""Runs from files: opened, and gone on with."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from pathlib import Path as FilePath
 from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import Unavailable
-from fem_mbs.files.store.file import RunFile, open_run
-from fem_mbs.files.store.guard import guarded
-from fem_mbs.files.store.reading import event_state, loaded
+from fem_mbs.files.store.database import Database, guarded
+from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.recorder import FileRecorder
-from fem_mbs.files.store.rows import RowWriter
-from fem_mbs.files.store.table import StepTable
+from fem_mbs.files.store.rows import RowWriter, Steps
+from fem_mbs.files.store.run_file import RunFile
 from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import check_checkpoint
 from fem_mbs.run.events import Events
-from fem_mbs.run.interfaces import Between, Callback
-from fem_mbs.run.output import AtTimes, EveryNth, Store, progress_bar
+from fem_mbs.run.interfaces import Callback
+from fem_mbs.run.output import AtTimes, EveryNth, progress_bar
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
@@ -51,7 +50,7 @@ def load(path: Path, model: Model | None = None) -> Solution:
         If the model is another one.
     """
     with guarded(FilePath(path), own=False):
-        return loaded(open_run(FilePath(path)), model)
+        return RunFile(FilePath(path)).loaded(model)
 
 
 @checked
@@ -86,9 +85,9 @@ def resume(
         If something is missing that does not travel in files, or the model or the method is another one.
     """
     with guarded(FilePath(path), own=False):
-        file = open_run(FilePath(path))
+        file = RunFile(FilePath(path))
         if file.outcome in ENDED:
-            return loaded(file, model)
+            return file.loaded(model)
         recorder = _resumed(file, model, method, events)
         integration = recorder.integration
         show = progress_bar(progress, integration.state.t, integration.t_end, "resume", "s")
@@ -100,7 +99,7 @@ def _resumed(
 ) -> FileRecorder:
     """The rest of a run, and where it goes."""
     path, started = file.path, time.perf_counter()
-    if file.options["loading"] is not None:
+    if file.run["loading"] is not None:
         raise ModelError(
             f"resume: '{path}' is a load path; go on with it by mbs.statics(model, initial=mbs.load(path).state(-1))"
         )
@@ -113,57 +112,35 @@ def _resumed(
     between = partial(method.between, system)
     watched = None if events is None else Events(events, system, integration.state, between, "resume")
     count = 0 if watched is None else len(watched.states)
-    if count != file.options["events"]:
+    if count != file.run["events"]:
         raise ModelError(
-            f"resume: '{path}': the run watched {file.options['events']} events, received {count}; functions do not "
+            f"resume: '{path}': the run watched {file.run['events']} events, received {count}; functions do not "
             "travel in files, give those of the run as events"
         )
     with guarded(path):
-        return _recorder(file, integration, watched, between, started)
+        times, channels, shapes = file.run["times"], file.channels(system), file.rows(system).shapes
+        selection = EveryNth(file.run["every"], integration.t_end) if times is None else AtTimes(times, between)
+        functions = describe(system).functions if file.functions else []
+        steps = Steps(Database(path, write=True), file.stands["go_on"])
+        writer = RowWriter(shapes, functions, channels)
+        recorder = FileRecorder(integration, steps, writer, channels, selection, watched, started)
+        recorder.resume(file)
+        return recorder
 
 
 def _integration(file: RunFile, model: Model | None, system: System, method: Method) -> TimeIntegration:
     """The run where it stands."""
     with guarded(file.path):
-        checkpoint = file.stands(method)
-        counts, first = file.kept("tally"), file.state("first")
-        from_user(system, first, "its first state")
+        checkpoint, control = file.checkpoint(method), file.run["control"]
+        from_user(system, file.run.state("first"), "its first state")
         if checkpoint is not None:
             check_checkpoint(checkpoint, system, method)
-    if file.checkpoint["memory_name"] is None:
-        raise ModelError(
-            f"resume: '{file.path}' does not say what {type(method).__name__} remembers of the run; start a new one "
-            "from its last state, mbs.simulate(model, ..., initial=mbs.load(path).state(-1)), and join both by mbs.join"
-        )
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
     with guarded(file.path, own=model is None):
-        integration = TimeIntegration(system, method, file.control, file.options["t_end"], checkpoint)
-        integration.resume(counts, first)
+        integration = TimeIntegration(system, method, control, file.run["t_end"], checkpoint)
+        integration.resume(file.stands["tally"], file.run.state("first"))
     return integration
-
-
-def _recorder(
-    file: RunFile, integration: TimeIntegration, watched: Events | None, between: Between, started: float
-) -> FileRecorder:
-    """The recorder of the rest of a run."""
-    rows, keep = file.rows(integration.system), file.checkpoint["go_on"]
-    times, every = file.option("times"), file.options["every"]
-    selection = EveryNth(every, integration.t_end) if times is None else AtTimes(times, between)
-    channels = file.channels(integration.system)
-    table = StepTable(file.path, rows.dtype.itemsize, keep, file.number)
-    functions = file.functions_of(integration.system)
-    writer = RowWriter(rows.dtype, functions, channels, 0)
-    store = Store(str(file.path), file.options["channels"], every)
-    counts = []
-    for event, states in enumerate(() if watched is None else watched.states):
-        states += [event_state(row) for row in rows[:keep][rows["event"][:keep] == event]]
-        counts.append(len(states))
-    if watched is not None and (values := file.checkpoint.get("event_values")):
-        watched.values = [float(value) for value in values[: len(counts)]]
-    recorder = FileRecorder(integration, store, table, writer, channels, selection, watched, started)
-    recorder.resume(file, counts)
-    return recorder
 
 
 def _check_complete(file: RunFile, system: System) -> None:
@@ -184,12 +161,12 @@ def _method(file: RunFile, given: Method | None) -> Method:
     if given is None:
         if own is None:
             raise ModelError(
-                f"resume: '{file.path}' was made with {file.options['method_name']}, a method of the script, which "
+                f"resume: '{file.path}' was made with {file.run['method_name']}, a method of the script, which "
                 "does not travel in files; give it as method"
             )
         return own
     try:
-        same = own is None or Writer().value(given) == file.options["method"]
+        same = own is None or Writer().value(given) == file.run.text["method"]
     except UnstorableError:
         same = False
     if not same:

@@ -1,42 +1,35 @@
-"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps nothing in memory."""
+"""A run that goes to a file: the recorder of :func:`fem_mbs.simulate`, which keeps little in memory."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
+import sqlite3
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from fem_mbs.contracts import State
-from fem_mbs.errors import StoreError
-from fem_mbs.files.store.file import RunFile, open_run
-from fem_mbs.files.store.reading import Ended, solution_of
-from fem_mbs.files.store.records import checkpoint_record, redundant_names
-from fem_mbs.files.store.rows import NO_COUNTS, RowWriter, flat_turns, turning_joints
-from fem_mbs.files.store.table import StepTable
-from fem_mbs.files.store.values import Writer, packed
+from fem_mbs.errors import ModelError, StoreError
+from fem_mbs.files.store.database import Database, new_file
+from fem_mbs.files.store.functions import write_samples
+from fem_mbs.files.store.recipe import describe
+from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
+from fem_mbs.files.store.run_file import RunFile
+from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS, asked, record, stands
+from fem_mbs.files.store.values import packed
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.output import AtTimes, EveryNth, Store
 from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.solution.channels import parse
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.solution.turns import TurnCounter
 
-LOG = logging.getLogger("fem_mbs")
 INTERVAL = 1.0
-"""Seconds between checkpoints."""
-
-
-class Totals(NamedTuple):
-    """Counts over a run."""
-
-    steps: int = 0
-    iterations: int = 0
-    evaluations: int = 0
-    factorizations: int = 0
+"""Seconds between checkpoints, with which all steps before are written."""
 
 
 class FileRecorder:
@@ -46,10 +39,8 @@ class FileRecorder:
     ----------
     integration : TimeIntegration
         The run.
-    store : Store
-        Where it goes, and how much of it.
-    table : StepTable
-        The file.
+    steps : Steps
+        The rows of the file.
     writer : RowWriter
         Makes rows.
     channels : list of Channel, or None
@@ -65,8 +56,7 @@ class FileRecorder:
     def __init__(
         self,
         integration: TimeIntegration,
-        store: Store,
-        table: StepTable,
+        steps: Steps,
         writer: RowWriter,
         channels: Any,
         selection: EveryNth | AtTimes,
@@ -74,56 +64,65 @@ class FileRecorder:
         started: float,
     ) -> None:
         self.system, self.last = integration.system, integration.state
-        self.events, self.integration = events, integration
-        self._table, self._writer, self._selection = table, writer, selection
-        self._channels = channels
+        self.events, self.integration, self.steps = events, integration, steps
+        self._writer, self._selection, self._channels = writer, selection, channels
         self._joints = turning_joints(integration.system)
-        self._turns = TurnCounter(integration.system) if self._joints and is_sparse(store, selection) else None
+        counted = self._joints and is_sparse(channels, selection)
+        self._turns = TurnCounter(integration.system) if counted else None
         self._started, self._flushed, self._wall = started, time.perf_counter(), 0.0
-        self._since, self.totals = [*NO_COUNTS], Totals()
-        self._hits: list[int] = []
+        self._since, self._evaluated, self._hits = 0, [0, 0], 0
+        self._seen: list[int] = []
         self._kept_last = self._lost = False
-        self.session = 1
 
-    def begin(self) -> None:
-        """Keep the first state."""
+    def begin(self, contents: dict[tuple[str, int], bytes]) -> None:
+        """Write what never changes, and the first state."""
         self._keep(list(self._selection(None, self.last)), self.last)
-        self.flush()
+        self.steps.write({**contents, STANDS: self._stands(None)})
 
-    def resume(self, file: RunFile, hits: list[int]) -> None:
-        """Count on from the checkpoint of a file."""
-        self._since, self.totals = file.kept("since"), Totals(*file.kept("totals"))
-        self._wall, self._hits, self.session = file.kept("wall"), hits, file.kept("session") + 1
-        self._selection.done = file.kept("done")
+    def resume(self, file: RunFile) -> None:
+        """Count on from the checkpoint of a file; rows and events beyond it are taken out."""
+        known = file.stands
+        self._since, self._evaluated, self._wall = known["since"], list(known["evaluated"]), known["wall"]
+        self._selection.done, self._hits = known["done"], known["hits"]
+        if self.events is not None:
+            for states, found in zip(self.events.states, file.events(), strict=True):
+                states += found
+            self.events.values = [float(value) for value in known["event_values"]]
+            self._seen = [len(states) for states in self.events.states]
         if self._turns is not None:
-            turns = dict(zip(self._joints, file.kept("turns"), strict=True))
-            self._turns.resume(turns, self.last)
-        self._writer.session(self.session)
-        self.flush()
+            self._turns.resume(dict(zip(self._joints, known["turns"], strict=True)), self.last)
+        self._flush(None, beyond={"steps": self.steps.rows, "checkpoints": self._hits + 1})
 
     def add(self, step: AcceptedStep) -> None:
         """Store what is selected of a step."""
         state, report, _ = step
-        counts = 1, report.iterations, report.evaluations, report.factorizations
-        self._since = [own + more for own, more in zip(self._since, counts, strict=True)]
-        self.totals = Totals(*(own + more for own, more in zip(self.totals, counts, strict=True)))
+        self._lost = True  # until all of it is at hand: not if the disk is full, or on Ctrl-C in between
+        self._since += report.iterations
+        self._evaluated[0] += report.evaluations
+        self._evaluated[1] += report.factorizations
         before, self.last = self.last, state
-        self._lost = True  # until it is in the file: not if the disk is full, or on Ctrl-C in between
-        self._add_events()
         self._keep(list(self._selection(before, state)), state)
+        if self.steps.many or time.perf_counter() - self._flushed > INTERVAL:
+            self._flush(None)
         self._lost = False
-        if time.perf_counter() - self._flushed > INTERVAL:
-            self.flush()
 
-    def flush(self, outcome: Outcome | None = None, rows: int | None = None, since: list[int] | None = None) -> None:
-        """Let other programs see the rows, and keep where the run stands: after how many, with what counts since."""
-        if not self._table.flush(self._checkpoint(outcome, rows, since)):
-            self._table.flush(self._checkpoint(outcome, rows, since, whole=False))
-            LOG.warning(
-                "'%s' has no room for where the run stands, so that mbs.resume cannot go on with it; %s remembers much",
-                self._table.path,
-                type(self.integration.method).__name__,
-            )
+    def _flush(
+        self,
+        outcome: Outcome | None,
+        rows: int | None = None,
+        since: int | None = None,
+        beyond: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        """Write the rows since, and where the run stands: ``rows`` and iterations ``since`` of before its last row."""
+        contents = {("checkpoints", self._hits + k): own for k, own in enumerate(self._new_events(), 1)}
+        self._hits += len(contents)
+        try:
+            self.steps.write({**contents, STANDS: self._stands(outcome, rows, since)}, beyond)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"store: cannot write '{self.steps.database.path}': {error}. Its {self.steps.rows} rows so far are in "
+                "it, and mbs.load opens it; with more space, mbs.resume goes on"
+            ) from error
         self._flushed = time.perf_counter()
 
     def solution(
@@ -132,15 +131,33 @@ class FileRecorder:
         """The solution so far, read from the file where it is asked for."""
         self._wall, self._started = self._time(), math.nan
         # where a step is not in the file, the last checkpoint stays
-        if not self._lost and (outcome is not Outcome.INTERRUPTED or self.integration.state is self.last):
-            with contextlib.suppress(StoreError):
-                stands = self._table.rows, self._since
-                if not self._kept_last and outcome is not Outcome.FINISHED:
-                    self._keep([self.last], self.last)
-                self.flush(outcome, *stands)
-        self._table.close()
-        ended = Ended(outcome, failed, rejected, error, self.last.t, self.totals, self._since, self._time())
-        return solution_of(open_run(self._table.path), self.system, self.integration.checkpoint(), events, ended)
+        lost = self._lost or (outcome is Outcome.INTERRUPTED and self.integration.state is not self.last)
+        trouble: StoreError | None = None
+        if lost:
+            with contextlib.suppress(sqlite3.Error):
+                self.steps.write()
+        else:
+            try:
+                self._end(outcome)
+            except StoreError as error:
+                trouble, outcome = None if outcome is Outcome.FAILED else error, Outcome.FAILED
+        self.steps.database.close()
+        file = RunFile(self.steps.database.path)
+        file.stand(self._stands(outcome))
+        result = file.solution(self.system, self.integration.checkpoint(), events)
+        if trouble is not None:
+            trouble.solution = result
+            raise trouble
+        return result
+
+    def _end(self, outcome: Outcome) -> None:
+        """Write how the run has ended; one that ended before it should has its last state, selected or not."""
+        rows = since = None
+        if not self._kept_last and outcome is not Outcome.FINISHED:
+            self._flush(None)
+            rows, since = self.steps.rows, self._since
+            self._keep([self.last], self.last)
+        self._flush(outcome, rows, since)
 
     def _time(self) -> float:
         return self._wall if math.isnan(self._started) else self._wall + time.perf_counter() - self._started
@@ -158,42 +175,89 @@ class FileRecorder:
             if self._channels is not None:
                 here = None if turns is None else {joint: turns[joint][k : k + 1] for joint in self._joints}
                 one = Solution(self.system, [own], Outcome.CUT, NO_STATS, turns=here)
-            self._table.add(self._writer.fill(own, self._since, flat, one=one))
-            self._since = [*NO_COUNTS]
+            self.steps.add(self._writer.fill(own, self._since, flat, one))
+            self._since = 0
 
-    def _add_events(self) -> None:
-        """Store the states of events that were found since."""
+    def _new_events(self) -> list[bytes]:
+        """States of events that were found since."""
+        found = []
         for event, states in enumerate(() if self.events is None else self.events.states):
-            if event == len(self._hits):
-                self._hits.append(0)
-            for state in states[self._hits[event] :]:
-                self._table.add(self._writer.fill(state, event=event))
-            self._hits[event] = len(states)
+            if event == len(self._seen):
+                self._seen.append(0)
+            found += [record(event=event, state=state) for state in states[self._seen[event] :]]
+            self._seen[event] = len(states)
+        return found
 
-    def _checkpoint(
-        self, outcome: Outcome | None, rows: int | None, since: list[int] | None, whole: bool = True
-    ) -> bytes:
-        """Where the run stands, as bytes; how much of it is known if it is not ``whole``."""
-        writer, error = Writer(), self.integration.error
-        text = {
-            "outcome": None if outcome is None else outcome.name,
-            "rows": self._table.rows,
-            "go_on": self._table.rows if rows is None else rows,
-            **checkpoint_record(writer, self.integration.checkpoint(), whole),
-            "tally": writer.value([*self.integration.counts()]),
-            "error": None if error is None else [float(own) for own in error],
-            "totals": list(self.totals),
-            "since": self._since if since is None else since,
-            "wall": self._time(),
-            "turns": [] if self._turns is None else [writer.value(own) for own in self._turns.last().values()],
-            "done": self._selection.done,
-            "event_values": [] if self.events is None else list(self.events.values),
-            "session": self.session,
-            "redundant": redundant_names(self.system),
-        }
-        return packed(writer.data(text))
+    def _stands(self, outcome: Outcome | None, rows: int | None = None, since: int | None = None) -> bytes:
+        """Where the run stands."""
+        error = self.integration.error
+        return stands(
+            self.integration.checkpoint(),
+            self.system,
+            outcome=None if outcome is None else outcome.name,
+            rows=self.steps.rows,
+            go_on=self.steps.rows if rows is None else rows,
+            tally=[*self.integration.counts()],
+            error=None if error is None else [float(own) for own in error],
+            evaluated=self._evaluated,
+            since=self._since if since is None else since,
+            wall=self._time(),
+            turns=[] if self._turns is None else list(self._turns.last().values()),
+            done=self._selection.done,
+            hits=self._hits,
+            event_values=[] if self.events is None else list(self.events.values),
+        )
 
 
-def is_sparse(store: Store, selection: EveryNth | AtTimes) -> bool:
+def is_sparse(channels: Any, selection: EveryNth | AtTimes) -> bool:
     """Whether there are fewer states in the file than steps, so that turns have to be counted on the way."""
-    return store.every > 1 or isinstance(selection, AtTimes) or store.channels is not None
+    return channels is not None or isinstance(selection, AtTimes) or selection.every > 1
+
+
+def in_file(
+    integration: TimeIntegration, store: Store, times: AtTimes | None, events: Events | None, started: float
+) -> FileRecorder:
+    """Make the file of a run that begins, with its first state: at once, in place of a file that is there.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be stored as it is, or channels are of something that it does not have.
+    StoreError
+        If the file cannot be written.
+    """
+    system = integration.system
+    channels = None if store.channels is None else [parse(system, name) for name in store.channels]
+    if channels is not None and events is not None:
+        raise ModelError("simulate: events have states, and the store keeps channels alone; leave channels or events")
+    if channels is not None and not channels:
+        raise ModelError("simulate: store: channels must name one channel at least, received none")
+    if store.every > 1 and times is not None:
+        raise ModelError(f"simulate: store: every = {store.every} and times exclude each other; give one of them")
+    selection = times or EveryNth(store.every, integration.t_end)
+    description = describe(system)
+    functions = asked_in_time(description.functions, description.system, integration.state.t)
+    turning = sum(len(joint.coordinates) for joint in turning_joints(system)) if is_sparse(channels, selection) else 0
+    writer = RowWriter(row_shapes(system, channels, turning, functions), description.functions, channels)
+    run = asked(
+        integration.method,
+        begin=integration.state.t,
+        t_end=integration.t_end,
+        control=integration.control,
+        times=None if times is None else times.times,
+        every=store.every,
+        channels=None if store.channels is None else list(store.channels),
+        events=0 if events is None else len(events.states),
+        names=list(integration.checkpoint().names),
+        first=integration.state,
+        loading=None,
+        shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
+        origin=system.origin,
+    )
+    samples = packed(write_samples(description.functions))
+    with new_file(store.file, "store") as database:
+        steps = Steps(database)
+        recorder = FileRecorder(integration, steps, writer, channels, selection, events, started)
+        recorder.begin({MODEL: packed(description.model), RUN: run, FUNCTIONS: samples})
+    steps.database = Database(store.file, write=True)
+    return recorder

@@ -1,111 +1,129 @@
-"""A run or a load path that has ended, written to a file."""
+"""What a file says of a run beside its rows, and runs and load paths that have ended, written to a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.errors import ModelError, StoreError
-from fem_mbs.files.replacing import reason
-from fem_mbs.files.store.create import create, new_file
-from fem_mbs.files.store.description import describe
+from fem_mbs.contracts import ARRAYS, State
+from fem_mbs.errors import ModelError
+from fem_mbs.files.store.database import new_file
 from fem_mbs.files.store.functions import write_samples
-from fem_mbs.files.store.records import LOADINGS, checkpoint_record, method_record, redundant_names, state_record
-from fem_mbs.files.store.rows import RowWriter, asked_in_time, flat_turns, row_type, turning_joints
-from fem_mbs.files.store.table import SLOT_HEAD, StepTable
-from fem_mbs.files.store.values import Writer, packed
-from fem_mbs.solution.history import ChannelHistory
+from fem_mbs.files.store.recipe import describe
+from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
+from fem_mbs.files.store.values import UnstorableError, Writer, packed
+from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
+from fem_mbs.system.system import System
+from fem_mbs.version import __version__
+
+MODEL, RUN, FUNCTIONS, STANDS = ("model", 0), ("model", 1), ("model", 2), ("checkpoints", 0)
+"""Places of the model, of what a run was asked for, of the functions of its script, and of where it stands."""
+LOADINGS: dict[str, Instant] = {"proportional": proportional, "constant": constant}
+"""What load factors of a path mean, by name."""
+
+
+def record(**values: Any) -> bytes:
+    """Values by name, as a content."""
+    writer = Writer()
+    return packed(writer.data({name: _recorded(writer, value) for name, value in values.items()}))
+
+
+def _recorded(writer: Writer, value: Any) -> Any:
+    if isinstance(value, State):
+        return {name: writer.value(getattr(value, name)) for name in ("t", *ARRAYS)}
+    return writer.value(value)
+
+
+def stands(checkpoint: Any, system: System, **values: Any) -> bytes:
+    """Where a run stands: its last state, what method and step control remember, and more."""
+    return record(
+        state=checkpoint.state,
+        memory=checkpoint.memory._asdict(),
+        memory_name=type(checkpoint.memory).__name__,
+        pace=checkpoint.control_memory._asdict(),
+        redundant=redundant_names(system),
+        **values,
+    )
+
+
+def redundant_names(system: System) -> list[str]:
+    """Names of the joints that repeat each other."""
+    return [] if system.redundant is None else [str(joint.name) for joint in system.redundant.joints]
+
+
+def asked(method: Any, **values: Any) -> bytes:
+    """What a run was asked for; a method of a script by its name alone."""
+    try:
+        stored = Writer().value(method)
+    except UnstorableError:
+        stored = None
+    known = method if isinstance(stored, dict) and "class" in stored else None
+    return record(version=__version__, method=known, method_name=type(method).__name__, **values)
 
 
 def save(solution: Queries, path: FilePath) -> FilePath:
     """Write a solution to a file, in place of one that is there; see :meth:`fem_mbs.Solution.save`."""
     if isinstance(solution.history, ChannelHistory):
         raise ModelError("Solution.save: the run has kept channels alone, in its own file, which can be copied")
-    system, path_of_loads = solution.system, solution.history.instant is not None
+    system, checkpoint, history = solution.system, solution.checkpoint, solution.history
     description = describe(system)
     joints = turning_joints(system) if solution._turns else []
     turning = sum(len(joint.coordinates) for joint in joints)
     functions = asked_in_time(description.functions, description.system, float(solution.t[0]))
-    dtype = row_type(system, None, turning, functions, path_of_loads)
-    parts = {
-        "model": description.model,
-        "run": _options(solution),
-        "functions": write_samples(description.functions),
+    writer = RowWriter(row_shapes(system, None, turning, functions), description.functions, None)
+    contents = {
+        MODEL: packed(description.model),
+        FUNCTIONS: packed(write_samples(description.functions)),
+        RUN: asked(
+            solution.method,
+            begin=float(solution.t[0]),
+            t_end=system.end if np.isfinite(system.end) else float(solution.t[-1]),
+            control=None if checkpoint is None else checkpoint.control,
+            times=None,
+            every=1,
+            channels=None,
+            events=len(solution.event_states),
+            names=[] if checkpoint is None else list(checkpoint.names),
+            first=history.state(0),
+            loading=next((name for name, own in LOADINGS.items() if own is history.instant), None),
+            shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
+            origin=system.origin,
+        ),
     }
-    ended = _ended(solution, len(solution.t) + sum(map(len, solution.event_states)))
-    with _errors_named(path), new_file(path) as new:
-        create(new, dtype, SLOT_HEAD.size + len(ended), parts, system.origin)
-        table, writer = StepTable(new, dtype.itemsize), RowWriter(dtype, description.functions, None, 1)
+    events = [(event, state) for event, states in enumerate(solution.event_states) for state in states]
+    for number, (event, state) in enumerate(events, 1):
+        contents["checkpoints", number] = record(event=event, state=state)
+    contents[STANDS] = _ended(solution, len(events))
+    with new_file(path, "Solution.save") as database:
+        steps = Steps(database)
         for k in range(len(solution.t)):
-            turns, unstable = flat_turns(solution._turns, joints, k), int(solution._unstable[k]) if path_of_loads else 0
-            table.add(writer.fill(solution.history.state(k), turns=turns, unstable=unstable))
-        for event, states in enumerate(solution.event_states):
-            for state in states:
-                table.add(writer.fill(state, event=event))
-        table.flush(ended)
-        table.close()
+            turns, unstable = flat_turns(solution._turns, joints, k), solution._unstable
+            steps.add(writer.fill(history.state(k), 0, turns, None, int(unstable[k]) if len(unstable) else 0))
+            if steps.many:
+                steps.write()
+        steps.write(contents)
     return path
 
 
-@contextmanager
-def _errors_named(path: FilePath) -> Iterator[None]:
-    """Errors name the file that is asked for, and not the new one that is to take its place."""
-    try:
-        yield
-    except StoreError as error:
-        if not isinstance(error.__cause__, OSError):
-            raise
-        raise StoreError(
-            f"Solution.save: cannot write '{path}': {reason(error.__cause__)}; what was there stays"
-        ) from error
-
-
-def _options(solution: Queries) -> Any:
-    """What the run was asked for, as far as it is known."""
-    writer, system, checkpoint = Writer(), solution.system, solution.checkpoint
-    text = {
-        "begin": float(solution.t[0]),
-        "t_end": system.end if np.isfinite(system.end) else float(solution.t[-1]),
-        "control": None if checkpoint is None else writer.value(checkpoint.control),
-        "method": None if solution.method is None else method_record(writer, solution.method),
-        "method_name": "a method that is not in the file",
-        "times": None,
-        "every": 1,
-        "channels": None,
-        "events": len(solution.event_states),
-        "names": [] if checkpoint is None else list(checkpoint.names),
-        "first": state_record(writer, solution.history.state(0)),
-        "loading": next((name for name, own in LOADINGS.items() if own is solution.history.instant), None),
-    }
-    return writer.data(text)
-
-
-def _ended(solution: Queries, rows: int) -> bytes:
+def _ended(solution: Queries, hits: int) -> bytes:
     """How the run has ended, and where it stands."""
-    writer, stats, checkpoint = Writer(), solution.stats, solution.checkpoint
-    text = {
+    stats, checkpoint, rows = solution.stats, solution.checkpoint, len(solution.t)
+    values: dict[str, Any] = {
         "outcome": solution.status.name,
         "rows": rows,
         "go_on": rows,
-        "state": state_record(writer, solution.history.state(-1)),
-        "memory": {},
-        "memory_name": None,
-        "pace": {},
-        **({} if checkpoint is None else checkpoint_record(writer, checkpoint)),
         "tally": [stats.steps, stats.failed_steps, stats.rejected_steps],
         "error": None if stats.error is None else [float(own) for own in stats.error],
-        "totals": [stats.steps, int(stats.newton_iterations.sum()), stats.residual_evaluations, stats.factorizations],
-        "since": [0, 0, 0, 0],
+        "evaluated": [stats.residual_evaluations, stats.factorizations],
+        "since": 0,
         "wall": stats.wall_time,
-        "turns": [],
-        "done": 0,
-        "session": 1,
-        "redundant": redundant_names(solution.system),
-        "listed": [writer.value(np.asarray(own)) for own in (stats.newton_iterations, stats.step_sizes)],
+        "hits": hits,
+        "listed": [np.asarray(stats.newton_iterations), np.asarray(stats.step_sizes)],
     }
-    return packed(writer.data(text))
+    if checkpoint is not None:
+        return stands(checkpoint, solution.system, **values)
+    values |= {"memory": {}, "memory_name": None, "pace": {}, "redundant": redundant_names(solution.system)}
+    return record(state=solution.history.state(-1), **values)

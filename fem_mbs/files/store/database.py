@@ -1,0 +1,238 @@
+"""The file of a run: a database of SQLite, written in transactions and opened as if someone meant harm.
+
+Its tables are of one form, numbered contents with check sums: ``model`` (what was asked for), ``steps`` (blocks of
+rows, numbered by their first one) and ``checkpoints`` (where the run stands, number 0, and the states of events).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import weakref
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fem_mbs.contracts import shown
+from fem_mbs.errors import FemMbsError, StoreError
+from fem_mbs.files.replacing import reason, replacing
+
+APPLICATION, VERSION = 0x464D4253, 2
+TABLES = ("model", "steps", "checkpoints")
+SCHEMA = {
+    name: f"CREATE TABLE {name} (number INTEGER PRIMARY KEY, content BLOB NOT NULL, crc32 INTEGER NOT NULL)"
+    for name in TABLES
+}
+WAIT = 600
+"""Seconds that a writer waits for readers, and they for it."""
+BLOCK = 2**18
+"""Bytes of a block, unless one row is larger."""
+TAKEN = "'{}' is being written to by another run, which goes on"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+class Database:
+    """A file of a run that is open: to be read, or to be written to by this run alone."""
+
+    def __init__(self, path: Path, write: bool = False) -> None:
+        self.path = path
+        _check_kind(path)
+        mode = "rw" if write or os.access(path, os.W_OK) else "ro"
+        self._connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            timeout=0 if write else WAIT,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        self.close = weakref.finalize(self, self._connection.close)
+        try:
+            self._check(write)
+        except BaseException:
+            self.close()
+            raise
+
+    def _check(self, write: bool) -> None:
+        """Refuse what is no run, before anything else is read of it."""
+        for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0", "synchronous = NORMAL"):
+            self._ask(f"PRAGMA {pragma}")
+        ((application,),), ((version,),) = self._ask("PRAGMA application_id"), self._ask("PRAGMA user_version")
+        schema = dict(self._ask("SELECT name, substr(sql, 1, 500) FROM sqlite_master"))
+        if application != APPLICATION:
+            raise StoreError(f"'{self.path}' is a database of another program")
+        if version != VERSION:
+            raise StoreError(
+                f"'{self.path}' was written by a newer fem_mbs, in version {version} of the format; this one reads "
+                f"version {VERSION}. Install the newer fem_mbs"
+            )
+        if schema != SCHEMA:
+            raise StoreError(f"'{self.path}' is damaged: its tables are {shown(list(schema))}")
+        if write:
+            self._begin()
+            self._ask(f"PRAGMA busy_timeout = {1000 * WAIT}")
+            return
+        self._ask("PRAGMA query_only = ON")
+        if (found := self._ask("PRAGMA quick_check(1)")) != [("ok",)]:
+            raise StoreError(f"'{self.path}' is damaged: {shown(found[0][0])}")
+
+    def _ask(self, question: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(question, values).fetchall()
+
+    def _begin(self) -> None:
+        """Reserve the file: others may read it, none may write to it."""
+        try:
+            self._ask("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise StoreError(TAKEN.format(self.path)) from None
+
+    def sizes(self, table: str) -> list[tuple[int, int]]:
+        """Numbers and sizes of the contents of a table, in order, none beyond the size of the file."""
+        found = self._ask(f"SELECT number, length(content) FROM {table} ORDER BY number")
+        if sum(size for _, size in found) > os.stat(self.path).st_size:
+            raise StoreError(f"'{self.path}' is damaged: {table} are larger than the file")
+        return found
+
+    def content(self, table: str, number: int) -> bytes:
+        """What was written."""
+        found = self._ask(f"SELECT content, crc32 FROM {table} WHERE number = ?", number)
+        if not found:
+            raise StoreError(f"'{self.path}' is damaged: of its {table}, number {number} is missing")
+        content, check = found[0]
+        if not isinstance(content, bytes) or check != check_sum(table, number, content):
+            raise StoreError(f"'{self.path}' is damaged: of its {table}, number {number} is not as it was written")
+        return content
+
+    def write(self, contents: Mapping[tuple[str, int], bytes], beyond: Mapping[str, int] | None = None) -> None:
+        """Put contents into tables, and take out those from numbers ``beyond`` on: all of it, or nothing.
+
+        Raises
+        ------
+        sqlite3.Error
+            If it cannot be written.
+        """
+        try:
+            for table, number in (beyond or {}).items():
+                self._ask(f"DELETE FROM {table} WHERE number >= ?", number)
+            for (table, number), content in contents.items():
+                check = check_sum(table, number, content)
+                self._ask(f"REPLACE INTO {table} VALUES (?, ?, ?)", number, content, check)
+            self._ask("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._begin()
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._ask("ROLLBACK")
+            self._begin()
+
+
+def check_sum(table: str, number: int, content: bytes) -> int:
+    """Of a content at its place."""
+    return zlib.crc32(content, zlib.crc32(f"{table} {number}".encode()))
+
+
+def create(path: Path) -> None:
+    """Make a file with empty tables, anew."""
+    for old in (path, journal(path)):
+        old.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        for text in (f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {VERSION}", *SCHEMA.values()):
+            connection.execute(text)
+        connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def new_file(path: Path, label: str) -> Iterator[Database]:
+    """A new file to write to, which takes the place of another once it is complete, unless a run writes to that.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be written; what was there then stays.
+    """
+    try:
+        _refuse_taken(path)
+        with replacing(path) as new:
+            create(new)
+            database = Database(new, write=True)
+            try:
+                yield database
+            finally:
+                database.close()
+            # of a run that was killed: SQLite would put it into the new file
+            journal(Path(os.path.realpath(path))).unlink(missing_ok=True)
+    except (OSError, sqlite3.Error) as error:
+        why = reason(error) if isinstance(error, OSError) else error
+        raise StoreError(f"{label}: cannot write '{path}': {why}; what was there stays") from error
+
+
+def _refuse_taken(path: Path) -> None:
+    """Refuse to replace a file that is being written to."""
+    if not path.is_file():
+        return
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with contextlib.closing(sqlite3.connect(address, timeout=0, isolation_level=None, uri=True)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                raise StoreError(TAKEN.format(path)) from None
+
+
+def journal(path: Path) -> Path:
+    """Where SQLite keeps what a transaction has changed until it is complete."""
+    return path.with_name(f"{path.name}-journal")
+
+
+@contextlib.contextmanager
+def guarded(path: Path, own: bool = True) -> Iterator[None]:
+    """Whatever goes wrong in reading a file is an error that names it; of a model that is not its ``own``, its errors.
+
+    Texts and numbers are those of nobody knows whom: what they make of the library may be any exception.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise StoreError(f"there is no file '{path}'") from None
+    except FemMbsError as error:
+        if isinstance(error, StoreError) or not own:
+            raise
+        raise StoreError(f"'{path}' cannot be opened: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"'{path}' {_what_it_is(path, error)}") from error
+    except Exception as error:
+        raise StoreError(
+            f"'{path}' cannot be opened: it is not, or no longer, a run as fem_mbs writes it "
+            f"({type(error).__name__}: {shown(str(error))})"
+        ) from error
+
+
+def _check_kind(path: Path) -> None:
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise StoreError(f"'{path}' is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, and no run")
+    if not os.stat(path).st_size:
+        raise StoreError(f"'{path}' is empty")
+
+
+def _what_it_is(path: Path, error: sqlite3.Error) -> str:
+    """Why SQLite does not open a file."""
+    with open(path, "rb") as file:
+        content = file.read(4096 + len(HDF5))
+    if HDF5 in (content[: len(HDF5)], content[4096:]):
+        return (
+            "is an HDF5 file: what solution.to_hdf5 writes is for other programs, and runs of fem_mbs 0.1 are read by "
+            "fem_mbs 0.1 alone; mbs.load reads what simulate(store=...) and solution.save write"
+        )
+    if content.startswith(b"SQLite format 3\0"):
+        return f"is damaged, or was cut short when it was copied ({error})"
+    return "is a file of another kind"
