@@ -236,6 +236,8 @@ class FrictionSpring(LineElement):
 class SlipBatch(LineBatch, of=FrictionSpring):
     """Springs that slip as arrays."""
 
+    kinked = True
+
     def __init__(self, elements: Sequence[FrictionSpring], number: Numbering) -> None:
         super().__init__(elements, number)
         self.k, self.limit = np.array([[element.stiffness, element.limit] for element in elements]).T
@@ -246,7 +248,7 @@ class SlipBatch(LineBatch, of=FrictionSpring):
         holds = np.abs(tried) <= self.limit
         value, by_length, none = np.zeros((3, len(tried), 2))
         value[:, 0], by_length[:, 0] = np.clip(tried, -self.limit, self.limit), np.where(holds, self.k, 0.0)
-        return Law(value, by_length, none, none[..., None])
+        return Law(value, by_length, none, none[..., None], np.sign(tried) * ~holds)
 
     def accept(self, context: Acting) -> Array:
         """The length without force that leaves the force as it is."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, changed_since, check_step, freezes, shown
+from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.failure import explain_failure
@@ -28,6 +28,7 @@ from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
+    Kinks,
     Plan,
     Progress,
     Recorder,
@@ -224,7 +225,8 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error)
+            kinks = self._kinks(step) if self.system.kinked else None
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
             if not passed:
                 self.rejected += 1
                 continue
@@ -241,6 +243,16 @@ class TimeIntegration:
             if jumps:
                 self._pass_jump()
             return AcceptedStep(self.state, step.report)
+
+    def _kinks(self, step: Step) -> Kinks:
+        """On which side of their kinks laws are at the end of a step, and how fast things move there."""
+        system, state, branches = self.system, step.state, step.report.branches
+        if branches is None:
+            motion = system.motion(state)
+            branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
+        speeds = np.abs(state.v.ravel() * system.weight[: state.v.size])
+        error = step.error if step.report.node_error is None else step.report.node_error
+        return Kinks(branches, float(np.maximum.reduce(speeds)), error)
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""
