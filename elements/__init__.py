@@ -32,7 +32,6 @@ from fem_mbs.elements.control import (
     StateSpace,
     TransferFunction,
 )
-from fem_mbs.elements.forces.actuator import FirstOrderActuator
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_forces import JointForce, JointSpring, JointStop
@@ -41,7 +40,7 @@ from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force, Moment
 from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
-from fem_mbs.elements.forces.springs import FrictionSpring, Maxwell, SpringDamper
+from fem_mbs.elements.forces.springs import FirstOrderActuator, FrictionSpring, Maxwell, SpringDamper
 from fem_mbs.elements.joints import (
     CamJoint,
     ConstantVelocityJoint,

@@ -29,6 +29,10 @@ ARMIJO = 0.1
 """A damped correction has to take away this part of what it takes away in the linear model."""
 SHORTEST = 2.0**-10
 """Shortest step along a correction that the line search tries."""
+CYCLE = 2
+"""Residuals that have not fallen by ``STUCK`` in so many corrections go round: limits, friction, stops."""
+ROUND = 100.0
+"""Corrections that go round are rounding up to so many times the tolerance of others."""
 MARGIN = 10.0
 """A predicted residual has to be so many times below the tolerance."""
 UNSEEN = 8
@@ -226,7 +230,7 @@ def solve(
     iteration if it is as much shorter than the one before, too. The modified method keeps the matrix as long as it
     contracts, and starts with ``kept``. ``tolerances`` of forces and constraints replace those of the options; near
     singular positions rounding may keep residuals above them, and what does not fall any more is taken if it meets the
-    options.
+    options. Where full corrections go round, as at limits, stops and in friction, the line search takes over.
 
     Raises
     ------
@@ -254,6 +258,9 @@ def solve(
             raise NotConvergedError("the residual is not finite", report, at.value)
         if report.iterations == options.max_iterations:
             raise NotConvergedError(f"no convergence in {report.iterations} iterations", report, at.value)
+        smallest = options.correction_tolerance
+        if report.iterations >= CYCLE and not max(size) < STUCK * report.history[-1 - CYCLE]:
+            advance, smallest = _damped, ROUND * smallest
         correction, last, fresh = None, False, False
         if at.linearization is not None:
             if report.iterations and _nearly_there(size, before, tolerances):
@@ -270,7 +277,7 @@ def solve(
         length = problem.length(correction)
         last = last or (not report.iterations and check.skips(correction, length, size, tolerances))
         report.iterations += 1
-        if last or length <= options.correction_tolerance:
+        if last or length <= smallest:
             at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
             at.corrected = True
             return at
@@ -328,9 +335,27 @@ def _line_search(
             pass
         step_length *= 0.5
     if fresh:
-        text = f"no part of a correction above {SHORTEST:.0e} of it brings the solution nearer"
+        text = (
+            f"no convergence in {at.report.iterations} iterations: no part of a correction above "
+            f"{SHORTEST:.0e} of it brings the solution nearer"
+        )
         raise NotConvergedError(text, at.report, at.value)
     return False
+
+
+def _damped(
+    problem: Problem[Unknown, Value, Linearization],
+    at: Iterate[Unknown, Value, Linearization],
+    correction: Any,
+    length: float,
+    options: Newton,
+    fresh: bool,
+) -> bool:
+    """Search along the correction, and go all of it if that finds nothing."""
+    try:
+        return _line_search(problem, at, correction, length, options, fresh)
+    except NotConvergedError:
+        return _full_step(problem, at, correction, length, options, fresh)
 
 
 def _linearized(

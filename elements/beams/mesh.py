@@ -220,14 +220,7 @@ def beams_from_mesh(
     """
     sections = sections_of_sets(section, by)
     mesh = read_mesh(mesh)
-    found = lines_of(mesh)
-    if not ignore_loose:
-        check_loose(mesh, len(found.points))
-    group: IntArray = np.zeros(len(found.number), dtype=np.intp)
-    if isinstance(section, Mapping):
-        group = line_groups(mesh, found, [*sections], by)
-    kept = np.array([own is not None for own in sections.values()])[group]
-    found, group = found.only(kept), group[kept]
+    found, group = _lines_of_sets(mesh, section, sections, by, ignore_loose)
     lines = merged(found, merge)
     chosen = {key: own for key, own in sections.items() if own is not None}
     options = Options(
@@ -242,6 +235,25 @@ def beams_from_mesh(
     )
     plan = _plan(lines, group, [*sections], options)
     laid = _added(model, plan, options)
+    return _made(mesh, found, lines, plan, laid)
+
+
+def _lines_of_sets(
+    mesh: Any, section: object, sections: Mapping[Any, Profile | None], by: str | None, ignore_loose: bool
+) -> tuple[LineMesh, IntArray]:
+    """Lines of a mesh that have a section, and the place of that among ``sections``."""
+    found = lines_of(mesh)
+    if not ignore_loose:
+        check_loose(mesh, len(found.points))
+    group: IntArray = np.zeros(len(found.number), dtype=np.intp)
+    if isinstance(section, Mapping):
+        group = line_groups(mesh, found, [*sections], by)
+    kept = np.array([own is not None for own in sections.values()])[group]
+    return found.only(kept), group[kept]
+
+
+def _made(mesh: Any, found: LineMesh, lines: LineMesh, plan: MemberPlan, laid: Laid) -> BeamMesh:
+    """What was made of the lines ``found`` in a mesh, whose points became those of ``lines``."""
     stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
     for point, first in stands_for.items():
         if first != point:

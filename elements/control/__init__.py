@@ -3,9 +3,16 @@
 from fem_mbs.contracts import Signal
 from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block
-from fem_mbs.elements.control.controllers import PID, LeadLag, LowPass, StateSpace, TransferFunction
+from fem_mbs.elements.control.controllers import (
+    PID,
+    Junction,
+    LeadLag,
+    LowPass,
+    Saturation,
+    StateSpace,
+    TransferFunction,
+)
 from fem_mbs.elements.control.coordinate_sensors import JointSensor, LineSensor
-from fem_mbs.elements.control.junction import Junction, Saturation
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sampled import SampledController, SampledStateSpace
 from fem_mbs.elements.control.sensor import FunctionSensor, MultiplierSensor

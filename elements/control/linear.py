@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     ControlElement,
     ElementBatch,
@@ -194,7 +194,7 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         self._states, self._outputs = slice(0, n), slice(n, n + p)
         A, B, C, D, F = (np.array(part) for part in zip(*(block.matrices for block in blocks), strict=True))
         self._lower, self._upper = np.array([own.limits or NO_LIMITS for own in blocks]).T[..., None]
-        self._limited = bool(np.isfinite([self._lower, self._upper]).any())
+        self.kinked = bool(np.isfinite([self._lower, self._upper]).any())
         # rows: minus the rates of states, then w, of which outputs are not a part
         self._K = np.zeros((count, s, s))
         self._K[:, :n] = -np.concatenate([A - F @ C, F, (B - F @ D) @ wires.W], axis=-1)
@@ -214,8 +214,8 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         """When an input jumps next."""
         return self._wires.next_jump(t)
 
-    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, BoolArray | None]:
-        """The terms of the equations: one of each internal variable, that of laws, and outputs or rates."""
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
+        """The terms of the equations: of each internal variable, laws, and outputs or rates; at which limit."""
         count, s = self.own.shape
         z, out = motion.u[self.own], self._outputs
         terms = np.empty((count, s + 2, s))
@@ -223,21 +223,25 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         terms[:, s] = prescribed
         terms[:, s + 1] = 0.0
         terms[:, s + 1, self._states] = motion.udot[self.own[:, self._states]]
-        within = None
-        if self._limited:
+        beyond = None
+        if self.kinked:
             w = -terms[:, : s + 1, out].sum(axis=1)
-            within = (w >= self._lower) & (w <= self._upper)
-            cut = np.where(within, 0.0, np.clip(w, self._lower, self._upper))
-            terms[:, : s + 1, out] *= within[:, None]
-            terms[:, s, out] -= cut
+            cut = np.clip(w, self._lower, self._upper)
+            beyond = np.sign(w - cut)
+            terms[:, : s + 1, out] *= (beyond == 0.0)[:, None]
+            terms[:, s, out] -= np.where(beyond, cut, 0.0)
         terms[:, s + 1, out] = z[:, out]
-        return terms, within
+        return terms, beyond
 
-    def stiffness(self, context: BoolArray | None) -> Array:
+    def branches(self, context: Array) -> Array:
+        """At which limit outputs are."""
+        return context
+
+    def stiffness(self, context: Array | None) -> Array:
         """Constant within limits; outputs that are cut off follow nothing."""
         K = self._K.copy()
         if context is not None:
-            K[:, self._outputs] *= context[:, :, None]
+            K[:, self._outputs] *= (context == 0.0)[:, :, None]
         diagonal = np.einsum("nii->ni", K)
         diagonal[:, self._outputs] += 1.0
         return K

@@ -55,6 +55,8 @@ class Law(NamedTuple):
     by_length: Array
     by_speed: Array
     by_state: Array
+    branch: Array | None = None
+    """On which side of its kinks a law is, ``(n,)``, if it is ``kinked``."""
 
 
 class Acting(NamedTuple):
@@ -171,6 +173,11 @@ class CoordinateLawBatch(ElementBatch):
         state = own[:, int(self._angle) :]
         law = self.law(q, np.vecdot(measured.gradient, V), state, prescribed)
         return Acting(measured, q, V, law, state, prescribed)
+
+    def branches(self, context: Acting) -> Array:
+        """Those that the law tells."""
+        assert context.law.branch is not None
+        return context.law.branch[:, None]
 
     def values(self, motion: Motion) -> Array:
         """The coordinates ``(n,)``, angles with their turns."""

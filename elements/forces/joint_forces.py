@@ -194,6 +194,7 @@ class StopBatch(CoordinateLawBatch, of=JointStop):
     """Stops as arrays."""
 
     owners: Sequence[JointStop]
+    kinked = True
 
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
@@ -229,7 +230,7 @@ class StopBatch(CoordinateLawBatch, of=JointStop):
         value = np.where(pushes, self.k * beyond * rise, 0.0)
         by_q = np.where(pushes, self.k * rise, 0.0)
         by_rate = np.where(pushes, self.k * self.c * np.abs(beyond), 0.0)
-        return Law(value[:, None], by_q[:, None], by_rate[:, None], np.zeros((len(q), 1, 0)))
+        return Law(value[:, None], by_q[:, None], by_rate[:, None], np.zeros((len(q), 1, 0)), side * pushes)
 
     def energy(self, motion: Motion) -> Energy:
         """What the stops store."""

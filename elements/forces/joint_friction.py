@@ -216,10 +216,14 @@ class Coefficient(NamedTuple):
     value: Array
     by_rate: Array
     by_state: Array
+    branch: Array
+    """Whether and to which side it slips, ``(n,)``."""
 
 
 class FrictionBatch(CoordinateLawBatch):
     """Friction as arrays; a subclass says what its coefficient is."""
+
+    kinked = True
 
     def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
         super().__init__(elements, number)
@@ -241,11 +245,11 @@ class FrictionBatch(CoordinateLawBatch):
     def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
         load = prescribed.value
-        value, by_rate, by_state = self.coefficient(rate, state)
+        value, by_rate, by_state, branch = self.coefficient(rate, state)
         value[:, 0] = load * value[:, 0] + self.viscous * rate
         by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
         by_state[:, 0] *= load[:, None]
-        return Law(value, np.zeros_like(value), by_rate, by_state)
+        return Law(value, np.zeros_like(value), by_rate, by_state, branch)
 
     def by_multipliers(self, context: Acting) -> Array:
         """The load, and nothing else, depends on the reactions."""
@@ -273,7 +277,7 @@ class CoulombBatch(FrictionBatch):
         rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
         slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
         value = g * side * rise
-        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)))
+        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)), side * (x == 1.0))
 
 
 class LuGreBatch(FrictionBatch):
@@ -296,7 +300,7 @@ class LuGreBatch(FrictionBatch):
         value = np.stack([sigma * z + damping * (rate - slip), slip - rate], axis=-1)
         by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), slip_by_rate - 1.0], axis=-1)
         by_state = np.stack([sigma - damping * slip_by_z, slip_by_z], axis=-1)
-        return Coefficient(value, by_rate, by_state[..., None])
+        return Coefficient(value, by_rate, by_state[..., None], side * (size > self.stribeck))
 
     def energy(self, motion: Motion) -> Energy:
         """What the bristles store under a constant load; under that of reactions there is no such energy."""

@@ -168,6 +168,7 @@ class MotorBatch(CoordinateLawBatch):
         self._motors, self._end = elements, number.end
         self.P, self.I, self.D = np.array([motor.gains for motor in elements]).T
         self.limit = np.array([inf if motor.limit is None else motor.limit for motor in elements])
+        self.kinked = bool(np.isfinite(self.limit).any()) and bool(self.P.any())
 
     def at(self, t: float) -> Any:
         """References ``(n,)``."""
@@ -206,9 +207,10 @@ class ControlledBatch(MotorBatch):
         error = self.error(q, rate, prescribed)
         asked = error.asked + (self.I * state[:, 0] if self.states else 0.0)
         torque = np.clip(asked, -self.limit, self.limit)
-        follows = (torque == asked).astype(float)
-        # what is asked for in vain, in units of the error
-        back, held = (asked - torque) / self.P, (1.0 - follows) / self.P
+        vain = asked - torque
+        follows = (vain == 0.0).astype(float)
+        # in units of the error
+        back, held = vain / self.P, (1.0 - follows) / self.P
         value = [-torque, back - error.value]
         by_q = [-follows * error.asked_by_q, held * error.asked_by_q - error.by_q]
         by_rate = [-follows * error.asked_by_rate, held * error.asked_by_rate - error.by_rate]
@@ -216,7 +218,7 @@ class ControlledBatch(MotorBatch):
         first = 1 + self.states
         columns = (np.stack(part[:first], axis=-1) for part in (value, by_q, by_rate, by_state))
         value_, by_q_, by_rate_, by_state_ = columns
-        return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states])
+        return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states], np.sign(vain))
 
 
 class SpeedBatch(ControlledBatch, of=SpeedMotor):

@@ -1,13 +1,244 @@
-"""Couplings and drives of joint coordinates."""
+"""Couplings and drives: what says ``sum f_k q_k = law(t)`` of coordinates of joints.
+
+With the coordinates' gradients ``G`` and second derivatives ``H``, the gradient is ``sum f G`` and its derivative
+``sum f H`` (docs/theory.md, "Couplings"). Couplings that lock each other, so that together they leave a coordinate no
+motion at all, are found and named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property, partial
+from typing import Annotated, NamedTuple
 
-from fem_mbs.contracts import Constraint, checked, shown
-from fem_mbs.elements.forces.coordinate_law import JointLike, chosen
-from fem_mbs.elements.joints.coordinate_constraint import CoordinateConstraint, Drive, Term
+import numpy as np
+from scipy.linalg import null_space
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Constraint,
+    ConstraintBatch,
+    CoordinateBatch,
+    InternalVariable,
+    Measured,
+    Motion,
+    Numbering,
+    Rates,
+    checked,
+    continued,
+    derivatives,
+    evaluate,
+    function,
+    node_rows,
+    shown,
+)
+from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
 from fem_mbs.errors import ModelError
+
+LOCKED = 1e-9
+
+
+def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
+    """Refuse couplings that together leave a coordinate no motion at all."""
+    keys = list(dict.fromkeys((term.joint, term.coordinate) for own in couplings for term in own.terms))
+    A = np.zeros((len(couplings), len(keys)))
+    for row, own in zip(A, couplings, strict=True):
+        for term in own.terms:
+            row[keys.index(term[:2])] = term.factor
+    if not len(A):
+        return
+    motions = null_space(A / np.linalg.norm(A, axis=1, keepdims=True), rcond=LOCKED)
+    locked = np.flatnonzero(np.abs(motions).max(axis=1, initial=0.0) < LOCKED)
+    if len(locked):
+        joint, coordinate = keys[locked[0]]
+        involved = [own for own, row in zip(couplings, A, strict=True) if row[locked].any()]
+        raise ModelError(
+            f"the couplings {', '.join(map(str, involved))} contradict each other: together they leave '{coordinate}' "
+            f"of {joint} no motion but rest; leave one out, or give it the ratio that follows from the others"
+        )
+
+
+Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
+BEGIN = 1e-8
+"""Largest distance of a drive from where its joint stands as built."""
+
+
+class Term(NamedTuple):
+    """A coordinate of a joint and its factor."""
+
+    joint: Constraint
+    coordinate: str
+    factor: float
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return is_angle(self.joint, self.coordinate)
+
+
+class CoordinateConstraint(Constraint):
+    """Base of what says ``sum f_k q_k = law(t)`` of coordinates of joints."""
+
+    terms: tuple[Term, ...]
+    law: Drive | None = None
+
+    def _close(self, terms: Sequence[Term]) -> None:
+        self.terms = tuple(terms)
+        self.nodes = tuple(dict.fromkeys(node for term in terms for node in term.joint.nodes))
+        angles = (k for k, term in enumerate(terms) if term.is_angle)
+        self.internal_variables = tuple(InternalVariable(f"angle {k + 1}", "history", unit="rad") for k in angles)
+
+    def batch_key(self) -> Hashable:
+        """Those on as many nodes and internal variables share a batch."""
+        own = sum(len(term.joint.internal_variables) for term in self.terms)
+        return len(self.nodes), len(self.internal_variables), own
+
+    def __str__(self) -> str:
+        kind, joints = type(self).__name__, ", ".join(str(term.joint) for term in self.terms)
+        return f"{kind} '{self.name}'" if self.name else f"{kind} of {joints}"
+
+    __repr__ = __str__
+
+
+class Imposed:
+    """What laws say at a time; their derivatives, if they are asked for."""
+
+    def __init__(self, batch: CouplingBatch, t: float) -> None:
+        self.batch, self.t = batch, t
+        self.value = np.array([0.0 if own.law is None else evaluate(own.law, t, own, None) for own in batch.owners])
+
+    @cached_property
+    def rates(self) -> tuple[Array, Array]:
+        """First and second time derivatives ``(n,)``."""
+        none = np.zeros(()), np.zeros(())
+        end = self.batch.number.end
+        both = [none if own.law is None else derivatives(own.law, self.t, own, None, end) for own in self.batch.owners]
+        first, second = (np.array(part) for part in zip(*both, strict=True))
+        return first, second
+
+
+class Group(NamedTuple):
+    """Terms whose coordinates are measured in one way."""
+
+    coordinates: CoordinateBatch
+    cells: IntArray
+    """The constraint of each."""
+    factors: Array
+    columns: IntArray
+    """Where their gradients stand among the columns of the constraint, ``(k, b)``."""
+    angle: IntArray | None
+    """Column of ``own`` that has the last angle of each."""
+
+
+class CoordinateConstraintContext(NamedTuple):
+    """What further derivatives need of an evaluation."""
+
+    prescribed: Imposed
+    measured: list[Measured]
+    angles: list[Array]
+
+
+class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
+    """Couplings and drives as arrays, each of the same number of nodes and internal variables."""
+
+    owners: Sequence[CoordinateConstraint]
+
+    def __init__(self, constraints: Sequence[CoordinateConstraint], number: Numbering) -> None:
+        self.owners, self.number = constraints, number
+        self.nodes = node_rows(constraints, number)
+        n = len(constraints)
+        self.cell = np.arange(n)
+        self.length = np.array([not own.terms[0].is_angle for own in constraints])
+        rows = [_own_rows(own, number) for own in constraints]
+        self.own = np.array(rows, np.intp) if rows[0] else None
+        self._width = 6 * self.nodes.shape[1] + len(rows[0])
+        self._driven = any(own.law is not None for own in constraints)
+        keys: dict[Hashable, list[tuple[int, Term]]] = {}
+        for cell, own in enumerate(constraints):
+            for term in own.terms:
+                keys.setdefault(term.joint.coordinate_key(term.coordinate), []).append((cell, term))
+        self.groups = [self._group(members) for members in keys.values()]
+
+    def _group(self, members: list[tuple[int, Term]]) -> Group:
+        joints = [term.joint for _, term in members]
+        coordinates = type(joints[0]).coordinate_batch(joints, members[0][1].coordinate, self.number)
+        cells = np.array([cell for cell, _ in members])
+        columns, angles = [], []
+        for k, (cell, term) in enumerate(members):
+            nodes = list(self.nodes[cell])
+            places = [nodes.index(row) for row in coordinates.nodes[k]]
+            of_nodes = [6 * place + i for place in places for i in range(6)]
+            own = [] if self.own is None else list(self.own[cell])
+            of_own = [] if coordinates.own is None else [own.index(row) for row in coordinates.own[k]]
+            columns.append([*of_nodes, *(6 * len(nodes) + place for place in of_own)])
+            if term.is_angle:
+                angles.append(self._angle_place(cell, term))
+        factors = np.array([term.factor for _, term in members])
+        return Group(coordinates, cells, factors, np.array(columns), np.array(angles) if angles else None)
+
+    def _angle_place(self, cell: int, term: Term) -> int:
+        """Column of ``own`` with the last angle of a term: those of the constraint itself come first."""
+        return [other for other in self.owners[cell].terms if other.is_angle].index(term)
+
+    def check_start(self, motion: Motion) -> None:
+        """Refuse drives that do not begin where their joints stand, and couplings that lock each other."""
+        for own, begins in zip(self.owners, Imposed(self, 0.0).value, strict=True):
+            if abs(begins) > BEGIN:
+                raise ModelError(
+                    f"{own}: its law must be 0 at t = 0, where the joint stands as it was built, received "
+                    f"{begins:.6g}; subtract what is too much"
+                )
+        check_locked([own for own in self.number.parts if isinstance(own, CoordinateConstraint) and own.law is None])
+
+    def at(self, t: float) -> Imposed:
+        """What drives prescribe."""
+        return Imposed(self, t)
+
+    def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
+        """``sum f q - law`` and ``sum f G``."""
+        phi, B = -prescribed.value, np.zeros((len(self.nodes), self._width))
+        context = CoordinateConstraintContext(prescribed, [], [])
+        for group in self.groups:
+            measured = group.coordinates.evaluate(motion)
+            value = measured.value
+            if group.angle is not None:
+                assert self.own is not None
+                value = continued(value, motion.u[self.own[group.cells, group.angle]])
+            np.add.at(phi, group.cells, group.factors * value)
+            np.add.at(B, (group.cells[:, None], group.columns), group.factors[:, None] * measured.gradient)
+            context.measured.append(measured)
+            context.angles.append(value)
+        return phi, B, context
+
+    def second(self, context: CoordinateConstraintContext) -> Array:
+        """``sum f H``."""
+        result = np.zeros((len(self.nodes), self._width, self._width))
+        for group, measured in zip(self.groups, context.measured, strict=True):
+            H = group.factors[:, None, None] * group.coordinates.second(measured.context)
+            np.add.at(result, (group.cells[:, None, None], group.columns[:, :, None], group.columns[:, None]), H)
+        return result
+
+    def rates(self, context: CoordinateConstraintContext) -> Rates | None:
+        """Those of the laws."""
+        if not self._driven:
+            return None
+        first, second = context.prescribed.rates
+        return Rates(-first, np.zeros((len(self.nodes), self._width)), -second)
+
+    def accept(self, context: CoordinateConstraintContext) -> Array:
+        """Angles with their turns."""
+        assert self.own is not None
+        result = np.zeros(self.own.shape)
+        for group, angles in zip(self.groups, context.angles, strict=True):
+            if group.angle is not None:
+                result[group.cells, group.angle] = angles
+        return result
+
+
+def _own_rows(own: CoordinateConstraint, number: Numbering) -> list[int]:
+    """Rows of its angles, then of the internal variables of its joints."""
+    joints = dict.fromkeys(term.joint for term in own.terms)
+    return [int(row) for part in (own, *joints) if part.internal_variables for row in number.own(part)]
 
 
 def _listed(

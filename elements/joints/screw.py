@@ -25,7 +25,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, cosine, translation, turn
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second
-from fem_mbs.elements.joints.relative import RelativeJoint, axes_about, turned_to
+from fem_mbs.elements.joints.lower_pairs import AxisJoint
 from fem_mbs.errors import ModelError, MotionError
 
 FLATTEST = 1e-12
@@ -33,25 +33,9 @@ FLATTEST = 1e-12
 
 
 @checked
-class ScrewJoint(RelativeJoint):
+class ScrewJoint(AxisJoint):
     """A nut on a screw: node b turns about an axis of node a and moves along it in proportion.
 
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    axis : (3,)
-        Axis at t = 0, world frame.
-    lead : float
-        Travel of b against a along the axis per turn about it, m; negative for a left-handed thread.
-    point : (3,), optional
-        A point on the axis at t = 0, world frame; by default the position of node b.
-    point_b, axis_b : (3,), optional
-        The point and the axis on node b, if they are not yet at ``point`` and along ``axis``: :meth:`Model.assemble`
-        brings them together.
-
-    Notes
-    -----
     Its coordinate is "rotation z", the angle over any number of turns; the travel is ``lead/(2 pi)`` times that. The
     multiplier of "screw" is a force along the axis with the moment ``-lead/(2 pi)`` times that about it.
     """
@@ -69,16 +53,14 @@ class ScrewJoint(RelativeJoint):
         point_b: Vector3 | None = None,
         axis_b: Direction | None = None,
     ) -> None:
-        label = f"ScrewJoint on {a}, {b}"
+        """As :class:`RevoluteJoint`; ``lead`` is the travel of b per turn in m, negative if left-handed."""
         if abs(lead) < FLATTEST:
             raise ModelError(
-                f"{label}: lead must be a travel per turn of at least {FLATTEST:g} m in size, received {lead:g}; a "
-                "RevoluteJoint turns without travel"
+                f"ScrewJoint on {a}, {b}: lead must be a travel per turn of at least {FLATTEST:g} m in size, received "
+                f"{lead:g}; a RevoluteJoint turns without travel"
             )
         self.lead = lead
-        axes = axes_about(np.asarray(axis), a)
-        axes_b = None if axis_b is None else turned_to(axes, np.asarray(axis_b), label)
-        super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
+        super().__init__(a, b, axis, point, point_b=point_b, axis_b=axis_b)
         self.equations = (*self.equations, "screw")
 
     def coordinate_key(self, name: str) -> Hashable:

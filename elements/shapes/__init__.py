@@ -1,6 +1,5 @@
 """What bodies and joints look like: solids, and surfaces of meshes."""
 
-from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Ellipsoid, inertia_ellipsoid
-from fem_mbs.elements.shapes.surface import Surface
+from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Ellipsoid, Surface, inertia_ellipsoid
 
 __all__ = ["Ball", "Box", "Cylinder", "Ellipsoid", "Surface", "inertia_ellipsoid"]

@@ -10,6 +10,7 @@ from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.newmark import Parameters, PredictorHistory
 from fem_mbs.alpha.stabilized import StabilizedEquations
+from fem_mbs.alpha.starting_values import shifted
 from fem_mbs.alpha.step import Linearization, StepEquations
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
@@ -32,6 +33,11 @@ class AccelerationHistory(NamedTuple):
     """Two steps ago."""
     error: float = 0.0
     """Local error of the step that led here; 0 where it is not known."""
+
+
+def restarted(now: Array, t: float, error: float = 0.0) -> AccelerationHistory:
+    """The history where nothing before is known, or tells of what follows."""
+    return AccelerationHistory(now, t, now, t, now, error)
 
 
 class AlphaMemory(NamedTuple):
@@ -59,6 +65,8 @@ class AlphaMemory(NamedTuple):
     """At a perturbed start: what the velocities (N,) have beyond those of the state."""
     before: Array | None = None
     """At a start: highest derivatives ``(N,)`` just before it."""
+    branches: Array | None = None
+    """On which side of their kinks laws are, where there are such."""
 
 
 def named(memory: AlphaMemory) -> AlphaMemory:
@@ -99,10 +107,19 @@ def adapted(
     them at the end of the step. For joints this is ``B v + Phi_t = O(h^2)`` of the index-3 method. A method that goes
     on without these changes has an error of first order in the multipliers, as after a start with ``a_0 = vdot_0`` and
     ``B v_0 = 0`` (Arnold, Cardona, Bruels 2015, eqs. 141, 142), and sets off the oscillations of stiff parts.
+
+    After a kink of a law ``a`` lags behind as well, by what its recursion makes up for in velocities over several
+    steps: of this it is the impulse, ``a`` times ``h``, that has to stay.
     """
-    ratio, now = h / memory.h, highest_derivatives(system, state)
-    w = _growing_velocity(system, chart, parameters, kind, state, memory)
-    return rate(state) + (ratio**2 - 1.0) * w, now + ratio * (memory.a - now)
+    ratio, now, before = h / memory.h, highest_derivatives(system, state), memory.accelerations
+    v, a = rate(state), now + ratio * (memory.a - now)
+    if state.t > before.t_older:
+        v = v + (ratio**2 - 1.0) * _growing_velocity(system, chart, parameters, kind, state, memory)
+    if memory.branches is not None:
+        slope = (now - before.old) / (state.t - before.t_old) if state.t > before.t_old else np.zeros(system.N)
+        there, here = (shifted(system, state, step, chart, parameters, slope) for step in (memory.h, h))
+        a = here + (memory.a - there) / ratio
+    return v, a
 
 
 def _growing_velocity(

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, named
+from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, named, restarted
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
 from fem_mbs.alpha.local_error import (
@@ -43,6 +43,8 @@ FORMULATIONS: dict[str, type[StepEquations]] = {
     "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
+SUDDEN = 8.0
+"""A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
 
 
 @checked
@@ -120,8 +122,7 @@ class GeneralizedAlpha(Method):
             chart = self.chart(system)
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
-        accelerations = AccelerationHistory(now, state.t, now, state.t, now)
-        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
+        return AlphaMemory(h, 0, a, restarted(now, state.t), velocity_perturbation=perturbation, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
@@ -143,26 +144,41 @@ class GeneralizedAlpha(Method):
             solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
         new, a = equations.update(solution)
         now = highest_derivatives(system, new)
-        left = self._defect(system, equations.chart, new, now, h, memory)
-        error = h**3 * float(np.maximum.reduce(np.abs(left * system.weight)))
-        if looked_at(memory.steps):
+        branches = system.branches(solution.value.evaluation) if system.kinked else None
+        known = branches is not None and memory.branches is not None
+        crossed = known and bool(np.any(branches != memory.branches))
+        before = memory
+        if crossed:  # the change of accelerations is that of this step
+            before = memory._replace(accelerations=restarted(accelerations.now, state.t))
+        left = self._defect(system, equations.chart, new, now, h, before)
+        sizes = np.abs(left * system.weight)
+        error = h**3 * float(np.maximum.reduce(sizes))
+        sudden = crossed or 0.0 < SUDDEN * accelerations.error < error
+        if branches is not None:
+            solution.report.branches = branches
+            solution.report.node_error = h**3 * float(np.maximum.reduce(sizes[: 6 * system.n]))
+        if sudden or looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, solution)
                 oscillating = unresolved(system, h, state, new, now + accelerations.now)
-                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating)
+                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden)
         missed = solution.unknown.D - plain, new.multipliers - state.multipliers
         matrix, eta = memory.matrix, solution.unknown.eta / h if len(solution.unknown.eta) else None
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+        history = AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error)
+        if crossed:  # what they say of stiffness and slopes is over
+            matrix, history = None, restarted(now, new.t, error)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
             a,
-            AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error),
+            history,
             what_was_missed(*missed, h, guess, memory.predictor),
             check.history,
             matrix,
             eta,
+            branches=branches,
         )
         return Step(new, memory, solution.report, error)
 

@@ -138,11 +138,15 @@ class ElementBatch(Batch):
     11. ``stress_ahead(context, d)`` and ``with_stress(context, stress)``, for elements with a law of stress, let
         statics iterate on independent stresses: the first returns them after increments ``d`` (n, b), extrapolated
         linearly, the second the context of a stiffness with these stresses in place of its own.
+    12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
+        ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
+        which they change is taken in shorter parts where its error is large.
     """
 
     owners: Sequence[Element]
     reads: IntArray | None = None
     terms: int = 1
+    kinked: bool = False
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
 
@@ -223,6 +227,10 @@ class ElementBatch(Batch):
     def with_stress(self, context: Any, stress: Any) -> Any:
         """The context of a stiffness with other stresses."""
         return context
+
+    def branches(self, context: Any) -> Array:
+        """On which side of each kink of the law the cells are, ``(n, j)``."""
+        raise NotImplementedError(f"{type(self).__name__} has kinks and must define branches(context)")
 
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts.motion import State
 from fem_mbs.contracts.public import Public, instance
-from fem_mbs.contracts.state import State
 from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 
@@ -32,10 +32,13 @@ class StepErrorEstimate(NamedTuple):
         What is left of the local error after joints and stiffness: adds up over the steps.
     unresolved : (2,)
         Size of oscillations that are too fast for the step.
+    sudden : bool
+        Whether it tells nothing of the steps around, as across a kink of a law.
     """
 
     lasting: Array
     unresolved: Array
+    sudden: bool = False
 
 
 @dataclass
@@ -49,6 +52,10 @@ class Report:
     """Relative residual after each iteration."""
     error_estimate: StepErrorEstimate | None = None
     """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
+    branches: Array | None = None
+    """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
+    node_error: float | None = None
+    """Where there are kinks, the size of the local error of the nodes alone."""
 
 
 class Limit(NamedTuple):

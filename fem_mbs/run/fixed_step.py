@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
+from zlib import crc32
 
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
-from fem_mbs.run.interfaces import Plan
+from fem_mbs.run.interfaces import Kinks, Plan
 
 MAX_HALVINGS = 8
 BEYOND_AFTER = 4
@@ -16,6 +17,13 @@ BEYOND_AFTER = 4
 MAX_STEPS = 10_000_000
 LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
+ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
+"""Local error of nodes in a step across a kink above which it is taken in parts; the same over its path; of states."""
+SHORTEST = 2.0**-12
+"""Shortest part of a step because of its error."""
+SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8
+"""How far parts become shorter or longer at once; the error that is aimed at."""
+TINY = 1e-12
 
 
 class FixedStepMemory(NamedTuple):
@@ -30,6 +38,16 @@ class FixedStepMemory(NamedTuple):
     """Length of steps: the nominal one, or a little less so that a whole number of them leads to the next jump."""
     beyond: bool = False
     """Whether it tries to pass the end of the next step."""
+    order: int = 0
+    """The power of the step with which local errors fall; 0 where there is no estimate."""
+    part: float = 0.0
+    """Length of the parts that steps are taken in after a kink, 0 for whole steps."""
+    branches: int = -1
+    """A number that stands for the sides of their kinks on which laws are."""
+    speed: float = 0.0
+    """Largest speed so far, over the extent or in rad/s."""
+    coarse: int = 0
+    """How many of the shortest parts had too large an error."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,9 @@ class FixedStep(Public):
     A step that fails is tried again with half the length, at most ``MAX_HALVINGS`` times; the nominal length returns
     with the next nominal step. However short, the last part of a step has the same end. Where that is a position that
     no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
+
+    A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
+    error is above ``ALLOWED``. Their length follows the error until whole steps do.
     """
 
     Memory: ClassVar[type] = FixedStepMemory
@@ -56,16 +77,16 @@ class FixedStep(Public):
                 f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
                 f"({MAX_STEPS:.0e}); look at the units"
             )
-        return FixedStepMemory(t, 1, 0, self.h), min(self.h, t_end - t)
+        return FixedStepMemory(t, 1, 0, self.h, order=method.error_order or 0), min(self.h, t_end - t)
 
     def restart(self, memory: FixedStepMemory, t: float, jump: float) -> tuple[FixedStepMemory, float]:
         """Equal steps to the next jump."""
         h = self.h if jump == math.inf else (jump - t) / max(1, math.ceil((jump - t) / self.h - LEFT_OVER))
-        return FixedStepMemory(t, 1, 0, h), h
+        return memory._replace(begin=t, target=1, halvings=0, h=h, beyond=False), h
 
     def plan(self, memory: FixedStepMemory, t: float, t_end: float) -> Plan | None:
         """The rest of the nominal step, or a part of it."""
-        begin, target, halvings, h, beyond = memory
+        begin, target, halvings, h, beyond = memory[:5]
         last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
         if target > last or t >= t_end:
             return None
@@ -74,19 +95,41 @@ class FixedStep(Public):
         rest = end - t
         if beyond:
             return Plan(rest + 0.5 * min(h, t_end - end), t_end if target == last else None)
+        if memory.part:
+            parts = math.ceil(rest / memory.part - LEFT_OVER)
+            return Plan(rest / parts, None) if parts > 1 else Plan(rest, end)
         # what is left of a step by rounding is no step
         return Plan(rest, end) if rest <= (1.0 + LEFT_OVER) * part else Plan(part, None)
 
     def failed(self, memory: FixedStepMemory, plan: Plan) -> FixedStepMemory | None:
         """Halve the step, or once try to pass its end."""
-        if memory.halvings == MAX_HALVINGS:
+        if memory.part > SHORTEST * memory.h:
+            return memory._replace(part=SHRINK * plan.h)
+        if memory.halvings == MAX_HALVINGS or memory.part:
             return None
         if memory.halvings == BEYOND_AFTER and not memory.beyond:
             return memory._replace(beyond=True)
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
-    def judge(self, memory: FixedStepMemory, plan: Plan, error: float | None) -> tuple[bool, FixedStepMemory]:
-        """Accept every step."""
+    def judge(
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+    ) -> tuple[bool, FixedStepMemory]:
+        """Accept every step that crosses no kink of a law."""
+        if kinks is not None:
+            branches, first = crc32(kinks.branches.tobytes()), memory.branches < 0
+            changed = branches != memory.branches
+            speed = max(memory.speed, kinks.speed)
+            if error is not None and kinks.error is not None and (changed or memory.part):
+                allowed = ALLOWED if first else min(ALLOWED, OF_PATH * speed * plan.h) or ALLOWED
+                excess = max(kinks.error / allowed, error / OF_STATES, TINY)
+                # of the error of velocities, which lasts, over the step
+                factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
+                part, shortest = plan.h * min(max(factor, SHRINK), GROW), SHORTEST * memory.h
+                if excess > 1.0 and plan.h > shortest:
+                    return False, memory._replace(part=max(part, shortest), halvings=0)
+                coarse = memory.coarse + (excess > 1.0)
+                memory = memory._replace(part=part if part < memory.h else 0.0, coarse=coarse)
+            memory = memory._replace(branches=branches, speed=speed)
         if plan.end is None and not memory.beyond:
             return True, memory
         return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
@@ -100,5 +143,10 @@ class FixedStep(Public):
         return f"; the step was halved {memory.halvings} times, down to {h:.3g} s" if memory.halvings else ""
 
     def warning(self, memory: FixedStepMemory) -> str:
-        """What is to be said after a run."""
-        return ""
+        """Kinks that the shortest parts of steps do not resolve."""
+        if not memory.coarse:
+            return ""
+        return (
+            f"{memory.coarse} steps across kinks of laws (stops, limits, friction) have too large an error even where "
+            f"they are {SHORTEST:.0e} of the given step: try a smaller step than {self.h:g} s"
+        )

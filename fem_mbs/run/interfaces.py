@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Report, State, function
 from fem_mbs.errors import FemMbsError
 from fem_mbs.solution.outcome import Accuracy, Outcome
@@ -70,6 +71,17 @@ class Plan(NamedTuple):
     end: float | None
 
 
+class Kinks(NamedTuple):
+    """What is known at the end of a step of a model whose laws have kinks."""
+
+    branches: Array
+    """On which side of their kinks laws are."""
+    speed: float
+    """Largest speed of a node: over the extent of the model, or in rad/s."""
+    error: float | None
+    """Local error of the nodes alone, likewise; None if it is not known."""
+
+
 class StepControl(Protocol):
     """How long steps are: like a method it is data and pure functions, and what it remembers is its memory."""
 
@@ -88,7 +100,7 @@ class StepControl(Protocol):
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
-    def judge(self, memory: Any, plan: Plan, error: float | None) -> tuple[bool, Any]:
+    def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it."""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:

@@ -111,8 +111,11 @@ class GlobalError:
         self.looked = True
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
-            self.rate = estimate.lasting / h
-            self.sum = self.sum + (state.t - self.known) * self.rate
+            if estimate.sudden:
+                self.sum = self.sum + max(state.t - h - self.known, 0.0) * self.rate + estimate.lasting
+            else:
+                self.rate = estimate.lasting / h
+                self.sum = self.sum + (state.t - self.known) * self.rate
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
             moved, spin = state.x - self.first.x, state.v[:, 3:]

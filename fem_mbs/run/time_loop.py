@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, changed_since, check_step, freezes, shown
+from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
-from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.failure import explain_failure
-from fem_mbs.initial.jumps import jumped, next_jump, side
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
@@ -28,6 +27,7 @@ from fem_mbs.run.events import Events
 from fem_mbs.run.interfaces import (
     AcceptedStep,
     Callback,
+    Kinks,
     Plan,
     Progress,
     Recorder,
@@ -224,7 +224,8 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error)
+            kinks = self._kinks(step) if self.system.kinked else None
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
             if not passed:
                 self.rejected += 1
                 continue
@@ -241,6 +242,16 @@ class TimeIntegration:
             if jumps:
                 self._pass_jump()
             return AcceptedStep(self.state, step.report)
+
+    def _kinks(self, step: Step) -> Kinks:
+        """On which side of their kinks laws are at the end of a step, and how fast things move there."""
+        system, state, branches = self.system, step.state, step.report.branches
+        if branches is None:
+            motion = system.motion(state)
+            branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
+        speeds = np.abs(state.v.ravel() * system.weight[: state.v.size])
+        error = step.error if step.report.node_error is None else step.report.node_error
+        return Kinks(branches, float(np.maximum.reduce(speeds)), error)
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, NamedTuple
 from fem_mbs.contracts import Limit, Method, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
-from fem_mbs.run.interfaces import Plan
+from fem_mbs.run.interfaces import Kinks, Plan
 
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
@@ -150,7 +150,9 @@ class VariableStep(Public):
             return None
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
-    def judge(self, memory: VariableStepMemory, plan: Plan, error: float | None) -> tuple[bool, VariableStepMemory]:
+    def judge(
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+    ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 
         That is the digital filter H211b with b = 4 of Soederlind (2003): smooth sequences of steps.

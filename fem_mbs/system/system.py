@@ -158,6 +158,8 @@ class System(Layout, FrozenModel):
         super().__init__(model, end)
         self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
+        self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]
+        """Numbers of the batches whose laws have kinks."""
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
@@ -329,6 +331,11 @@ class System(Layout, FrozenModel):
     def history(self, motion: Motion) -> Array:
         """Internal variables ``(k,)`` at the end of a step, those of kind "history" changed."""
         return self._changed(motion, lambda batch, context: batch.accept(context))
+
+    def branches(self, evaluation: Evaluation) -> Array:
+        """On which side of its kinks each law is, where there are such laws."""
+        sides = [self.batches[k].branches(evaluation.contexts[k]).ravel() for k in self.kinked]
+        return np.concatenate(sides).astype(np.int8)
 
     def next_jump(self, state: State) -> float:
         """The first instant after a state at which something jumps; up to its time, if something is due there."""

@@ -14,10 +14,10 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Force,
-    JointFriction,
     JointSpring,
     RevoluteJoint,
     RigidBody,
+    SpeedMotor,
     SphericalJoint,
 )
 
@@ -34,14 +34,14 @@ def top(k: int = 0, group: str = "R3xSO3") -> mbs.Model:
 
 
 def door(k: int = 0) -> mbs.Model:
-    """Two hinges in line, and friction with a state of its own, far from the origin."""
+    """Two hinges in line, and a motor with a state of its own, far from the origin."""
     model, far = mbs.Model(gravity=DOWN), np.array([0.0, 0.0, 0.0])
     body = model.add_node(far + (0.5, 0, 0), name="body")
     model.add(RigidBody(body, 2.0 + k, (0.1, 0.2, 0.3)))
     low, high = (RevoluteJoint(model.ground, body, axis=(0, 1, 0), point=far + (0, y, 0)) for y in (-0.5, 0.5))
     model.add(low, name="joint")
     model.add(high, name="other")
-    model.add(JointFriction(low, 0.2, preload=50.0, radius=0.02, reactions=False, bristle=1e-3), name="friction")
+    model.add(SpeedMotor(low, 0.5, 1.0, 20.0), name="motor")
     return model
 
 

@@ -141,6 +141,9 @@ FORCES: dict[str, Force] = {
 }
 
 
+KINKED = ("stops", "friction", "bristles", "speed motor, limited")
+
+
 def by_hand(force: Force) -> Callable[[float, Array], Array]:
     """Equations of travel and angle, their rates, and states."""
 
@@ -175,9 +178,13 @@ def errors(name: str, group: str, h: float) -> tuple[float, float]:
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FORCES)
 def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
-    """Errors fall with the square of the step; where a force has kinks, as a stop that meets, on the average."""
-    steps = np.array([0.02, 0.01, 0.005] if name not in ("stops", "bristles") else [0.02, 0.01, 0.005, 0.0025])
+    """Errors fall with the square of the step; where a force has kinks, at least so, as long steps are cut there."""
+    steps = np.array([0.02, 0.01, 0.005])
     coordinates, reactions = np.array([errors(name, group, h) for h in steps]).T
+    if name in KINKED:
+        assert (coordinates < 4e-4 * (steps / steps[2]) ** 2).all()
+        assert (reactions < 1e-2 * (steps / steps[2]) ** 2).all()
+        return
     assert coordinates[2] < 3e-4
     assert reactions[2] < 1e-2
     assert abs(fitted_order(steps, coordinates) - 2.0) < 0.15
@@ -279,7 +286,7 @@ def test_a_stop_that_moves_pushes_what_it_meets(group: str) -> None:
         slide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
         model.add(JointStop(slide, end, None, k, c))
         errors.append(abs(mbs.simulate(model, 1.0, h).coordinate(slide)[-1] - exact[0]))
-    assert errors[1] < 1e-3 * abs(exact[0]) and errors[1] < 0.4 * errors[0]
+    assert max(errors) < 2e-5 * abs(exact[0])
 
 
 def test_ends_that_pass_each_other_are_refused() -> None:
