@@ -11,6 +11,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
+    LARGEST,
     Constraint,
     Motion,
     NodeLike,
@@ -107,7 +108,7 @@ def _asked(sensor: FunctionSensor, motion: Motion) -> float:
     except Exception as error:
         raise LawError(f"{sensor}: its function failed at t = {motion.t:.6g} s: {error!r}") from error
     value = real(given)
-    if value is None or value.shape != () or not np.isfinite(value):
+    if value is None or value.shape != () or not np.abs(value) <= LARGEST:
         raise LawError(
             f"{sensor}: its function must return one finite number, received {shown(given)} at t = {motion.t:.6g} s"
         )

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts.motion import State
 from fem_mbs.contracts.public import Public, instance
-from fem_mbs.contracts.state import State
 from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
-from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.failure import explain_failure
-from fem_mbs.initial.jumps import jumped, next_jump, side
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of

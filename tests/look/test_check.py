@@ -52,7 +52,7 @@ def said(check: Check, *words: str) -> bool:
 def test_a_model_that_is_in_order() -> None:
     check = pendulum().check()
     assert check.ok and "nothing looks wrong" in str(check)
-    assert (check.internal_variables, check.equations, check.redundant, check.degrees_of_freedom) == (6, 5, 0, 1)
+    assert (check.unknowns, check.equations, check.redundant, check.degrees_of_freedom) == (6, 5, 0, 1)
     assert check.free_motions == 1 and "node 'bar'" in check.moving and "about (0, 1, 0)" in check.moving
     assert check.mass == pytest.approx(2.0) and check.gap == 0.0
     np.testing.assert_allclose(check.center_of_mass, (0.6, 0.2, -0.3), atol=1e-12)
