@@ -9,12 +9,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from fem_mbs.benchmarks.case import BenchmarkProblem, solve
 from fem_mbs.benchmarks.governor import GOVERNOR, fastest
 from fem_mbs.benchmarks.linkages import FORTY_WINDOWS, LINKAGE, PENDULUM, TWO_WINDOWS
-from fem_mbs.benchmarks.problem import BenchmarkProblem
 from fem_mbs.benchmarks.slider_crank import SLIDER_CRANK
 from fem_mbs.benchmarks.squeezer import SQUEEZER
-from fem_mbs.validation.machines import solve
 
 DOCS = Path(__file__).parent
 GROUPS = ("R3xSO3", "SE3")

@@ -8,8 +8,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from fem_mbs.benchmarks.equilibria import SLENDERNESS, errors
 from fem_mbs.validation import CASES
-from fem_mbs.validation.beams import SLENDERNESS, errors
 
 DOCS = Path(__file__).parent
 HEAD = """# The validation suite

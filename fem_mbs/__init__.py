@@ -6,6 +6,7 @@ them on R3xSO3 or SE(3) with the generalised-alpha method. Elements live in :mod
 
 from fem_mbs import elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
@@ -121,7 +122,7 @@ __all__ = [
 
 register(vars(elements)[name] for name in elements.__all__)
 register(globals()[name] for name in __all__)
-register([Delayed, Product, Sum, FixedStep, Coordinate, InternalVariable])
+register([Delayed, Product, Sum, FixedStep, Coordinate, InternalVariable, Parameters])
 
 __getattr__ = former(globals())
 __dir__ = public(globals(), "elements", "testing")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from fem_mbs import validation
 from fem_mbs.checks import doctor
-from fem_mbs.validation import command as validation
 
 COMMANDS = validation.add, doctor.add
 

@@ -69,7 +69,7 @@ def higher_order_frames(
     cells = cells_of(len(x), order)
     axis = x[cells[:, -1]] - x[cells[:, 0]]
     size = np.linalg.norm(axis, axis=1, keepdims=True)
-    turned = np.vecdot(directions, axis[:, None]) < np.cos(MOST_TURNED) * size
+    turned = np.vecdot(directions, axis[:, None]) <= np.cos(MOST_TURNED) * size
     for element in map(int, np.flatnonzero(turned.any(axis=1))):
         raise ModelError(
             f"{label}: element {element + 1} of order {order}, from {nodes[cells[element, 0]]} to "

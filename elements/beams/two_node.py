@@ -284,7 +284,7 @@ def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
     element = index - owners.index(beam)
     first, last = (beam.nodes[beam.cells[element, end]] for end in (0, -1))
     raise MotionError(
-        f"{beam}: element {element + 1} of {len(beam.length)} between {first} and {last} turns by "
+        f"{beam}: element {element + 1} of {len(beam.cells)} between {first} and {last} turns by "
         f"{np.degrees(np.sqrt(largest)):.0f} degrees, more than its interpolation can represent; refine the beam "
         "there, or shorten the step if the motion is not meant"
     )

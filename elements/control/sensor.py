@@ -11,6 +11,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
+    LARGEST,
     Constraint,
     Motion,
     NodeLike,
@@ -108,7 +109,7 @@ def _asked(sensor: FunctionSensor, motion: Motion) -> float:
         text = f"{sensor}: its function failed at t = {motion.t:.6g} s: {error!r}"
         raise LawError(text, of_motion=True) from error
     value = real(given)
-    if value is None or value.shape != () or not np.isfinite(value):
+    if value is None or value.shape != () or not np.abs(value) <= LARGEST:
         raise LawError(
             f"{sensor}: its function must return one finite number, received {shown(given)} at t = {motion.t:.6g} s",
             of_motion=True,

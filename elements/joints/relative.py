@@ -39,12 +39,12 @@ from fem_mbs.elements.joints.coordinates import (
     translation,
     turn,
 )
-from fem_mbs.elements.joints.driven_batch import DrivenBatch
 from fem_mbs.elements.joints.drives import (
     TOLERANCE,
     Displacement,
     Drive,
     DriveLike,
+    DrivenBatch,
     Drives,
     Move,
     drives_by_name,

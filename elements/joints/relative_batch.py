@@ -66,7 +66,7 @@ class RelativeBatch(ConstraintBatch):
 
     With directions ``D`` of a and the point ``c`` of b, positions are ``D . (r + S c) - o``, and what closes rotations
     is ``W : S``: ``w = (D c^T, D)`` and ``w = (W, 0)``. Joints that close fewer motions than others carry zero rows,
-    whose equations are left out by ``_closed``. Drives: ``driven_batch.py``.
+    whose equations are left out by ``_closed``. Drives: ``drives.py``.
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:

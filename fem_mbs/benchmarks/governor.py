@@ -6,7 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check
 from fem_mbs.elements import FixedJoint, PointMass, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -104,3 +104,9 @@ GOVERNOR = BenchmarkProblem(
     lambda: exact(np.array(TIMES)),
     (0.75, 6.3),
 )
+
+
+@case("IFToMM A05, flyball governor", "machines", slow=True)
+def governor_case() -> list[Quantity]:
+    """A governor swings up and down; the longest steps are 160 times as long as its couplers take to come to rest."""
+    return check(GOVERNOR, (500, 1000, 2000), 1e-4, "exact solution, three coordinates")

@@ -7,14 +7,17 @@ hardly move.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import Quantity, case, rows
 from fem_mbs.elements import Moment, RigidBody, SpringDamper
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
 
 MASS, LENGTH, LEFT, GRAVITY = 10.0, 1.0, 0.4, 9.81
@@ -98,3 +101,32 @@ def exact(times: Sequence[float]) -> Array:
     run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-13, atol=1e-13)
     ends: Array = run.y[:3].T + run.y[6:15].T.reshape(-1, 3, 3) @ (left - UNBALANCE)
     return ends
+
+
+def _rotor(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
+    """A run beside a table whose numbers have five digits after the point."""
+    solution = simulate(high_speed_rotor(run_up=run_up), 4.0, 4e-4, RungeKuttaMuntheKaas("RK6"))
+    values, quantities = read(solution), []
+    for t, references in table.items():
+        _, y, z, spin, *_ = values[rows(solution.t, (t,))[0]]
+        shown = (
+            ("y of the left end", "mm", 1e3 * y, 10.0),
+            ("z of it", "mm", 1e3 * z, 10.0),
+            ("spin", "rad/s", spin, 1e3),
+        )
+        for (name, unit, value, scale), expected in zip(shown, references, strict=False):
+            name = f"{name} at t = {t:g} s ({unit})"
+            quantities.append(Quantity(name, value, expected, 1e-6, "momenta, eighth-order Runge-Kutta", scale))
+    return quantities
+
+
+@case("high-speed rotor", "machines", slow=True)
+def steady() -> list[Quantity]:
+    """A rotor at 9549 rpm on soft supports precesses under a moment: one end of its shaft, and its spin."""
+    return _rotor(False, STEADY)
+
+
+@case("high-speed rotor, run-up", "machines", slow=True)
+def run_up() -> list[Quantity]:
+    """The same rotor, run up from rest in 1 s through its critical speeds."""
+    return _rotor(True, FROM_REST)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check
 from fem_mbs.elements import Bushing, GeneralJoint, Moment, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -15,9 +16,9 @@ STIFFNESS, DAMPING, DRIVE = 2e4, 20.0, 6.0
 TIMES = (0.5, 0.75, 1.0)
 
 
-def jeffcott() -> Model:
+def jeffcott(group: str = "R3xSO3") -> Model:
     """The node "disk", whose mass centre is beside it, on a housing in elastic bearings."""
-    model = Model()
+    model = Model(group)
     disk = model.add_node((0, 0, 0), name="disk")
     model.add(RigidBody(disk, MASS, (INERTIA, INERTIA, INERTIA), center_of_mass=(OFFSET, 0, 0)))
     # what does not turn of the bearings
@@ -50,3 +51,21 @@ def exact() -> Array:
 
     run = solve_ivp(rates, (0, TIMES[-1]), np.zeros(6), "DOP853", t_eval=TIMES, rtol=1e-11, atol=1e-13)
     return np.concatenate([run.y[:2] / OFFSET, run.y[5:]]).T
+
+
+JEFFCOTT = BenchmarkProblem(
+    "Jeffcott rotor",
+    TIMES[-1],
+    jeffcott,
+    read,
+    ("x over the offset", "y over the offset", "speed (rad/s)"),
+    TIMES,
+    exact,
+    (10.0, 10.0, 120.0),
+)
+
+
+@case("Jeffcott rotor", "machines", slow=True)
+def jeffcott_rotor() -> list[Quantity]:
+    """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
+    return check(JEFFCOTT, (500, 1000, 2000), 1e-4, "exact solution, three coordinates")

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check, solve
 from fem_mbs.elements import PointMass, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -134,3 +134,34 @@ LINKAGE = BenchmarkProblem(
     lambda: np.array(list(BRICARD.values())),
     (1.0, 1.0, 1.0),
 )
+
+
+def _drift(problem: BenchmarkProblem, steps: int, exchanged: float) -> Quantity:
+    """The criterion of the library: the largest change of energy, beside what weight exchanges with motion."""
+    total = solve(problem, steps)[0].energy.total
+    drift = float(np.abs(total - total[0]).max())
+    return Quantity("largest change of energy (J)", drift, 0.0, 5e-4, "conservation", exchanged)
+
+
+@case("IFToMM A01, simple pendulum", "machines")
+def simple_pendulum() -> list[Quantity]:
+    """A point mass of 1 kg on a massless rod of 1 m, let go from the side."""
+    return check(PENDULUM, (1000, 2000, 4000), 1e-5)
+
+
+@case("IFToMM A02, N-four-bar", "machines", slow=True)
+def two_windows() -> list[Quantity]:
+    """Two parallelograms side by side turn over and pass ten positions with all bars in line."""
+    return [*check(TWO_WINDOWS, (2000, 4000, 8000), 1e-4), _drift(TWO_WINDOWS, 4000, 68.7)]
+
+
+@case("IFToMM A02 with 40 windows", "machines", slow=True)
+def forty_windows() -> list[Quantity]:
+    """Forty parallelograms side by side: 81 bars, 121 hinges, at positions in line 41 ways to go on."""
+    return [*check(FORTY_WINDOWS, (1000, 2000, 4000), 1e-3), _drift(FORTY_WINDOWS, 2000, 1187.0)]
+
+
+@case("IFToMM A04, Bricard's linkage", "machines")
+def bricard_case() -> list[Quantity]:
+    """Five rods and six hinges in a ring that should not move by the count of its equations, and does."""
+    return check(LINKAGE, (250, 500, 1000), 1e-5)

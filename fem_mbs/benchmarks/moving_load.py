@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import Quantity, case, compared, rows
 from fem_mbs.contracts import Node
-from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, JointDrive, RigidBody, SlidingJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    GeneralJoint,
+    JointDrive,
+    RigidBody,
+    SlidingJoint,
+)
 from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 
 LENGTH, EI, MASS, PUSH = 10.0, 1e5, 20.0, 1.0
 """The beam, which does not shear, and the load; ``MASS`` is per length."""
@@ -43,3 +53,17 @@ def deflection(t: Array, speed: float, modes: int = 200) -> Array:
     parts = share * (np.sin(passing * t) - passing / frequency * np.sin(frequency * t))
     total: Array = 2 * PUSH * LENGTH**3 / (np.pi**4 * EI) * parts.sum(axis=0)
     return total
+
+
+@case("moving load", "joints", slow=True)
+def passing_load() -> list[Quantity]:
+    """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
+    shares, steps, speed = (0.25, 0.5, 0.75, 0.9), 360, 0.3 * CRITICAL
+    model, middle = bridge(speed)
+    t_end = shares[-1] * LENGTH / speed
+    solution = simulate(model, t_end, t_end / steps)
+    times = np.array(shares) * LENGTH / speed
+    values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
+    exact = 1e3 * deflection(times, speed)
+    names = [f"load at {share:g} of the length (mm)" for share in shares]
+    return compared(names, values, exact, 5e-4, "series of modes", float(exact.max()))

@@ -6,7 +6,7 @@ counts, and of link 3 the first is raised to the least that a body can have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,8 +14,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import Quantity, case, compared, rows, twice_extrapolated
 from fem_mbs.elements import JointForce, RevoluteJoint, RigidBody
 from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
 
 
@@ -118,3 +120,28 @@ def read(solution: Solution) -> Array:
     """Angles of the joints ``(nt, 6)`` in rad."""
     angles: Array = START + np.stack([solution.coordinate(f"joint {k}") for k in range(1, 7)], axis=-1)
     return angles
+
+
+def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Quantity]:
+    runs = []
+    for steps in (320, 640, 1280):
+        solution = simulate(puma(compensated=compensated), DURATION, DURATION / steps)
+        runs.append(read(solution)[rows(solution.t, [*table])])
+    quantities = []
+    for t, found in zip(table, twice_extrapolated(*runs), strict=True):
+        names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
+        source = "minimal coordinates, and absolute ones with multipliers"
+        quantities += compared(names, found, table[t], 1e-6, source, 1.0)
+    return quantities
+
+
+@case("Puma 560", "machines", slow=True)
+def compensated() -> list[Quantity]:
+    """A robot with six hinges follows angles in time by stiff springs and dampers; motors bear the weight at rest."""
+    return _robot(True, COMPENSATED)
+
+
+@case("Puma 560 without compensation", "machines", slow=True)
+def plain() -> list[Quantity]:
+    """The same robot, which sags under its weight until the springs hold it."""
+    return _robot(False, PLAIN)

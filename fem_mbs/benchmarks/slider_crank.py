@@ -11,7 +11,18 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.benchmarks.case import (
+    EXACT,
+    STEP,
+    BenchmarkProblem,
+    Quantity,
+    by_quantity,
+    case,
+    compared,
+    order,
+    solve,
+    twice_extrapolated,
+)
 from fem_mbs.elements import PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint, UniversalJoint
 from fem_mbs.model.model import Model
 from fem_mbs.solution.solution import Solution
@@ -92,3 +103,17 @@ def exact() -> Array:
 SLIDER_CRANK = BenchmarkProblem(
     "spatial slider-crank", TIMES[-1], slider_crank, read, ("slider (m)", "crank (rad)"), TIMES, exact, (0.3, 54.3)
 )
+
+
+@case("IFToMM spatial slider-crank", "machines", slow=True)
+def spatial_slider_crank() -> list[Quantity]:
+    """Haug 1989: a crank that is let go with 6 rad/s moves a slider across over a rod in space."""
+    runs = [solve(SLIDER_CRANK, steps)[1] for steps in (2500, 5000, 10000)]
+    values = twice_extrapolated(*runs)
+    found = float(np.log2(np.linalg.norm(runs[1] - runs[0]) / np.linalg.norm(runs[2] - runs[1])))
+    names = [f"slider (m) at t = {t:g} s" for t in SLIDER_CRANK.times]
+    return [
+        *by_quantity(SLIDER_CRANK, values, 1e-6, EXACT),
+        order(found, STEP),
+        *compared(names, values[:, 0], GONZALEZ, 5e-4, "Gonzalez, through Exudyn"),
+    ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.problem import BenchmarkProblem
+from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
@@ -119,3 +119,9 @@ SQUEEZER = BenchmarkProblem(
     lambda: np.array([[*ANGLES, *RATES, *FORCES]]),
     (15.8, 15.8, *5 * [1.0], 1140.0, 1424.0, *5 * [19.3], *6 * [199.0]),
 )
+
+
+@case("IFToMM A03, Andrews' squeezer", "machines")
+def squeezer_case() -> list[Quantity]:
+    """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
+    return check(SQUEEZER, (250, 500, 1000), 2e-4, "test set of initial value problems")

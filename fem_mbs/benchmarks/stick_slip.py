@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import Quantity, case, compared
 from fem_mbs.contracts import Node
-from fem_mbs.elements import JointFriction, PrismaticJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    JointFriction,
+    PrismaticJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 
 SPEED, STIFFNESS, STATIC, KINETIC, G = 0.1, 100.0, 0.5, 0.3, 10.0
 LAWS: dict[str, dict[str, Any]] = {
@@ -51,3 +58,20 @@ def turns(t: Array, v: Array) -> Array:
     k = np.flatnonzero((v[:-1] < 0) & (v[1:] >= 0))
     found: Array = t[k] - v[k] * (t[k + 1] - t[k]) / (v[k + 1] - v[k])
     return found
+
+
+@case("block on a belt", "joints", slow=True)
+def block_on_a_belt() -> list[Quantity]:
+    """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
+
+    It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
+    """
+    quantities: list[Quantity] = []
+    for name, friction in LAWS.items():
+        model, block = belt(**friction)
+        solution = simulate(model, 2.2, 1e-3)
+        back = turns(solution.t, solution.velocity(block)[:, 0])
+        found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
+        names, exact = (f"{name}: period (s)", f"{name}: furthest place (m)"), (PERIOD, FURTHEST)
+        quantities += compared(names, found, exact, 1e-2, "Coulomb's law, closed form")
+    return quantities

@@ -13,9 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks.case import BOTH, Quantity, case, compared, converged, twice_extrapolated
+from fem_mbs.contracts import Method
 from fem_mbs.elements import RigidBody, SphericalJoint
+from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
+from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
 from fem_mbs.solution.solution import Solution
 
 MASS, INERTIA, CENTER, GRAVITY = 15.0, (0.234375, 0.46875, 0.234375), (0.0, 1.0, 0.0), 9.81
@@ -113,3 +119,52 @@ def exact(times: Array, spin: float = FAST) -> TopMotion:
     speed = np.cross(Omega, arm)
     acceleration = np.matvec(R, np.cross(spin_up(R, Omega), arm) + np.cross(Omega, speed))
     return TopMotion(run.t, R @ arm, R, np.matvec(R, speed), Omega, MASS * acceleration - weight)
+
+
+@case("heavy top", "dynamics")
+def heavy_top() -> list[Quantity]:
+    """A top of 15 kg on a ball joint spins at 150 rad/s (Bruels, Cardona, Arnold 2012): its mass centre after 1 s."""
+
+    def run(steps: int) -> Array:
+        solution = simulate(top_on_joint(), 1.0, 1.0 / steps, GeneralizedAlpha(start="perturbed"))
+        place: Array = solution.position("top")[-1]
+        return place
+
+    source = "exact solution, eighth-order Runge-Kutta"
+    return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), TABLE[1.0][0], 1e-5, source, of=BOTH)
+
+
+def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
+    """Mass centre after 1 s."""
+    place: Array = mass_center(simulate(model, 1.0, h, method), tilted)[-1]
+    return place
+
+
+def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
+    names = [f"{name}, {axis} (m)" for axis in "xyz"]
+    reference = TABLE[1.0][0] if spin == FAST else exact(np.array([1.0]), spin).x[-1]
+    return compared(names, place, reference, 1e-6, "equations about the fixed point", 1.0)
+
+
+@case("heavy top without joints", "dynamics")
+def free() -> list[Quantity]:
+    """The fast and the slow top about a fixed node by explicit methods, the tilted one in angles: where they get."""
+    group = RungeKuttaMuntheKaas("RK6")
+    upright = _top(free_top(), 1e-3, group)
+    tilted = _top(free_top(tilted=True), 2e-3, ClassicalRungeKutta(tableau="RK6"), tilted=True)
+    slow = _top(free_top(spin=SLOW), 4e-3, group)
+    return [
+        *_beside("upright", upright, FAST),
+        *_beside("tilted", tilted, FAST),
+        *_beside("slow", slow, SLOW),
+    ]
+
+
+@case("heavy top by joint", "dynamics", slow=True)
+def jointed() -> list[Quantity]:
+    """The fast and the slow top with a ball joint, extrapolated from three steps: where it is at 1 s."""
+    quantities = []
+    for name, spin, steps in (("fast", FAST, (2000, 4000, 8000)), ("slow", SLOW, (500, 1000, 2000))):
+        runs = [_top(top_on_joint(spin=spin), 1 / n, GeneralizedAlpha()) for n in steps]
+        quantities += _beside(name, twice_extrapolated(*runs), spin)
+    return quantities

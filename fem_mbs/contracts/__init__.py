@@ -52,13 +52,20 @@ from fem_mbs.contracts.arguments import (
 )
 from fem_mbs.contracts.changes import as_frozen, changed_since, freezes
 from fem_mbs.contracts.checked import checked, hints_of
-from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, GeometricStiffnessBlocks, Rates, StepEnd
-from fem_mbs.contracts.coordinate import Coordinate, CoordinateBatch, Measured, continued
+from fem_mbs.contracts.constraint import (
+    Constraint,
+    ConstraintBatch,
+    Coordinate,
+    CoordinateBatch,
+    GeometricStiffnessBlocks,
+    Measured,
+    Rates,
+    StepEnd,
+    continued,
+)
 from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
 from fem_mbs.contracts.event import Event, EventFunction, EventLike
-from fem_mbs.contracts.functions import derivatives, evaluate, next_jump
-from fem_mbs.contracts.internal_variable import InternalVariable, check_internal_variables
-from fem_mbs.contracts.laws import (
+from fem_mbs.contracts.functions import (
     OPTIONAL,
     ByCoordinate,
     ByLength,
@@ -67,7 +74,11 @@ from fem_mbs.contracts.laws import (
     ByVelocity,
     Differentiable,
     Jumping,
+    derivatives,
+    evaluate,
+    next_jump,
 )
+from fem_mbs.contracts.internal_variable import InternalVariable, check_internal_variables
 from fem_mbs.contracts.method import (
     FrozenModel,
     Limit,
@@ -79,14 +90,22 @@ from fem_mbs.contracts.method import (
     check_step,
     unconstrained,
 )
-from fem_mbs.contracts.motion import Motion, RateSensitivities, none
+from fem_mbs.contracts.motion import ARRAYS, Motion, RateSensitivities, Source, State, none
 from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeLike, NodeOrName, Part, of_kind
 from fem_mbs.contracts.names import PartNames, look_up, make
 from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
 from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
 from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
-from fem_mbs.contracts.public import ConstructorArguments, Public, attributes_of, called, complete, instance, public
-from fem_mbs.contracts.renamed import former
+from fem_mbs.contracts.public import (
+    ConstructorArguments,
+    Public,
+    attributes_of,
+    called,
+    complete,
+    former,
+    instance,
+    public,
+)
 from fem_mbs.contracts.sensor import SENSOR_VALUE, Sensor, SensorBatch
 from fem_mbs.contracts.signal import (
     Combines,
@@ -100,7 +119,6 @@ from fem_mbs.contracts.signal import (
     signals,
     sources,
 )
-from fem_mbs.contracts.state import ARRAYS, Source, State
 from fem_mbs.contracts.time_law import Constant, Delayed, Product, Sum, TimeLaw, Vector
 from fem_mbs.contracts.validate import (
     LARGEST,

@@ -19,8 +19,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
-from fem_mbs.contracts.public import ConstructorArguments, ModelPart, Public, called, complete, placements, snapshot
-from fem_mbs.contracts.renamed import misfit
+from fem_mbs.contracts.public import (
+    ConstructorArguments,
+    ModelPart,
+    Public,
+    called,
+    complete,
+    misfit,
+    placements,
+    snapshot,
+)
 from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 

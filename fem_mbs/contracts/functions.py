@@ -1,5 +1,10 @@
 """Functions of time that users give for drives and loads: values, derivatives, jumps, or an error that names the owner.
 
+Loads, drives and springs take any function. What it brings along of the protocols below, as methods of a class or as
+attributes that were given to a plain function (``law.jumps = [0.1]``), is used; the rest follows from differences. Laws
+of time that derive from :class:`~fem_mbs.contracts.time_law.TimeLaw` have derivatives, and ``jumps`` if they define
+them.
+
 Derivatives that a function does not have itself are one-sided differences of six values, back in time where there is
 any, over ever shorter steps, extrapolated (Ridders, *Accurate computation of F'(x) and F'(x)F''(x)*, Advances in
 Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. A function of any
@@ -11,14 +16,90 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.laws import Differentiable, Jumping
 from fem_mbs.contracts.validate import LARGEST, real, shown
 from fem_mbs.errors import LawError
+
+
+@runtime_checkable
+class Differentiable(Protocol):
+    """A function of time with its derivatives, in the units of its value per s and s^2, of the shape of its value."""
+
+    def velocity(self, t: float) -> Any:
+        """First derivative."""
+        ...
+
+    def acceleration(self, t: float) -> Any:
+        """Second derivative."""
+        ...
+
+
+@runtime_checkable
+class Jumping(Protocol):
+    """A function of time that jumps, or whose slope does, at known instants in s: steps end there."""
+
+    jumps: Sequence[float]
+
+
+@runtime_checkable
+class ByLength(Protocol):
+    """A pull ``law(t, length, speed)`` with its derivative against the length, N/m."""
+
+    def by_length(self, t: float, length: float, speed: float) -> float:
+        """The derivative."""
+        ...
+
+
+@runtime_checkable
+class BySpeed(Protocol):
+    """A pull ``law(t, length, speed)`` with its derivative against the speed, N s/m."""
+
+    def by_speed(self, t: float, length: float, speed: float) -> float:
+        """The derivative."""
+        ...
+
+
+@runtime_checkable
+class ByCoordinate(Protocol):
+    """A force ``law(t, q, q_dot)`` on a joint coordinate with its derivative against the coordinate."""
+
+    def by_coordinate(self, t: float, q: float, q_dot: float) -> float:
+        """The derivative."""
+        ...
+
+
+@runtime_checkable
+class ByRate(Protocol):
+    """A force ``law(t, q, q_dot)`` on a joint coordinate with its derivative against the rate."""
+
+    def by_rate(self, t: float, q: float, q_dot: float) -> float:
+        """The derivative."""
+        ...
+
+
+@runtime_checkable
+class ByVelocity(Protocol):
+    """A drag ``law(velocity, s)`` of ``(n, 3)`` velocities, section frame, with its derivatives ``(n, 3, 3)``."""
+
+    def by_velocity(self, velocity: Array, s: Array) -> Array:
+        """The derivatives."""
+        ...
+
+
+OPTIONAL: dict[type, tuple[str, ...]] = {
+    Differentiable: ("velocity", "acceleration"),
+    Jumping: ("jumps",),
+    ByLength: ("by_length",),
+    BySpeed: ("by_speed",),
+    ByCoordinate: ("by_coordinate",),
+    ByRate: ("by_rate",),
+    ByVelocity: ("by_velocity",),
+}
+"""What a function may bring along, and the names of it."""
 
 
 def next_jump(law: object, t: float) -> float:

@@ -7,11 +7,15 @@ components and through the joints, so that ``M (v+ - v-)`` vanishes elsewhere (d
 At an instant the equations of motion determine accelerations, rates of states and multipliers,
 ``[[M, B^T], [B, 0]] (A, lambda) = -(r, B V' + Z(V, V) + 2 Phi_tq V + Phi_tt)`` (Arnold, Cardona, Bruels 2015, eq. 19).
 Internal variables join with the highest time derivative that their equations have, algebraic ones with themselves.
+
+Where something jumps, as a load is switched or a controller takes its next sample, a step ends just before the instant
+and the next one starts like this just after it (docs/theory.md, "Jumps"). Positions and velocities do not jump.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -218,3 +222,31 @@ def _sorted(system: System, place: StatePoint, motion: Motion, highest: Array, m
     u = np.where(order == 0, place.u + internal, place.u)
     udot = np.where(order == 2, place.udot, np.where(order == 1, internal, 0.0))
     return Accelerations(vdot, multipliers, u, udot, np.where(order == 2, internal, 0.0))
+
+
+SIDE = 4.0
+"""How far before and after an instant its two sides are, in roundings of the time."""
+
+
+def side(t: float) -> float:
+    """A time that is nothing beside ``t``, in s."""
+    return SIDE * math.ulp(t)
+
+
+def next_jump(system: System, state: State, end: float) -> float:
+    """The next instant at which something jumps, after a state; the end of the run, if it is that but for rounding."""
+    instant = system.next_jump(state)
+    if not instant > state.t:
+        raise ModelError(
+            f"simulate: after a jump at t = {state.t:g} s an element says that the next one is at {instant:g} s; "
+            "next_jump of its batch must return a later instant"
+        )
+    return end if abs(instant - end) <= side(end) else instant
+
+
+def jumped(system: System, state: State) -> State:
+    """The state after a jump."""
+    state = system.jump(state)
+    place: StatePoint = place_of(state)
+    vdot, multipliers, u, udot, uddot = accelerations(system, place._replace(t=state.t + side(state.t)))
+    return replace(state, vdot=vdot, multipliers=multipliers, u=u, udot=udot, uddot=uddot)

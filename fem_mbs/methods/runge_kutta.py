@@ -24,8 +24,7 @@ from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.initial.consistent_start import Accelerations, accelerations
 from fem_mbs.initial.projection import projected
 from fem_mbs.initial.state_point import StatePoint, place_of
-from fem_mbs.methods.stability import SMALL, fastest, stable_step
-from fem_mbs.methods.tableaus import TABLEAUS, Tableau
+from fem_mbs.methods.tableaus import SMALL, TABLEAUS, Tableau, fastest, stable_step
 from fem_mbs.system.system import System
 
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import ARRAYS, Method, Path, Public, State, checked, named_file
+from fem_mbs.contracts import Method, Path, Public, State, checked, named_file
 from fem_mbs.errors import ModelError
 from fem_mbs.files.replacing import reason, replacing
-from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.files.store.records import Record, record
 from fem_mbs.run.interfaces import StepControl
-from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
-
-DAMAGED = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
-CONTROLS: dict[str, Any] = {"FixedStep": FixedStep, "VariableStep": VariableStep}
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,19 +48,16 @@ class Checkpoint(Public):
     def save(self, path: Path) -> FilePath:
         """Write it to a file, ``.npz``; returns the path."""
         file = named_file(FilePath(path), ".npz", "Checkpoint.save: path").with_suffix(".npz")
-        parts = {
-            "state": {name: getattr(self.state, name) for name in ("t", *ARRAYS)},
-            "memory": self.memory._asdict(),
-            "control": asdict(self.control),  # type: ignore[call-overload]
-            "control_memory": self.control_memory._asdict(),
-        }
-        arrays = {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
-        stored: dict[str, Any] = {"names": np.array(self.names), "control": np.array(type(self.control).__name__)}
-        for name, value in arrays.items():
-            stored |= _numbered(name, value)
+        content = record(
+            state=self.state,
+            memory=self.memory._asdict(),
+            control=self.control,
+            pace=self.control_memory._asdict(),
+            names=self.names,
+        )
         try:
             with replacing(file) as new, open(new, "wb") as opened:
-                np.savez(opened, **stored)
+                np.savez(opened, checkpoint=np.frombuffer(content, "u1"))
         except OSError as error:
             raise ModelError(
                 f"Checkpoint.save: cannot write path '{file}': {reason(error)}; what was there stays"
@@ -79,35 +70,23 @@ class Checkpoint(Public):
         """Read one that was made by a run with a method."""
         try:
             with np.load(path, allow_pickle=False) as file:
-                stored = dict(file)
-            return cls._of(stored, FilePath(path), method)
+                stored = Record(file["checkpoint"].tobytes())
+            state, control, names = stored.state("state"), stored["control"], stored["names"]
+            pace, memory = type(control).Memory(**stored["pace"]), dict(stored["memory"])
         except OSError as error:
             raise ModelError(f"Checkpoint.load: cannot read path '{path}': {reason(error)}") from error
-        except ModelError:
-            raise
-        except DAMAGED as error:
+        except Exception as error:
             raise ModelError(
                 f"Checkpoint.load: path '{path}' is no file that Checkpoint.save has written, or only a part of one: "
                 f"{error!r}"
             ) from error
-
-    @classmethod
-    def _of(cls, stored: dict[str, Any], path: FilePath, method: Method) -> Checkpoint:
-        """What a file holds."""
-        control = CONTROLS[str(stored["control"])](**_part(stored, "control"))
-        memory, kind = _part(stored, "memory"), type(method)
-        if set(memory) - set(kind.Memory._fields):
+        kind = type(method)
+        if memory.keys() != set(kind.Memory._fields):
             raise ModelError(
                 f"Checkpoint.load: '{path}' was made with a method that remembers {', '.join(memory)}, and "
                 f"{kind.__name__} remembers {', '.join(kind.Memory._fields) or 'nothing'}; give the method of the run"
             )
-        return cls(
-            State(**_part(stored, "state")),
-            kind.Memory(**{name: memory.get(name) for name in kind.Memory._fields}),
-            control,
-            control.Memory(**_part(stored, "control_memory")),
-            tuple(map(str, stored["names"])),
-        )
+        return cls(state, kind.Memory(**memory), control, pace, names)
 
 
 def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> None:
@@ -132,23 +111,3 @@ def names_of(system: System) -> tuple[str, ...]:
     nodes, variables, equations = system.source
     held = (f"{node} held in {int((~free).sum())} ways" for node, free in zip(system.nodes, system.free, strict=True))
     return (*nodes, *held, *variables, *equations)
-
-
-def _numbered(name: str, value: Any) -> dict[str, Any]:
-    """A value under its name, the members of a tuple under numbered ones, None under none."""
-    if isinstance(value, tuple):
-        return {f"{name}.{k}": np.asarray(member) for k, member in enumerate(value)}
-    return {} if value is None else {name: np.asarray(value)}
-
-
-def _part(stored: dict[str, Any], part: str) -> dict[str, Any]:
-    """The values stored for a part, by name: numbers, arrays, and tuples of arrays."""
-    result: dict[str, Any] = {}
-    for key, value in stored.items():
-        owner, _, name = key.partition(".")
-        if owner != part or not name:
-            continue
-        name, _, index = name.partition(".")
-        value = value.item() if value.ndim == 0 else value
-        result[name] = (*result.get(name, ()), value) if index else value
-    return result

@@ -18,9 +18,8 @@ import numpy as np
 
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
-from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.failure import explain_failure
-from fem_mbs.initial.jumps import jumped, next_jump, side
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
 from fem_mbs.run.checkpoint import Checkpoint, check_checkpoint, names_of
@@ -226,8 +225,8 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            kinks = self._kinks(step) if self.system.kinked else None
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
+            kinks, so_far = self._kinks(step) if self.system.kinked else None, step.report.error_so_far
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks, so_far)
             if not passed:
                 self.rejected += 1
                 continue
@@ -274,7 +273,7 @@ class TimeIntegration:
         before, self.state = self.state, jumped(self.system, self.state)
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
-        self.memory = self.method.after_jump(self.system, before, self.state, first)
+        self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
 
     @property
     def error(self) -> Accuracy | None:

@@ -22,6 +22,8 @@ Turns: TypeAlias = dict[Constraint, Array]
 """Whole turns ``(nt, c)`` of the coordinates of joints."""
 MANY = 256
 """Steps that are counted together."""
+TOGETHER = 4096
+"""Steps whose coordinates are measured together."""
 
 
 def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
@@ -29,9 +31,13 @@ def principal(history: History, joint: Constraint) -> tuple[Array, Array]:
     number = LocalNumbering(history.system.number)
     with history.system.as_frozen():
         batches = [joint.coordinate_batch([joint], own.name, number) for own in joint.coordinates]
-    motion = history.of_nodes(list(number.rows), np.arange(len(history.t)))
-    pairs = [_over_time(batch, motion, len(history.t)) for batch in batches]
-    values, rates = (np.stack(own, axis=-1) for own in zip(*pairs, strict=True))
+    found = np.empty((2, len(history.t), len(batches)))
+    for first in range(0, len(history.t), TOGETHER):
+        times = np.arange(first, min(first + TOGETHER, len(history.t)))
+        motion = history.of_nodes(list(number.rows), times)
+        for k, batch in enumerate(batches):
+            found[:, times, k] = _over_time(batch, motion, len(times))
+    values, rates = found
     return values, rates
 
 

@@ -65,11 +65,11 @@ def error_constants(parameters: Parameters, count: int) -> Array:
 
 def _sides(parameters: Parameters) -> tuple[Array, Array]:
     """Matrices of the new and of the old values in eq. 43 for ``h omega -> infinity``."""
-    alpha_m, alpha_f, beta, gamma = instance(parameters, Parameters, "fem_mbs.analysis: parameters")
+    alpha_m, alpha_f, beta, gamma = instance(parameters, Parameters, "amplification_matrix: parameters")
     if beta == 0.0 or alpha_f == 1.0:
         raise ModelError(
-            "fem_mbs.analysis: a method has a limit for an unbounded frequency if beta is not 0 and alpha_f is not 1, "
-            f"received beta = {beta:g}, alpha_f = {alpha_f:g}"
+            "amplification_matrix: a method has a limit for an unbounded frequency if beta is not 0 and alpha_f is "
+            f"not 1, received beta = {beta:g}, alpha_f = {alpha_f:g}"
         )
     new = np.array([[0.0, 0.0, -beta], [0.0, 1.0, -gamma], [1.0 - alpha_f, 0.0, 1.0 - alpha_m]])
     old = np.array([[0.0, 1.0, 0.5 - beta], [0.0, 1.0, 1.0 - gamma], [-alpha_f, 0.0, -alpha_m]])

@@ -3,11 +3,10 @@
 Each ``check_...`` says in a :class:`LawReport` which laws it has checked and why the others do not apply.
 """
 
-from fem_mbs.testing.differences import ContractError
+from fem_mbs.testing.differences import ContractError, LawReport
 from fem_mbs.testing.element_laws import ELEMENT_LAWS, check_element, check_sensor
 from fem_mbs.testing.joint_laws import JOINT_LAWS, check_joint
 from fem_mbs.testing.method_laws import METHOD_LAWS, Bench, check_method
-from fem_mbs.testing.report import LawReport
 from fem_mbs.testing.stage import Stage, build
 from fem_mbs.testing.time_laws import TIME_LAWS, check_law
 from fem_mbs.testing.trial import ElementTrial, JointTrial

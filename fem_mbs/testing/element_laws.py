@@ -12,7 +12,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, ElementBatch, RateSensitivities, Sensor, checked
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.system import Evaluation, System
-from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near, rounding
+from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near, rounding
 from fem_mbs.testing.offers import OFFERS
 from fem_mbs.testing.physics import (
     forces_at_rest_are_the_gradient_of_the_energy,
@@ -23,7 +23,6 @@ from fem_mbs.testing.physics import (
     power_becomes_energy_or_is_lost,
     weight_acts_like_an_acceleration,
 )
-from fem_mbs.testing.report import Law, LawReport, hold
 from fem_mbs.testing.stage import Make, Seeds, at_rest, build, neighbour, random_motion
 from fem_mbs.testing.trial import ElementTrial, evaluation_is_pure, shapes_are_right
 

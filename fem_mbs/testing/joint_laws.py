@@ -13,9 +13,8 @@ from fem_mbs.errors import MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.pattern import components
 from fem_mbs.system.system import System
-from fem_mbs.testing.differences import ContractError, agree, derivative, jacobian, near
+from fem_mbs.testing.differences import ContractError, Law, LawReport, agree, derivative, hold, jacobian, near
 from fem_mbs.testing.offers import OFFERS
-from fem_mbs.testing.report import Law, LawReport, hold
 from fem_mbs.testing.stage import AWAY, HOME, Make, Seeds, build, moved, neighbour, random_motion
 from fem_mbs.testing.trial import JointTrial, evaluation_is_pure, shapes_are_right
 

@@ -21,8 +21,7 @@ from fem_mbs.solution.solution import Solution
 from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 from fem_mbs.testing.bench import bodies, failing, free, joined, slipping
-from fem_mbs.testing.differences import ContractError, near
-from fem_mbs.testing.report import Law, LawReport, hold
+from fem_mbs.testing.differences import ContractError, Law, LawReport, hold, near
 from fem_mbs.testing.stage import AWAY, HOME, RigidMotion
 
 STEP, T_END = 0.02, 0.4

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, name_of, real, shaped
 from fem_mbs.errors import FemMbsError
-from fem_mbs.testing.differences import ContractError, derivative, near
-from fem_mbs.testing.report import Law, LawReport, hold
+from fem_mbs.testing.differences import ContractError, Law, LawReport, derivative, hold, near
 
 WHILE = 1e-3
 """Time in s over which derivatives are taken."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fem_mbs.benchmarks.case import CASES, Case, Quantity, refine
 from fem_mbs.command import main
-from fem_mbs.validation import CASES, Case, Quantity, command
-from fem_mbs.validation.case import refine
+from fem_mbs.validation import line
 
 LONG = (
     "Lee's frame",
@@ -32,7 +32,7 @@ SLOW = [case for case in CASES if case.slow]
 def check(case: Case) -> None:
     quantities = case.run()
     assert quantities
-    failed = [command.line(quantity) for quantity in quantities if not quantity.passed]
+    failed = [line(quantity) for quantity in quantities if not quantity.passed]
     assert not failed, "\n".join(failed)
 
 

@@ -23,8 +23,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.elements import PID, Beam, JointActuator, JointSensor, Moment, RigidBody, SphericalJoint, SpringDamper
 from fem_mbs.methods.runge_kutta import ExplicitRungeKutta
-from fem_mbs.methods.stability import RADII, growth
-from fem_mbs.methods.tableaus import TABLEAUS
+from fem_mbs.methods.tableaus import RADII, TABLEAUS, growth
 
 RKMK = mbs.RungeKuttaMuntheKaas
 GROUPS = ("R3xSO3", "SE3")

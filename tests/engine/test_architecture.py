@@ -60,7 +60,6 @@ NAMED_FOR_EDITORS = {
     ("fem_mbs.elements.beams.two_node", "fem_mbs.elements.beams.beam"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.rolling"),
-    ("fem_mbs.elements.joints.driven_batch", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.drives", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.glyphs", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.relative_batch", "fem_mbs.elements.joints.relative"),

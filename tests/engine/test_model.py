@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import fem_mbs as mbs
 import fem_mbs.elements
 from fem_mbs import contracts
-from fem_mbs.contracts import renamed
+from fem_mbs.contracts.public import CLASSES
 from fem_mbs.elements import Beam, BeamSection, CylindricalJoint, PointMass, RevoluteJoint, RigidBody, SphericalJoint
 
 SECTION = BeamSection(1.0, 1.0, 1.0, 1.0, 1.0, (1.0, 1.0, 1.0))
@@ -207,7 +207,7 @@ def test_what_was_renamed_says_the_new_name() -> None:
         contracts.Unknown  # noqa: B018
     with pytest.raises(mbs.ModelError, match="'unknowns' is called 'internal_variables' now"):
         node.unknowns  # type: ignore[attr-defined]  # noqa: B018
-    for own in renamed.CLASSES.values():
+    for own in CLASSES.values():
         assert own in mbs.__all__ + fem_mbs.elements.__all__ + contracts.__all__
 
 

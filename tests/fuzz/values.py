@@ -78,7 +78,7 @@ class Odd:
         raise RuntimeError("no truth")
 
 
-RETURNED = ("abc", np.nan, np.inf, -1e300, 1j, np.ma.masked, [1.0, 2.0], {}, object(), Odd(), never)
+RETURNED = ("abc", np.nan, np.inf, -1e300, 1j, np.ma.masked, [[1.0], [2.0]], {}, object(), Odd(), never)
 TEXTS = ("", "abc", "\ud800", "a\0b", "1", "a" * 5000)
 NOT_FINITE = (np.nan, np.inf, -np.inf)
 OBJECTS = (1j, b"bytes", {}, {"a": 1}, {1, 2}, object(), int, Odd(), np.datetime64("2020-01-01"), 10**5000, range(0))
@@ -466,6 +466,9 @@ SCALED = (
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 
+SCALAR = ("other", "initial", "initial_output", "GA", "EI", "GJ", "EA")
+"""Arguments that may be one number or several."""
+
 # Junk
 
 
@@ -518,15 +521,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += TEXTS[2:4]
     if bool not in bases:
         choices += [True, np.True_]
-    choices += [
-        *LISTS,
-        *MASKED,
-        *(
-            SCALARS[1:]
-            if numeric or Any in bases or name in ("other", "initial") or any(map(is_number, kinds(hint)))
-            else SCALARS
-        ),
-    ]
+    scalar = numeric or Any in bases or name in SCALAR or any(map(is_number, kinds(hint)))
+    choices += [*LISTS, *MASKED, *(SCALARS[1:] if scalar else SCALARS)]
     if name == "initial":
         choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:

@@ -173,6 +173,15 @@ def test_beam_is_free_of_stress_as_built_and_after_any_rigid_motion(interpolatio
     np.testing.assert_allclose(residual(system, motion), 0.0, atol=1e-13)
 
 
+def test_an_element_of_higher_order_built_too_far_turned_is_named() -> None:
+    model = mbs.Model()
+    nodes = [model.add_node(x) for x in ((0, 0, 0), (1, 0, 0), (0, 0, 0))]
+    with pytest.raises(
+        mbs.ModelError, match="element 1 of order 2, from node 'node 1' to node 'node 3', turns too far"
+    ):
+        Beam(nodes, PLAIN, order=2)
+
+
 def test_an_element_turned_too_far_is_named() -> None:
     model, beam, turns = chain("SE3", PLAIN, np.array([0.5, 0.9, 0.7]))
     x = np.array([node.position for node in beam.nodes])

@@ -16,7 +16,7 @@ from fem_mbs.contracts import Motion, Nothing
 from fem_mbs.elements import FirstOrderActuator, Force, Maxwell, RevoluteJoint, RigidBody, SphericalJoint
 from fem_mbs.elements.bodies.rigid_body import BodyBatch
 from fem_mbs.elements.forces.springs import MaxwellBatch
-from fem_mbs.elements.joints.driven_batch import DrivenBatch
+from fem_mbs.elements.joints.drives import DrivenBatch
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of

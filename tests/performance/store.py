@@ -98,10 +98,10 @@ def long_run(make: Callable[[], tuple[mbs.Model, float]], steps: int, folder: Pa
 
 
 def rows(numbers: int, count: int, folder: Path) -> str:
-    """Rows of so many numbers: seconds to write and to open them, and to read a column."""
+    """Rows of so many numbers: processor time to write and to open them, and to read a column."""
     shapes = {"t": (), "iterations": (), "unstable": (), "u": (numbers - 3,)}
     file, row = folder / "rows.db", np.ones(numbers)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with new_file(file, "rows") as database:
         steps = Steps(database)
         for k in range(count):
@@ -110,13 +110,13 @@ def rows(numbers: int, count: int, folder: Path) -> str:
             if steps.many:
                 steps.write()
         steps.write()
-    written, data = time.perf_counter() - begin, 8e-6 * numbers * count
-    begin = time.perf_counter()
+    written, data = time.process_time() - begin, 8e-6 * numbers * count
+    begin = time.process_time()
     stored = StoredRows(Database(file), shapes, rising=True)
-    opened = time.perf_counter() - begin
-    begin = time.perf_counter()
+    opened = time.process_time() - begin
+    begin = time.process_time()
     column = stored.array("u")[:, 5]
-    read = time.perf_counter() - begin
+    read = time.process_time() - begin
     assert len(column) == count
     return (
         f"{count} rows of {numbers} numbers: written {1e6 * written / count:.2f} us a row, {data / written:.0f} MB/s; "

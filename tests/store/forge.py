@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.files.store.database import check_sum
+from fem_mbs.files.store.records import unpacked
 from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS
-from fem_mbs.files.store.values import unpacked
 
 PLACES = {"model": MODEL, "run": RUN, "functions": FUNCTIONS, "checkpoint": STANDS}
 Edits = Mapping[str, Callable[[Any], Any]]

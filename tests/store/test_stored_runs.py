@@ -16,6 +16,7 @@ from kept_runs import assert_same, double_pendulum, machine
 
 import fem_mbs as mbs
 from fem_mbs import Solution, State
+from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.elements import Bushing, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
 from fem_mbs.files.store.rows import Steps
@@ -24,6 +25,7 @@ RUN = {"t_end": 1.2, "step": 0.02}
 METHODS: dict[str, dict[str, Any]] = {
     "generalised alpha": {},
     "variable steps": {"step": mbs.VariableStep(1e-2)},
+    "parameters": {"method": mbs.GeneralizedAlpha(parameters=Parameters(0.0, 0.05, 0.275625, 0.55))},
     "updated Lagrangian": {"method": mbs.UpdatedLagrangian(0.8)},
     "Radau IIA": {"method": mbs.RadauIIA(), "step": 0.04},
     "Lie-Euler": {"method": mbs.LieEuler(), "step": 0.01},
@@ -57,7 +59,7 @@ def test_a_stored_run_is_the_run(name: str, tmp_path: Path) -> None:
     copy = cut(file, 0.61, lambda **more: mbs.simulate(model, **options, store=file, **more))
     assert_same(mbs.load(file), memory)
     found = mbs.load(copy)
-    assert found.status is mbs.Outcome.CUT and not found.success and found.t[-1] < 0.64
+    assert found.status is mbs.Outcome.CUT and not found.success and found.t[-1] < 0.66
     assert np.array_equal(found.x, memory.x[: len(found.t)])
     resumed = mbs.resume(copy)
     assert_same(resumed, memory)

@@ -64,7 +64,7 @@ class RecordedFunction:
     Attributes
     ----------
     has : tuple of str
-        Which attributes of ``contracts.laws`` it has.
+        Which attributes of ``contracts.functions`` it has.
     missing : bool
         Whether there is no function.
     needed : bool

@@ -15,10 +15,10 @@ from fem_mbs.errors import ModelError, StoreError
 from fem_mbs.files.store.database import Database, new_file
 from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recipe import describe
+from fem_mbs.files.store.records import packed, record
 from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
 from fem_mbs.files.store.run_file import RunFile
-from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS, asked, record, stands
-from fem_mbs.files.store.values import packed
+from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS, asked, stands
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.output import AtTimes, EveryNth, Store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import ARRAYS, Method, State, shown
+from fem_mbs.contracts import Method, State, shown
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.functions import RecordedFunction, read_samples
 from fem_mbs.files.store.recipe import check_same, describe
+from fem_mbs.files.store.records import Record, unpacked
 from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turning_joints, turns_of
 from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
-from fem_mbs.files.store.values import CLASSES, Reader, unpacked
+from fem_mbs.files.store.values import CLASSES
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -30,22 +30,6 @@ from fem_mbs.system.system import System
 
 MANY = 2**16
 """More events than a script has."""
-
-
-class Record:
-    """Text and numbers of a content, by name."""
-
-    def __init__(self, content: bytes) -> None:
-        data = unpacked(content)
-        self.text: dict[str, Any] = dict(json.loads(data.text))
-        self._reader = Reader(data.numbers)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._reader.value(self.text[name])
-
-    def state(self, name: str) -> State:
-        """A state."""
-        return State(**{own: self._reader.value(self.text[name][own]) for own in ("t", *ARRAYS)})
 
 
 class RunFile:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import ARRAYS, State
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.database import new_file
 from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recipe import describe
+from fem_mbs.files.store.records import packed, record
 from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
-from fem_mbs.files.store.values import UnstorableError, Writer, packed
+from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
 from fem_mbs.system.system import System
@@ -23,18 +23,6 @@ MODEL, RUN, FUNCTIONS, STANDS = ("model", 0), ("model", 1), ("model", 2), ("chec
 """Places of the model, of what a run was asked for, of the functions of its script, and of where it stands."""
 LOADINGS: dict[str, Instant] = {"proportional": proportional, "constant": constant}
 """What load factors of a path mean, by name."""
-
-
-def record(**values: Any) -> bytes:
-    """Values by name, as a content."""
-    writer = Writer()
-    return packed(writer.data({name: _recorded(writer, value) for name, value in values.items()}))
-
-
-def _recorded(writer: Writer, value: Any) -> Any:
-    if isinstance(value, State):
-        return {name: writer.value(getattr(value, name)) for name in ("t", *ARRAYS)}
-    return writer.value(value)
 
 
 def stands(checkpoint: Any, system: System, **values: Any) -> bytes:

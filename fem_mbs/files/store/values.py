@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
@@ -23,7 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, Method, Node, Public, Shape, TimeLaw, is_rotation, shown
+from fem_mbs.contracts import (
+    Constraint,
+    Element,
+    Method,
+    Node,
+    Public,
+    Shape,
+    TimeLaw,
+    is_rotation,
+    shown,
+)
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
 
@@ -78,18 +87,6 @@ def find_class(name: str) -> type | None:
         return None
     kind = vars(there).get(own)
     return kind if isinstance(kind, type) and issubclass(kind, OUTSIDE) and kind.__module__ == module else None
-
-
-def packed(data: Data) -> bytes:
-    """Text and numbers as bytes."""
-    text = data.text.encode()
-    return struct.pack("<Q", len(text)) + text + data.numbers.astype("<f8").tobytes()
-
-
-def unpacked(content: bytes) -> Data:
-    """Text and numbers of bytes."""
-    (length,) = struct.unpack_from("<Q", content)
-    return Data(content[8 : 8 + length].decode(), np.frombuffer(content[8 + length :], "<f8"))
 
 
 EXACT = 2**53

@@ -21,7 +21,7 @@ from fem_mbs.alpha.local_error import highest_derivatives, rate
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Element, Motion, RateSensitivities, Report, State
 from fem_mbs.errors import ModelError
-from fem_mbs.initial.jumps import side
+from fem_mbs.initial.consistent_start import side
 from fem_mbs.initial.projection import from_body, to_body
 from fem_mbs.lie import se3
 from fem_mbs.linear.solvers import Factors

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
+from fem_mbs.model.model import Model
+from fem_mbs.run.simulate import simulate
+from fem_mbs.solution.solution import Solution
 
 
 @dataclass(frozen=True)
@@ -120,3 +124,51 @@ def converged(
     """Extrapolated quantities, and the order; see :func:`refine` and :func:`compared`."""
     values, found = refine(run, counts)
     return [*compared(names, values, references, tolerance, source, scale), order(found, of)]
+
+
+@dataclass(frozen=True)
+class BenchmarkProblem:
+    """A problem with its references.
+
+    ``build`` makes the model on a group, ``read`` takes the quantities ``(nt, k)`` off a solution, ``exact`` gives them
+    at ``times``, and ``scale`` is the size of each.
+    """
+
+    name: str
+    t_end: float
+    build: Callable[[str], Model]
+    read: Callable[[Solution], Array]
+    quantities: Sequence[str]
+    times: Sequence[float]
+    exact: Callable[[], Array]
+    scale: Sequence[float]
+
+
+EXACT = "exact solution, one coordinate"
+STEP, BOTH = "the step", "mesh and step"
+
+
+def solve(
+    problem: BenchmarkProblem, steps: int, group: str = "R3xSO3", method: GeneralizedAlpha | None = None
+) -> tuple[Solution, Array]:
+    """A run of a problem in equal steps, and its quantities at its times ``(nt, k)``."""
+    solution = simulate(problem.build(group), problem.t_end, problem.t_end / steps, method)
+    at = rows(solution.t, problem.times)
+    if np.abs(solution.t[at] - problem.times).max() > 1e-9:
+        raise ValueError(f"{problem.name}: {steps} steps do not all end at {problem.times}")
+    return solution, problem.read(solution)[at]
+
+
+def by_quantity(problem: BenchmarkProblem, values: Array, tolerance: float, source: str) -> list[Quantity]:
+    """Values ``(nt, k)`` of a problem at its times beside its references."""
+    result, exact = [], problem.exact()
+    for column, (name, scale) in enumerate(zip(problem.quantities, problem.scale, strict=True)):
+        names = [f"{name} at t = {t:g} s" for t in problem.times]
+        result += compared(names, values[:, column], exact[:, column], tolerance, source, scale)
+    return result
+
+
+def check(problem: BenchmarkProblem, steps: Sequence[int], tolerance: float, source: str = EXACT) -> list[Quantity]:
+    """Extrapolated values of a problem beside its references."""
+    values, found = refine(lambda count: solve(problem, count)[1], steps)
+    return [*by_quantity(problem, values, tolerance, source), order(found, STEP)]

@@ -1,4 +1,4 @@
-"""``fem-mbs validate``: run the suite and say how it compares."""
+"""Published benchmarks, and ``fem-mbs validate``, which runs them and says how they compare."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fem_mbs.validation.case import Case, Quantity
+from fem_mbs.benchmarks import (  # noqa: F401
+    equilibria,
+    flexible,
+    governor,
+    high_speed_rotor,
+    jeffcott,
+    joints,
+    linkages,
+    moving_load,
+    puma,
+    rotating_shaft,
+    slider_crank,
+    squeezer,
+    stick_slip,
+    tops,
+    vibrations,
+)
+from fem_mbs.benchmarks.case import CASES, Case, Quantity
 
 HEADER = f"{'quantity':44}{'ours':>16}{'reference':>16}{'deviation':>11}{'allowed':>10}  verdict  source"
 
@@ -27,8 +44,6 @@ def add(commands: Any) -> None:
 
 def validate(options: argparse.Namespace) -> int:
     """Run the cases; the exit status is 1 if a verdict fails."""
-    from fem_mbs.validation import CASES
-
     chosen = _choose(CASES, options.names, options.all)
     if not chosen:
         names = ", ".join(case.name for case in CASES)

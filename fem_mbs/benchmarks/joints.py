@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import moving_load, stick_slip
+from fem_mbs.benchmarks.case import EXACT, STEP, Quantity, case, compared, converged, rows
 from fem_mbs.elements import (
     JointSpring,
     PointMass,
@@ -22,11 +22,9 @@ from fem_mbs.elements import (
 )
 from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
-from fem_mbs.validation.case import Quantity, case, compared, converged, rows
 
 GRAVITY = 9.81
-CLOSED, ONE = "closed form", "exact solution, one coordinate"
-STEP = "the step"
+CLOSED = "closed form"
 
 
 @case("intermediate axis", "joints")
@@ -176,7 +174,7 @@ def torsion_pendulum() -> list[Quantity]:
 
     exact = solve_ivp(rates, (0, times[-1]), (0.0, 0.0), "DOP853", t_eval=times, rtol=1e-12, atol=1e-12).y[0]
     names = [f"angle at t = {t:g} s (rad)" for t in times]
-    return converged(names, run, (200, 400, 800), exact, 1e-5, ONE, 1.0, STEP)
+    return converged(names, run, (200, 400, 800), exact, 1e-5, EXACT, 1.0, STEP)
 
 
 @case("speed motor", "joints")
@@ -201,34 +199,3 @@ def speed_motor() -> list[Quantity]:
     error = speed * np.exp(-decay * t) * (np.cos(fast * t) - decay / fast * np.sin(fast * t))
     names = [f"speed at t = {t:g} s (rad/s)" for t in times]
     return converged(names, run, (100, 200, 400), speed - error, 1e-4, CLOSED, of=STEP)
-
-
-@case("block on a belt", "joints", slow=True)
-def block_on_a_belt() -> list[Quantity]:
-    """A block on a moving belt is held by a spring: it sticks and slips; Coulomb's law is met by small regularisations.
-
-    It sticks for ``2 A/v`` and slips for ``2/omega (pi - atan(omega A/v))`` with ``A = (mu_s - mu_k) m g/k``.
-    """
-    quantities: list[Quantity] = []
-    for name, friction in stick_slip.LAWS.items():
-        model, block = stick_slip.belt(**friction)
-        solution = simulate(model, 2.2, 1e-3)
-        back = stick_slip.turns(solution.t, solution.velocity(block)[:, 0])
-        found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
-        names, exact = (f"{name}: period (s)", f"{name}: furthest place (m)"), (stick_slip.PERIOD, stick_slip.FURTHEST)
-        quantities += compared(names, found, exact, 1e-2, "Coulomb's law, closed form")
-    return quantities
-
-
-@case("moving load", "joints", slow=True)
-def passing_load() -> list[Quantity]:
-    """A force crosses a bridge on hinges at 0.3 of the speed that would resonate: deflection of its middle."""
-    shares, steps, speed = (0.25, 0.5, 0.75, 0.9), 360, 0.3 * moving_load.CRITICAL
-    model, middle = moving_load.bridge(speed)
-    t_end = shares[-1] * moving_load.LENGTH / speed
-    solution = simulate(model, t_end, t_end / steps)
-    times = np.array(shares) * moving_load.LENGTH / speed
-    values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
-    exact = 1e3 * moving_load.deflection(times, speed)
-    names = [f"load at {share:g} of the length (mm)" for share in shares]
-    return compared(names, values, exact, 5e-4, "series of modes", float(exact.max()))
