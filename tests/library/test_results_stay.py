@@ -36,7 +36,7 @@ def answers(history: History) -> list[Any]:
     system = history.system
     batches = [*system.batches, *system.constraint_batches]
     found = [over_time(history, list(dict.fromkeys(batch.owners)), forces) for batch in batches]
-    energy = balance.energies(history, history.x)
+    energy = balance.energies(history)
     return [*found, energy.kinetic, energy.strain, energy.gravity]
 
 
