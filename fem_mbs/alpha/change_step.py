@@ -9,6 +9,7 @@ import numpy as np
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
 from fem_mbs.alpha.newmark import Parameters, PredictorHistory
+from fem_mbs.alpha.propagated_error import PropagatedError
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import shifted
 from fem_mbs.alpha.step import Linearization, StepEquations
@@ -63,6 +64,8 @@ class AlphaMemory(NamedTuple):
     """Multipliers of the constraints on velocities in the last step, of index 2, to be looked at."""
     velocity_perturbation: Array | None = None
     """At a perturbed start: what the velocities (N,) have beyond those of the state."""
+    error: PropagatedError | None = None
+    """Of the run so far, where steps follow a tolerance."""
     before: Array | None = None
     """At a start: highest derivatives ``(N,)`` just before it."""
     branches: Array | None = None
@@ -76,6 +79,7 @@ def named(memory: AlphaMemory) -> AlphaMemory:
         accelerations=AccelerationHistory(*memory.accelerations),
         predictor=None if predictor is None else PredictorHistory(*predictor),
         convergence=None if convergence is None else ConvergenceHistory(*convergence),
+        error=None if memory.error is None else PropagatedError(*memory.error),
     )
 
 

@@ -26,6 +26,7 @@ from fem_mbs.alpha.local_error import (
     unresolved,
 )
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
+from fem_mbs.alpha.propagated_error import LocalError, PropagatedError, no_error, propagated, size
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
@@ -69,6 +70,8 @@ class GeneralizedAlpha(Method):
         Options of Newton's method.
     parameters : Parameters, optional
         Coefficients; those of Chung and Hulbert for ``rho_inf`` by default (Arnold, Cardona, Bruels 2015, eq. 42).
+    follows_tolerance : bool
+        Whether each step says what the error of the run has become; it is set by the control of the steps.
     """
 
     order: ClassVar[int] = 2
@@ -81,6 +84,7 @@ class GeneralizedAlpha(Method):
     start: Annotated[str, choice(STARTS)] | None = None
     newton: Newton = field(default_factory=Newton)
     parameters: Parameters | None = None
+    follows_tolerance: bool = field(default=False, repr=False)
 
     @cached_property
     def coefficients(self) -> Parameters:
@@ -109,11 +113,13 @@ class GeneralizedAlpha(Method):
         """Starting values for a first step of ``h``; what is at rest was so before, without loads."""
         return self._begin(system, state, h, before_the_start(system, state))
 
-    def after_jump(self, system: System, before: State, state: State, h: float) -> AlphaMemory:
+    def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        return self._begin(system, state, h, highest_derivatives(system, before))
+        return self._begin(system, state, h, highest_derivatives(system, before), named(memory).error)
 
-    def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
+    def _begin(
+        self, system: System, state: State, h: float, before: Array, error: PropagatedError | None = None
+    ) -> AlphaMemory:
         now, perturbation = highest_derivatives(system, state), None
         if self.start is None:
             now = before + resolved(system, state, h, self.coefficients, now - before)
@@ -122,7 +128,8 @@ class GeneralizedAlpha(Method):
             chart = self.chart(system)
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
-        return AlphaMemory(h, 0, a, restarted(now, state.t), velocity_perturbation=perturbation, before=before)
+        accelerations = restarted(now, state.t)
+        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, error=error, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
@@ -162,6 +169,13 @@ class GeneralizedAlpha(Method):
                 lasting = self._lasting(system, h**3 * left, solution)
                 oscillating = unresolved(system, h, state, new, now + accelerations.now)
                 solution.report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden)
+        so_far = memory.error
+        if self._follows(system, equations) and solution.linearization is not None:
+            local = LocalError(h**3 * left, h**3 * self._velocity_defect(system, now, new.t, h, memory))
+            at, factors = solution.value.evaluation, solution.linearization.factors
+            so_far = so_far or no_error(system)
+            so_far = propagated(system, self.coefficients, h, state, at, factors, local, so_far)
+            solution.report.error_so_far = size(system, so_far)
         missed = solution.unknown.D - plain, new.multipliers - state.multipliers
         matrix, eta = memory.matrix, solution.unknown.eta / h if len(solution.unknown.eta) else None
         if solution.linearization is not None:
@@ -179,6 +193,7 @@ class GeneralizedAlpha(Method):
             matrix,
             eta,
             branches=branches,
+            error=so_far,
         )
         return Step(new, memory, solution.report, error)
 
@@ -186,7 +201,7 @@ class GeneralizedAlpha(Method):
         """Starting values for a first step of ``h``, which a trial of it corrects."""
         if not same(h, memory.h):
             assert memory.before is not None
-            memory = self._begin(system, state, h, memory.before)
+            memory = self._begin(system, state, h, memory.before, memory.error)
         if self.start is not None or self._kind(system) is not StabilizedEquations:
             return memory
         equations = self.equations(system, state, h, memory)
@@ -218,7 +233,7 @@ class GeneralizedAlpha(Method):
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
         tolerance = max(self.newton.correction_tolerance, allowed)
-        return replace(self, newton=replace(self.newton, correction_tolerance=tolerance))
+        return replace(self, newton=replace(self.newton, correction_tolerance=tolerance), follows_tolerance=True)
 
     def advice(self, state: State, h: float) -> str:
         """What may help; where bodies turn further in a step than the method bears, the limit."""
@@ -247,6 +262,22 @@ class GeneralizedAlpha(Method):
             # before there are three values, that of a fast state which has not begun to settle
             curvature = (recent - earlier) / (0.5 * time) if memory.steps else recent / h
         return defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
+
+    def _follows(self, system: System, equations: StepEquations) -> bool:
+        """Whether to say what errors have become: with the whole matrix of index 3, in increments of the group."""
+        whole = self.newton.matrix == "exact" and not self.newton.modified
+        of_index3 = equations.chart is system.kinematics and not isinstance(equations, Index2Equations)
+        return self.follows_tolerance and whole and of_index3
+
+    def _velocity_defect(self, system: System, now: Array, t: float, h: float, memory: AlphaMemory) -> Array:
+        """Local error ``C_v v'''`` (N,) of velocities over ``h^3``, none before three accelerations are known."""
+        before, own = memory.accelerations, system.own_of
+        time = t - before.t_old
+        if memory.steps < 2 or not time - h > 1e-9 * h:  # a start, or the step after a kink
+            return np.zeros(system.N)
+        third = ((now - before.now) / h - (before.now - before.old) / (time - h)) * (2.0 * self.coefficients.C_v / time)
+        own(third)[system.order < 2] = 0.0
+        return third
 
     def _lasting(self, system: System, left: Array, solution: Iterate[Unknowns, StepResidual, Linearization]) -> Array:
         """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.

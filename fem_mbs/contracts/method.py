@@ -56,6 +56,8 @@ class Report:
     """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
     node_error: float | None = None
     """Where there are kinks, the size of the local error of the nodes alone."""
+    error_so_far: float | None = None
+    """Size of the error of the run up to here, where the method follows what becomes of its local errors."""
 
 
 class Limit(NamedTuple):
@@ -151,8 +153,8 @@ class Method(Public):
     7. ``doubt(system, state, h)`` says why the method may have become unstable where a step of ``h`` has led to; it is
        asked of methods that leave velocities open.
     8. ``advice(state, h)`` says what may help where a step of ``h`` from a state fails.
-    9. ``after_jump(system, before, state, h)`` returns the memory for a first step after loads have jumped, where that
-       is not what ``init`` returns.
+    9. ``after_jump(system, before, state, h, memory)`` returns the memory for a first step after loads have jumped,
+       where that is not what ``init`` returns.
     10. ``between(system, first, second, share)`` returns the state at a share of a step; it is of third order if the
         method does not say better.
     11. ``limit(system, state, h)`` says of an explicit method how long stable steps are about; it is asked seldom.
@@ -188,7 +190,7 @@ class Method(Public):
         """The memory for a first step of about ``h`` s from a consistent state."""
         raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
 
-    def after_jump(self, system: System, before: State, state: State, h: float) -> Any:
+    def after_jump(self, system: System, before: State, state: State, h: float, memory: Any) -> Any:
         """The memory for a first step of about ``h`` s after accelerations have jumped from those of a state before."""
         return self.init(system, state, h)
 

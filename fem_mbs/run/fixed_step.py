@@ -112,7 +112,7 @@ class FixedStep(Public):
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(
-        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
     ) -> tuple[bool, FixedStepMemory]:
         """Accept every step that crosses no kink of a law."""
         if kinks is not None:

@@ -100,8 +100,10 @@ class StepControl(Protocol):
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
-    def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, and the memory after it."""
+    def judge(
+        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
+    ) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, and the memory after it; ``so_far`` is the error of the run."""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""

@@ -224,8 +224,8 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            kinks = self._kinks(step) if self.system.kinked else None
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
+            kinks, so_far = self._kinks(step) if self.system.kinked else None, step.report.error_so_far
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks, so_far)
             if not passed:
                 self.rejected += 1
                 continue
@@ -272,7 +272,7 @@ class TimeIntegration:
         before, self.state = self.state, jumped(self.system, self.state)
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
-        self.memory = self.method.after_jump(self.system, before, self.state, first)
+        self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
 
     @property
     def error(self) -> Accuracy | None:

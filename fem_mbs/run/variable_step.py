@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
@@ -11,6 +12,15 @@ from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
 from fem_mbs.run.interfaces import Kinks, Plan
 
+PROFILE, GAIN, BEGINNING = 0.7, 1.0, 0.02
+"""The error of a run that is aimed at, over the tolerance; how fast it is corrected in a time as long as the run so
+far; the share of the run in which its error is not yet known."""
+FADES = 3.0
+"""How often in a time as long as the run so far a former peak of the error falls by e."""
+FARTHEST = 1e4
+"""Largest factor by which an error of the run counts as missed, and by which the allowed local error falls."""
+GROWN = 5.0
+"""An error so many times the tolerance is worth a warning."""
 AIM, SAFETY = 0.7, 0.9
 """The error that the controller aims at, over the allowed one; what a rejected step is shortened by beyond that."""
 SHRINK, GROW = 0.2, 2.0
@@ -51,6 +61,10 @@ class VariableStepMemory(NamedTuple):
     """How many steps were accepted."""
     deadband: float = Method.deadband
     """The step stays for smaller factors."""
+    elapsed: float = 0.0
+    """Time that was integrated, in s."""
+    peak: float = 0.0
+    """The error of the run, with peaks that fade."""
 
 
 @checked
@@ -58,11 +72,13 @@ class VariableStepMemory(NamedTuple):
 class VariableStep(Public):
     """Steps of the length that a tolerance asks for, given to :func:`simulate` in place of a fixed step.
 
-    The local error of a step, as its method estimates it, is kept below
-    ``method.error_share tolerance^(error_order/order)``: for the generalised-alpha method the defect that Newmark's
-    formulas leave below ``0.01 tolerance^(3/2)``. As it grows with the third power of the step and errors with the
-    second, errors of the result are proportional to the tolerance; the factor depends on the model and on the length of
-    the run.
+    With the generalised-alpha method the tolerance is the error of the result at the end of the run, within a factor of
+    about 3 (docs/variable_steps.md, "What the tolerance means"): each step says what the errors of all steps so far
+    have become, and the local error that is allowed follows. Where steps are held by ``largest`` errors are smaller.
+
+    Other methods know their local errors alone, which are kept below
+    ``method.error_share tolerance^(error_order/order)``. Errors of the result are then proportional to the tolerance,
+    by a factor that depends on the model and on the length of the run.
 
     Parameters
     ----------
@@ -151,7 +167,7 @@ class VariableStep(Public):
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))
 
     def judge(
-        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
+        self, memory: VariableStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
     ) -> tuple[bool, VariableStepMemory]:
         """Accept a step whose error is allowed, and choose the length of the next.
 
@@ -172,7 +188,26 @@ class VariableStep(Public):
             if h < memory.h and factor > 1.0:  # a step that was cut tells little
                 following = max(following, memory.h)
         excess = memory.excess + (error > 1.0)
-        return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
+        memory = memory._replace(h=following, last=h, before=error, excess=excess, steps=memory.steps + 1)
+        return True, memory if so_far is None else self._aimed(memory, h, so_far)
+
+    def _aimed(self, memory: VariableStepMemory, h: float, so_far: float) -> VariableStepMemory:
+        """With an allowed local error that leads the error of the run to the tolerance at its end.
+
+        On the way there it is to grow with the power 3/2 of time, between errors that are forgotten or add up and those
+        that velocities integrate. What it misses that by is integrated in the logarithm of the allowed local error over
+        that of time.
+        """
+        elapsed = memory.elapsed + h
+        known = elapsed + BEGINNING * memory.span
+        peak = max(so_far, memory.peak * math.exp(-FADES * h / known))
+        wanted = PROFILE * self.tolerance * (elapsed / memory.span) ** 1.5
+        missed = math.log(max(min(wanted / (peak or ROUNDING), FARTHEST), 1.0 / FARTHEST))
+        if h >= memory.largest and missed > 0.0:  # held by it, not by errors
+            missed = 0.0
+        allowed = memory.allowed * math.exp(1.5 * GAIN * h / known * missed)
+        allowed = min(max(allowed, self.tolerance**1.5 / FARTHEST), self.tolerance)
+        return memory._replace(allowed=allowed, elapsed=elapsed, peak=peak)
 
     def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.
@@ -202,10 +237,18 @@ class VariableStep(Public):
         return f"; the step was shortened to {h:.3g} s" if self._shortest(memory, h) else ""
 
     def warning(self, memory: VariableStepMemory) -> str:
-        """Steps that were accepted whatever their error."""
-        if not memory.excess:
-            return ""
-        return f"{memory.excess} steps of the smallest length, {memory.smallest:g} s, have errors above the tolerance"
+        """An error that has grown above the tolerance; steps that were accepted whatever their error."""
+        said = []
+        if memory.excess:
+            said.append(
+                f"{memory.excess} steps of the smallest length, {memory.smallest:g} s, have errors above the tolerance"
+            )
+        if memory.peak > GROWN * self.tolerance:
+            said.append(
+                f"the error of the run has become about {memory.peak:.1e}, for a tolerance of {self.tolerance:g}: the "
+                "motion has amplified errors that were made before; repeat the run with a smaller tolerance"
+            )
+        return "; ".join(said)
 
     def _shortest(self, memory: VariableStepMemory, h: float) -> bool:
         return h <= 1.001 * memory.smallest

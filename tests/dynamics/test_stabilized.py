@@ -6,6 +6,7 @@ import logging
 
 import numpy as np
 import pytest
+import suite
 from models import machine
 
 import fem_mbs as mbs
@@ -106,3 +107,15 @@ def test_stiff_controllers_keep_the_order(group: str, compensated: bool) -> None
     orders = np.log2(errors[:-1] / errors[1:])
     assert (orders > 1.9).all() and (orders < 2.1).all(), orders
     assert (errors < 1.1 * of_index3).all(), errors / steps**2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("name", suite.MOTIONS)
+def test_errors_are_not_larger_than_those_of_index_3(name: str, group: str) -> None:
+    """Of positions and reactions, with dampers, controllers, friction and motors as without."""
+    errors = []
+    for formulation in ("stabilized", "index3"):
+        end = suite.end_of(name, group, suite.MOTIONS[name].h / 8, mbs.GeneralizedAlpha(formulation=formulation))
+        errors.append([suite.place_error(name, group, end), suite.reaction_error(name, group, end)])
+    assert (np.array(errors[0]) <= 1.1 * np.array(errors[1])).all(), errors

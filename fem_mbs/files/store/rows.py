@@ -220,7 +220,6 @@ class StoredArray:
 
     def __init__(self, rows: StoredRows, place: slice, shape: tuple[int, ...]) -> None:
         self._rows, self._place, self.shape = rows, place, (rows.count, *shape)
-        self.ndim, self.dtype = len(self.shape), np.dtype(float)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -239,8 +238,8 @@ class StoredArray:
         cuts = [0, *(np.flatnonzero(np.diff(blocks)) + 1), len(near)] if len(near) else []
         whole = (slice(None),) if isinstance(first, slice) else ()
         parts = [self._of(int(near[a]), steps[a:b], whole, rest) for a, b in zip(cuts, cuts[1:], strict=False)]
-        empty = np.empty((0, *self.shape[1:]))
-        return np.concatenate(parts) if parts else empty[(np.empty(steps.shape, np.intp), *rest)]
+        none = np.empty((0, *self.shape[1:]))
+        return np.concatenate(parts) if parts else none[(*(whole or (steps,)), *rest)]
 
     def _of(self, step: int, steps: IntArray, whole: tuple[Any, ...], rest: Sequence[Any]) -> Array:
         """Of steps that are in the block of one of them."""

@@ -166,7 +166,9 @@ class ClassicalAlpha(Method):
         """Coordinates and rates of a state; what is at rest was so before, without loads."""
         return self._begin(system, state, h, before_the_start(system, state))
 
-    def after_jump(self, system: System, before: State, state: State, h: float) -> ClassicalMemory:
+    def after_jump(
+        self, system: System, before: State, state: State, h: float, memory: ClassicalMemory
+    ) -> ClassicalMemory:
         """The same where accelerations have jumped."""
         return self._begin(system, state, h, highest_derivatives(system, before))
 
