@@ -163,7 +163,7 @@ class GeneralizedAlpha(Method):
         sudden = crossed or 0.0 < SUDDEN * accelerations.error < error
         if branches is not None:
             solution.report.branches = branches
-            solution.report.node_error = h**3 * float(np.maximum.reduce(sizes[: 6 * system.n]))
+            solution.report.node_error = h**3 * system.largest_of_nodes(left)
         if sudden or looked_at(memory.steps):
             with np.errstate(over="ignore", invalid="ignore"):
                 lasting = self._lasting(system, h**3 * left, solution)

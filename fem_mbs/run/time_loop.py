@@ -250,9 +250,8 @@ class TimeIntegration:
         if branches is None:
             motion = system.motion(state)
             branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
-        speeds = np.abs(state.v.ravel() * system.weight[: state.v.size])
         error = step.error if step.report.node_error is None else step.report.node_error
-        return Kinks(branches, float(np.maximum.reduce(speeds)), error)
+        return Kinks(branches, system.largest_of_nodes(state.v.ravel()), error)
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""

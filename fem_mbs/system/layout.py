@@ -36,7 +36,7 @@ from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
 from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.model.parts import extent, idle_rotations
+from fem_mbs.model.parts import diameter, extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
@@ -54,10 +54,10 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     """
     points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
     places = np.array([*(node.position for node in nodes[1:]), *points])
-    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
+    size = diameter(places)
     if size > 0.0 and np.abs(places).max() > FAR * size:
         return places[0], size
-    return np.zeros(3), extent(list(nodes)) or 1.0
+    return np.zeros(3), size or extent(list(nodes)) or 1.0
 
 
 def _ends(joint: Constraint) -> list[tuple[Node, Array]]:

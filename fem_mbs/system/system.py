@@ -200,6 +200,12 @@ class System(Layout, FrozenModel):
         """Values at the free components ``(n_free,)`` of all ``(N,)``."""
         return values[self.free_index]
 
+    def largest_of_nodes(self, values: Array) -> float:
+        """The largest displacement, over the extent, or rotation of a node in components ``(N,)``, in any axes."""
+        parts = values[: 6 * self.n].reshape(-1, 2, 3)
+        largest = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts), axis=0, initial=0.0))
+        return float(max(largest[0] / self.length, largest[1]))
+
     def nodes_of(self, values: Array) -> Array:
         """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
         return values[: 6 * self.n].reshape(self.n, 6)
