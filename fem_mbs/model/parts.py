@@ -54,13 +54,9 @@ def idle_rotations(parts: Iterable[Element | Constraint]) -> set[Node]:
 
 
 def extent(nodes: list[Node]) -> float:
-    """Diameter of the nodes as built, a length to compare small lengths with; 0 for one node."""
-    return diameter(np.array([node.position for node in nodes]))
-
-
-def diameter(points: Array) -> float:
-    """Twice the largest distance of points (n, 3) from their mean: it turns with them."""
-    return 2.0 * float(np.linalg.norm(points - points.mean(axis=0), axis=1).max()) if len(points) else 0.0
+    """Largest extent of the initial node positions, a length to compare small lengths with; 0 for one node."""
+    positions = np.array([node.position for node in nodes])
+    return float(np.ptp(positions, axis=0).max())
 
 
 def counted(number: int, what: str) -> str:

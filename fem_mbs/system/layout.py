@@ -36,7 +36,7 @@ from fem_mbs.linear.least_norm import LeastNormSolver, Redundant
 from fem_mbs.linear.levels import LEVELS, GGLMatrix, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.model.parts import diameter, extent, idle_rotations
+from fem_mbs.model.parts import extent, idle_rotations
 from fem_mbs.system.batch_checks import check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import ConstraintRows, components, free_components, number_constraints, triplets
@@ -52,12 +52,23 @@ def origin_and_length(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tu
     A rounding of positions is one of strains: at 10 km from the origin, a millionth of those of a ruler. The ground is
     where its joints are, and its own place plays no part.
     """
-    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
-    places = np.array([*(node.position for node in nodes[1:]), *points])
-    size = diameter(places)
+    places = _places(nodes, joints)
+    size = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
     if size > 0.0 and np.abs(places).max() > FAR * size:
         return places[0], size
-    return np.zeros(3), size or extent(list(nodes)) or 1.0
+    return np.zeros(3), extent(list(nodes)) or 1.0
+
+
+def diameter(nodes: Sequence[Node], joints: Iterable[Constraint]) -> float:
+    """Twice the largest distance of nodes and joints from their mean, which turns and moves with them; 1 m for none."""
+    places = _places(nodes, joints)
+    return 2.0 * float(np.linalg.norm(places - places.mean(axis=0), axis=1).max()) or 1.0 if len(places) else 1.0
+
+
+def _places(nodes: Sequence[Node], joints: Iterable[Constraint]) -> Array:
+    """Where nodes and joints are, without the ground."""
+    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
+    return np.array([*(node.position for node in nodes[1:]), *points])
 
 
 def _ends(joint: Constraint) -> list[tuple[Node, Array]]:

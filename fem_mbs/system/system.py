@@ -19,7 +19,7 @@ from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
-from fem_mbs.system.layout import Layout
+from fem_mbs.system.layout import Layout, diameter
 from fem_mbs.system.pattern import TINY
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.states import from_user, interpolate
@@ -200,11 +200,16 @@ class System(Layout, FrozenModel):
         """Values at the free components ``(n_free,)`` of all ``(N,)``."""
         return values[self.free_index]
 
+    @cached_property
+    def diameter(self) -> float:
+        """Of the model, about its middle: a length that turns with it."""
+        return diameter(self.nodes, self.model.constraints)
+
     def largest_of_nodes(self, values: Array) -> float:
-        """The largest displacement, over the extent, or rotation of a node in components ``(N,)``, in any axes."""
+        """The largest displacement, over the diameter, or rotation of a node in components ``(N,)``, in any axes."""
         parts = values[: 6 * self.n].reshape(-1, 2, 3)
         largest = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts), axis=0, initial=0.0))
-        return float(max(largest[0] / self.length, largest[1]))
+        return float(max(largest[0] / self.diameter, largest[1]))
 
     def nodes_of(self, values: Array) -> Array:
         """The part ``(n, 6)`` of components ``(N,)`` that belongs to nodes."""
