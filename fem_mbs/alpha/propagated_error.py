@@ -49,9 +49,8 @@ def no_error(system: System) -> PropagatedError:
 
 
 def size(system: System, error: PropagatedError) -> float:
-    """The largest of lengths over the extent of the model and of angles in rad."""
-    nodes = slice(0, 6 * system.n)
-    return float(np.abs(error.place[nodes] * system.weight[nodes]).max())
+    """The largest of lengths over the extent of the model, angles in rad, and internal variables over their size."""
+    return float(np.abs(error.place * system.weight).max())
 
 
 def propagated(

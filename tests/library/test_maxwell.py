@@ -97,14 +97,13 @@ def test_at_rest_it_holds_nothing() -> None:
 
 
 def test_variable_steps_watch_the_state() -> None:
-    errors = []
-    for tolerance in (1e-3, 1e-4):
+    """Its error is that of the tolerance, though no node moves."""
+    for tolerance in (1e-5, 1e-6):
         model, element = relaxing("SE3", free_length=0.1)
         solution = mbs.simulate(model, 2.0, mbs.VariableStep(tolerance), mbs.GeneralizedAlpha(0.8))
         exact = 1 - np.exp(-solution.t * K / ETA)
-        errors.append(np.abs(solution.internal_variables(element, "damper") - exact).max())
-    assert errors[0] < 1e-5
-    assert errors[1] == pytest.approx(0.1 * errors[0], rel=0.3)
+        error = np.abs(solution.internal_variables(element, "damper") - exact).max()
+        assert 0.1 * tolerance < error < tolerance
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,9 @@ class Database:
             self._ask(f"PRAGMA busy_timeout = {1000 * WAIT}")
             return
         self._ask("PRAGMA query_only = ON")
+        ((pages,),), ((size,),) = self._ask("PRAGMA page_count"), self._ask("PRAGMA page_size")
+        if os.stat(self.path).st_size < pages * size:
+            raise StoreError(f"'{self.path}' was cut short: {pages} pages of {size} bytes are expected")
         if (found := self._ask("PRAGMA quick_check(1)")) != [("ok",)]:
             raise StoreError(f"'{self.path}' is damaged: {shown(found[0][0])}")
 
