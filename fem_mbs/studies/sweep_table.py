@@ -164,7 +164,7 @@ def _held(value: Any, label: str) -> list[Any]:
     """What a function closes over, was given or is bound to, as texts and lists of these."""
     if isinstance(value, partial):
         given = [*value.args, *(part for pair in sorted(value.keywords.items()) for part in pair)]
-        told = [_told(part, label) for part in given if not isinstance(part, SHOWN)]
+        told = [_told(part, label) for part in given if not _stands_in_name(part)]
         return list(filter(None, [_held(value.func, label), *told]))
     if isinstance(value, MethodType):
         return [_held(value.__func__, label), _told(value.__self__, label)]
@@ -177,8 +177,13 @@ def _held(value: Any, label: str) -> list[Any]:
 
 def _code(code: CodeType) -> list[Any]:
     """Code and what stands in it."""
-    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    constants = [_code(part) if isinstance(part, CodeType) else _told(part, code.co_name) for part in code.co_consts]
     return [code.co_code.hex(), *code.co_names, constants]
+
+
+def _stands_in_name(value: Any) -> bool:
+    """Whether the name of a function that was given a value has the whole of it."""
+    return isinstance(value, bool | int | float | str | None) and shown(value) == repr(value)
 
 
 def _told(value: Any, label: str) -> Any:
@@ -200,8 +205,6 @@ def _told(value: Any, label: str) -> Any:
         ) from error
 
 
-SHOWN = (bool, int, float, str, type(None))
-"""What stands whole in the name of a function that was given it."""
 WRITTEN = (FunctionType, BuiltinFunctionType, MethodType, type)
 
 

@@ -391,7 +391,7 @@ def closed(factor: Any) -> Any:
     return study
 
 
-def several(x: float, factor: Any) -> dict[str, float]:
+def several(x: float, factor: Any, note: str = "") -> dict[str, float]:
     """A function that is given a value."""
     return {"y": float(np.sum(factor)) * x}
 
@@ -403,6 +403,7 @@ PAIRS: dict[str, tuple[Any, Any]] = {
     "functions within functions": (closed(2.0), closed(2)),
     "objects": (Scaled(2.0), Scaled(3.0)),
     "methods": (Scaled(2.0).method, Scaled(3.0).method),
+    "long texts given before": tuple(partial(several, factor=[1.0], note="x" * 200 + end) for end in "ab"),
     "arrays given before": (partial(several, factor=np.zeros(2000)), partial(several, factor=np.eye(2000)[7])),
 }
 
