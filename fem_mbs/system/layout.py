@@ -91,6 +91,7 @@ class Layout:
         self.gravity = model.gravity.copy()
         self.end = end
         self.origin, self.length = origin_and_length(self.nodes, model.constraints)
+        self.diameter = diameter(self.nodes, model.constraints)
         self.far = bool(self.origin.any())
         self.number = Numbering(self.nodes, [*model.elements, *model.constraints], self.origin, end)
         self.n, self.internal_variables = len(self.nodes), self.number.internal_variables

@@ -19,7 +19,7 @@ from fem_mbs.errors import MotionError
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.system import sizes
 from fem_mbs.system.batch_checks import wrong_shapes
-from fem_mbs.system.layout import Layout, diameter
+from fem_mbs.system.layout import Layout
 from fem_mbs.system.pattern import TINY
 from fem_mbs.system.sizes import least_norm, refuse_gap
 from fem_mbs.system.states import from_user, interpolate
@@ -142,6 +142,8 @@ class System(Layout, FrozenModel):
         What tells states of this model from those of others.
     length : float
         Extent of the model, the unit in which small lengths are judged.
+    diameter : float
+        Of the model about its middle: a length that turns with it.
     weight : (N,)
         Factors that make increments comparable: lengths are divided by ``length``, internal variables by their size.
     constraint_weight : (m,)
@@ -199,11 +201,6 @@ class System(Layout, FrozenModel):
     def at_free(self, values: Array) -> Array:
         """Values at the free components ``(n_free,)`` of all ``(N,)``."""
         return values[self.free_index]
-
-    @cached_property
-    def diameter(self) -> float:
-        """Of the model, about its middle: a length that turns with it."""
-        return diameter(self.nodes, self.model.constraints)
 
     def largest_of_nodes(self, values: Array) -> float:
         """The largest displacement, over the diameter, or rotation of a node in components ``(N,)``, in any axes."""
