@@ -162,16 +162,11 @@ def _flexible(made: Assembly, start: Array, end: Array) -> tuple[mbs.Node, mbs.N
 Hang = Callable[[Assembly, mbs.Node, mbs.Node, Array, Array], None]
 
 
-def _turns(name: str) -> Hang:
+def _measured(name: str, where: str) -> Hang:
+    """A joint about or along an axis, whose coordinate other parts may act on: one of those that are ``where``."""
+
     def hang(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> None:
-        made.turning.append(made.add(getattr(library, name)(a, b, axis, p)))
-
-    return hang
-
-
-def _slides(name: str) -> Hang:
-    def hang(made: Assembly, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> None:
-        made.sliding.append(made.add(getattr(library, name)(a, b, axis, p)))
+        getattr(made, where).append(made.add(getattr(library, name)(a, b, axis, p)))
 
     return hang
 
@@ -213,10 +208,10 @@ def _wire(rng: Generator, a: mbs.Node, b: mbs.Node, p: Array, axis: Array) -> li
 
 
 JOINTS: dict[str, Hang] = {
-    "RevoluteJoint": _turns("RevoluteJoint"),
-    "CylindricalJoint": _turns("CylindricalJoint"),
-    "PrismaticJoint": _slides("PrismaticJoint"),
-    "PointOnLineJoint": _slides("PointOnLineJoint"),
+    "RevoluteJoint": _measured("RevoluteJoint", "turning"),
+    "CylindricalJoint": _measured("CylindricalJoint", "turning"),
+    "PrismaticJoint": _measured("PrismaticJoint", "sliding"),
+    "PointOnLineJoint": _measured("PointOnLineJoint", "sliding"),
     "SphericalJoint": _other(lambda rng, a, b, p, d: library.SphericalJoint(a, b, p)),
     "PlanarJoint": _other(lambda rng, a, b, p, d: library.PlanarJoint(a, b, d, p)),
     "UniversalJoint": _other(lambda rng, a, b, p, d: library.UniversalJoint(a, b, d, _across(d), p)),

@@ -138,11 +138,8 @@ class GeneralizedAlpha(Method):
         if not memory.steps:
             memory = self._started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
-        accelerations, check, plain = (
-            memory.accelerations,
-            FirstCorrection(memory.convergence),
-            equations.formulas.guess,
-        )
+        accelerations, check = memory.accelerations, FirstCorrection(memory.convergence)
+        plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):

@@ -19,7 +19,13 @@ class Component(ModelPart):
     """Base of :class:`~fem_mbs.contracts.element.Element` and :class:`~fem_mbs.contracts.constraint.Constraint`."""
 
     _internal: ClassVar[tuple[str, ...]] = (
-        *("batch_key", "batch", "picture", "shapes", "rotation_dependent", "rotation_free", "internal_variables"),
+        "batch_key",
+        "batch",
+        "picture",
+        "shapes",
+        "rotation_dependent",
+        "rotation_free",
+        "internal_variables",
     )
     name: str | None = None
     nodes: tuple[Node, ...] = ()

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -168,7 +167,7 @@ class ModelPart(Public):
         if name == "name" or name not in vars(self) or self.constructor_arguments is None:
             return value
         given, named, _ = self.constructor_arguments
-        bound = signature(type(self).__init__).bind(self, *given, **named)
+        bound = inspect.signature(type(self).__init__).bind(self, *given, **named)
         if name not in bound.signature.parameters:
             return value
         changed = {**self._set, name: snapshot(value)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,11 +14,9 @@ from fem_mbs.contracts import (
     Combines,
     Method,
     Name,
-    Node,
     Seconds,
     Signal,
     State,
-    attributes_of,
     checked,
     number,
     one_of,
@@ -28,6 +26,7 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.laws.external_input import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
+from fem_mbs.model.parts import held_by
 from fem_mbs.newton import FAILURES
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.simulate import start
@@ -77,7 +76,10 @@ class CoSimulation:
             if not isinstance(law, ExternalInput):
                 raise ModelError(f"CoSimulation: inputs[{name!r}] must be an ExternalInput, received {shown(law)}")
         self.inputs, self.step = dict(inputs), step
-        apart = _not_in([*model.elements, *model.constraints], self.inputs)
+        parts = [*model.elements, *model.constraints]
+        ends, seen = set(map(id, parts)), set[int]()
+        held = {id(own) for part in parts for value in vars(part).values() for own in held_by(value, ends, seen)}
+        apart = [name for name, law in inputs.items() if id(law) not in held]
         if apart:
             raise ModelError(
                 f"CoSimulation: inputs[{apart[0]!r}] acts on nothing in the model; give the ExternalInput to a load, a "
@@ -148,21 +150,3 @@ class CoSimulation:
         for name, values in x.items():
             stack.enter_context(self.inputs[name].leading(t, values))
         return stack
-
-
-def _not_in(parts: Iterable[Any], laws: Mapping[str, Any]) -> list[str]:
-    """Names of the laws that no part holds, nor what it holds."""
-    left, seen, stack = dict(laws), set[int](), list(parts)
-    while stack and left:
-        value = stack.pop()
-        if id(value) in seen or isinstance(value, Node | str | np.ndarray):
-            continue
-        seen.add(id(value))
-        left = {name: law for name, law in left.items() if law is not value}
-        if isinstance(value, Mapping):
-            stack += [*value, *value.values()]
-        elif isinstance(value, list | tuple | set | frozenset):
-            stack += value
-        else:
-            stack += attributes_of(value).values()
-    return list(left)

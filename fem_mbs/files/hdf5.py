@@ -14,6 +14,7 @@ from fem_mbs.contracts import ARRAYS
 from fem_mbs.errors import MissingPackageError, StoreError
 from fem_mbs.files.replacing import reason, replacing
 from fem_mbs.solution.queries import Queries
+from fem_mbs.system.states import in_world
 from fem_mbs.version import __version__
 
 BLOCK = 256
@@ -86,7 +87,7 @@ def to_hdf5(solution: Queries, path: Path) -> Path:
                 data = file.create_dataset(name, values.shape, "<f8")
                 for k in range(0, count, BLOCK):
                     block = np.asarray(values[k : k + BLOCK])
-                    data[k : k + BLOCK] = block + system.origin if name == "x" else block
+                    data[k : k + BLOCK] = in_world(system, block) if name == "x" else block
             for name, values in history.columns.items():
                 file[f"channels/{name}"] = values
     except OSError as error:

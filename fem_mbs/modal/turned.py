@@ -129,7 +129,7 @@ class TurnedModel:
         return result
 
     def _turned(self, k: int, N: Array, matrices: Array, force: Array) -> Array:
-        """TurnedMatrices ``(3, n, b, b)`` of a batch as they are seen; zero where the model holds nodes."""
+        """Matrices ``(3, n, b, b)`` of a batch as they are seen; zero where the model holds nodes."""
         nodes, b = self.batches[k].nodes, matrices.shape[-1]
         K, C, M = matrices
         K = K - _of_components(force, nodes.shape[1])
@@ -221,7 +221,7 @@ def _velocity_gradients(system: System, evaluation: Evaluation) -> list[Array]:
 
 
 def _diagonal(blocks: Array, nodes: IntArray, b: int, own: float = 1.0) -> Array:
-    """TurnedMatrices ``(n, b, b)`` with the block ``(3, 3)`` of each node for its displacement and for its rotation."""
+    """Matrices ``(n, b, b)`` with the block ``(3, 3)`` of each node for its displacement and for its rotation."""
     n, p = nodes.shape
     result = np.zeros((n, b, b))
     of_nodes = result[:, : 6 * p, : 6 * p].reshape(n, 2 * p, 3, 2 * p, 3)

@@ -69,14 +69,14 @@ def users(owner: object, parts: Sequence[Part], wanted: Iterable[Part]) -> dict[
     ends = {id(own) for own in (owner, *parts)}
     found: dict[Part, list[Part]] = {own: [] for own in wanted}
     for part in parts:
-        held = [own for value in vars(part).values() for own in _held(value, ends, set())]
+        held = [own for value in vars(part).values() for own in held_by(value, ends, set())]
         for own in {id(own): own for own in held if isinstance(own, Part) and own is not part}.values():
             if own in found:
                 found[own].append(part)
     return {own: using for own, using in found.items() if using}
 
 
-def _held(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
+def held_by(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
     """A value and all that it holds, in turn; not what those hold that are ``ends``."""
     if value is None or isinstance(value, ENDS) or id(value) in seen:
         return
@@ -89,4 +89,4 @@ def _held(value: Any, ends: set[int], seen: set[int]) -> Iterator[Any]:
     else:
         inner = value if isinstance(value, TOGETHER) else attributes_of(value).values()
     for own in inner:
-        yield from _held(own, ends, seen)
+        yield from held_by(own, ends, seen)

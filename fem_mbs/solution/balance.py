@@ -71,13 +71,14 @@ def energies(history: History) -> EnergyHistory:
     """Energies of all elements; those of gravity count from the origin of the world."""
     result = np.zeros((3, len(history.t)))
     storing = [batch for batch in history.system.batches if type(batch).energy is not ElementBatch.energy]
+    far = storing and history.system.origin.any()
+    of_world = history.at(in_world(history.system, np.asarray(history.x))) if far else None
     for batch in storing:
         owners = list(dict.fromkeys(batch.owners))
         of_batch = over_time(history, owners, _energy, _sum)
         result += of_batch.T
-        if history.system.origin.any():
-            x = in_world(history.system, np.asarray(history.x))
-            result[2] += (over_time(history.at(x), owners, _energy, _sum) - of_batch)[:, 2]
+        if of_world is not None:
+            result[2] += (over_time(of_world, owners, _energy, _sum) - of_batch)[:, 2]
     return EnergyHistory(*map(read_only, result))
 
 

@@ -71,12 +71,17 @@ def check_vectors(system: System, joint: Constraint, t: Array, turns: Array) -> 
         )
 
 
+def turning_joints(system: System) -> list[Constraint]:
+    """Joints with coordinates whose turns are counted."""
+    joints = (joint for batch in system.constraint_batches for joint in batch.owners)
+    return [joint for joint in joints if any(own.angle for own in joint.coordinates)]
+
+
 class TurnCounter:
     """Counts the turns of all joints over the steps of a run, for the states that are kept."""
 
     def __init__(self, system: System) -> None:
-        joints = (joint for batch in system.constraint_batches for joint in batch.owners)
-        self._joints = [joint for joint in joints if any(own.angle for own in joint.coordinates)]
+        self._joints = turning_joints(system)
         self._system = system
         self._states: list[State] = []
         self._kept: list[int] = []

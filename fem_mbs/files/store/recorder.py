@@ -16,7 +16,7 @@ from fem_mbs.files.store.database import Database, new_file
 from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.records import packed, record
-from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
+from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes
 from fem_mbs.files.store.run_file import RunFile
 from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS, asked, stands
 from fem_mbs.run.events import NO_STATS, Events
@@ -26,7 +26,7 @@ from fem_mbs.run.time_loop import TimeIntegration
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
-from fem_mbs.solution.turns import TurnCounter
+from fem_mbs.solution.turns import TurnCounter, turning_joints
 
 INTERVAL = 1.0
 """Seconds between checkpoints, with which all steps before are written."""
@@ -237,7 +237,7 @@ def in_file(
     selection = times or EveryNth(store.every, integration.t_end)
     description = describe(system)
     functions = asked_in_time(description.functions, description.system, integration.state.t)
-    turning = sum(len(joint.coordinates) for joint in turning_joints(system)) if is_sparse(channels, selection) else 0
+    turning = turning_joints(system) if is_sparse(channels, selection) else []
     writer = RowWriter(row_shapes(system, channels, turning, functions), description.functions, channels)
     run = asked(
         integration.method,

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import ARRAYS, State
+from fem_mbs.contracts import ARRAYS, Constraint, State
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.database import BLOCK, Database, guarded
 from fem_mbs.files.store.functions import RecordedFunction
@@ -28,16 +28,19 @@ BUFFER = 2**24
 """Bytes of rows that wait in memory, at most."""
 
 
-def row_shapes(system: System, channels: Sequence[Channel] | None, turning: int, functions: Shapes) -> Shapes:
-    """What is in a row, one number after the other: a state or channels, whole turns, values of functions of time.
+def row_shapes(
+    system: System, channels: Sequence[Channel] | None, turning: Sequence[Constraint], functions: Shapes
+) -> Shapes:
+    """What is in a row: a state or channels, whole turns of joints that are ``turning``, values of functions of time.
 
     ``iterations`` are those since the row before; ``unstable`` belongs to load paths.
     """
     n, k, m = system.n, system.k, system.m
+    turns = sum(len(joint.coordinates) for joint in turning)
     shapes: Shapes = {"t": (), "iterations": (), "unstable": ()}
     if channels is None:
         shapes |= {"x": (n, 3), "R": (n, 3, 3), "v": (n, 6), "vdot": (n, 6), "multipliers": (m,)}
-        shapes |= {"u": (k,), "udot": (k,), "uddot": (k,), "turns": (turning,)}
+        shapes |= {"u": (k,), "udot": (k,), "uddot": (k,), "turns": (turns,)}
     else:
         shapes["channels"] = (sum(len(own.columns) for own in channels),)
     return {name: shape for name, shape in (shapes | functions).items() if 0 not in shape}
@@ -47,12 +50,6 @@ def places(shapes: Shapes) -> dict[str, slice]:
     """Where in a row each stands."""
     ends = [*accumulate(map(prod, shapes.values()), initial=0)]
     return {name: slice(begin, end) for name, begin, end in zip(shapes, ends, ends[1:], strict=False)}
-
-
-def turning_joints(system: System) -> list[Any]:
-    """Joints whose turns are counted."""
-    joints = (joint for batch in system.constraint_batches for joint in batch.owners)
-    return [joint for joint in joints if any(own.angle for own in joint.coordinates)]
 
 
 def asked_in_time(functions: Sequence[RecordedFunction], system: System, t: float) -> Shapes:

@@ -16,7 +16,7 @@ from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.functions import RecordedFunction, read_samples
 from fem_mbs.files.store.recipe import check_same, describe
 from fem_mbs.files.store.records import Record, unpacked
-from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turning_joints, turns_of
+from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turns_of
 from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
 from fem_mbs.files.store.values import CLASSES
 from fem_mbs.linear.least_norm import Redundant
@@ -25,6 +25,7 @@ from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
 from fem_mbs.solution.solution import Solution
+from fem_mbs.solution.turns import turning_joints
 from fem_mbs.static.statics import StaticSolution
 from fem_mbs.system.system import System
 
@@ -77,7 +78,7 @@ class RunFile:
         """The rows: all that are there, at least those that it had where it stands."""
         shapes = {name: tuple(shape) for name, shape in self.run["shapes"]}
         functions = {name: shape for name, shape in shapes.items() if name.startswith("function ")}
-        turning = sum(len(joint.coordinates) for joint in turning_joints(system)) if "turns" in shapes else 0
+        turning = turning_joints(system) if "turns" in shapes else []
         if any(type(n) is not int or n < 1 for own in functions.values() for n in own) or shapes != row_shapes(
             system, self.channels(system), turning, functions
         ):

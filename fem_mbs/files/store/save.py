@@ -12,10 +12,11 @@ from fem_mbs.files.store.database import new_file
 from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recipe import describe
 from fem_mbs.files.store.records import packed, record
-from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes, turning_joints
+from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes
 from fem_mbs.files.store.values import UnstorableError, Writer
 from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
+from fem_mbs.solution.turns import turning_joints
 from fem_mbs.system.system import System
 from fem_mbs.version import __version__
 
@@ -59,9 +60,8 @@ def save(solution: Queries, path: FilePath) -> FilePath:
     system, checkpoint, history = solution.system, solution.checkpoint, solution.history
     description = describe(system)
     joints = turning_joints(system) if solution._turns else []
-    turning = sum(len(joint.coordinates) for joint in joints)
     functions = asked_in_time(description.functions, description.system, float(solution.t[0]))
-    writer = RowWriter(row_shapes(system, None, turning, functions), description.functions, None)
+    writer = RowWriter(row_shapes(system, None, joints, functions), description.functions, None)
     contents = {
         MODEL: packed(description.model),
         FUNCTIONS: packed(write_samples(description.functions)),
