@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
 
@@ -19,9 +20,11 @@ reference. Names filter (`fem-mbs validate lee buckling`), `--all` adds the slow
 `--json FILE`
 writes the results. The exit status is 1 if a verdict fails. The same cases run in the tests.
 
-Values that are called exact were computed by other means, to more digits than are compared. Ours are extrapolated from
-three meshes, or three steps, which double; the order found from them stands with them. *Deviation* is relative to the
-reference, or to the size of the motion where the reference is small.
+Each source begins with one of three words. *Exact* is what theory says, or what was computed apart from the library to
+more digits than are compared; *published* is printed in a paper or a collection; *computed* comes from another program,
+whose mesh and step bound what can agree. Where an order stands beside them, ours are extrapolated from three meshes, or
+three steps, which double. *Deviation* is relative to the reference, or to the size of the motion where the reference is
+small.
 
 ![Deviations of all quantities, and the error of slender beams](images/suite.png)
 
@@ -70,7 +73,12 @@ def main() -> None:
     results = [(case, case.run()) for case in sorted(CASES, key=lambda case: case.kind)]
     every = [q for _, quantities in results for q in quantities]
     passed = sum(q.passed for q in every)
-    parts = [HEAD, f"\n{passed} of {len(every)} quantities of {len(results)} cases are within their tolerance.\n"]
+    kinds = Counter(q.source.partition(":")[0] for q in every)
+    said = ", ".join(f"{kinds[kind]} {kind}" for kind in ("exact", "published", "computed"))
+    parts = [
+        HEAD,
+        f"\n{passed} of {len(every)} quantities of {len(results)} cases are within their tolerance: {said}.\n",
+    ]
     for kind, group in groupby(results, key=lambda result: result[0].kind):
         parts.append(f"\n## {kind.capitalize()}\n")
         parts.extend(table(case, quantities) for case, quantities in group)

@@ -1,56 +1,46 @@
 """The element library: bodies, beams, joints and loads, each written against :mod:`fem_mbs.contracts`."""
 
-from fem_mbs.contracts import former, public
+from fem_mbs.contracts import Constant, Signal, TimeLaw, Vector, former, public
 from fem_mbs.elements.beams.beam import Beam, EndRelease
 from fem_mbs.elements.beams.distributed_load import DistributedLoad
 from fem_mbs.elements.beams.drag import CrossFlow, Drag
 from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.truss import Truss
-from fem_mbs.elements.bodies.gravity import Gravity
 from fem_mbs.elements.bodies.modal_body import ModalBody
 from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
-from fem_mbs.elements.control import (
+from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
+from fem_mbs.elements.control.block import Block, SampledController, SampledStateSpace
+from fem_mbs.elements.control.controllers import (
     PID,
-    Block,
-    ForceActuator,
-    FunctionSensor,
-    JointActuator,
-    JointSensor,
     Junction,
     LeadLag,
-    LineActuator,
-    LineSensor,
     LowPass,
-    MomentActuator,
-    MultiplierSensor,
-    NodeSensor,
-    SampledController,
-    SampledStateSpace,
     Saturation,
-    Signal,
     StateSpace,
     TransferFunction,
 )
+from fem_mbs.elements.control.node_sensor import NodeSensor
+from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
-from fem_mbs.elements.forces.joint_forces import JointForce, JointSpring, JointStop
 from fem_mbs.elements.forces.joint_friction import JointFriction
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
-from fem_mbs.elements.forces.loads import Force, Moment
+from fem_mbs.elements.forces.loads import Force, Gravity, Moment
 from fem_mbs.elements.forces.motors import PositionMotor, SpeedMotor, TorqueMotor
-from fem_mbs.elements.forces.springs import FirstOrderActuator, FrictionSpring, Maxwell, SpringDamper
-from fem_mbs.elements.joints import (
-    CamJoint,
-    ConstantVelocityJoint,
-    Coupling,
-    CurveJoint,
+from fem_mbs.elements.forces.springs import FrictionSpring, JointSpring, Maxwell, SpringDamper
+from fem_mbs.elements.forces.stops import JointStop
+from fem_mbs.elements.forces.user_laws import FirstOrderActuator, JointForce
+from fem_mbs.elements.joints.cam import CamJoint
+from fem_mbs.elements.joints.coupling import Coupling, JointDrive
+from fem_mbs.elements.joints.curve import CurveJoint
+from fem_mbs.elements.joints.distance import DistanceJoint
+from fem_mbs.elements.joints.frames import axes_about as axes_about
+from fem_mbs.elements.joints.lower_pairs import (
     CylindricalJoint,
-    DistanceJoint,
     FixedJoint,
     GeneralJoint,
-    JointDrive,
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
@@ -58,27 +48,15 @@ from fem_mbs.elements.joints import (
     PointOnPlaneJoint,
     PrismaticJoint,
     RevoluteJoint,
-    RollingDisc,
-    ScrewJoint,
     SphericalJoint,
-    UniversalJoint,
 )
 from fem_mbs.elements.joints.relative import RelativeJoint as RelativeJoint
-from fem_mbs.elements.joints.relative import axes_about as axes_about
+from fem_mbs.elements.joints.rolling import RollingDisc
+from fem_mbs.elements.joints.screw import ScrewJoint
+from fem_mbs.elements.joints.shafts import ConstantVelocityJoint, UniversalJoint
 from fem_mbs.elements.joints.sliding import SlidingJoint
-from fem_mbs.elements.laws import (
-    Constant,
-    ExternalInput,
-    Harmonic,
-    PointToPoint,
-    Ramp,
-    SCurve,
-    SmoothStep,
-    SpinUp,
-    Table,
-    TimeLaw,
-    Vector,
-)
+from fem_mbs.elements.laws.table import ExternalInput, Table
+from fem_mbs.elements.laws.transitions import Harmonic, PointToPoint, Ramp, SCurve, SmoothStep, SpinUp
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
 
 __all__ = [

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from _amplification import error_constants, power_norms
 from _run import command_of, draw_panels
 from numpy.polynomial import Polynomial
 from scipy.integrate import solve_ivp
@@ -32,7 +33,6 @@ from fem_mbs.contracts import Constraint, ConstraintBatch, Rates, node_rows
 from fem_mbs.elements import PointMass
 from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.lie import so3
-from fem_mbs.studies.amplification import error_constants, power_norms
 from fem_mbs.studies.convergence import fitted_order
 
 GROUPS = ("R3xSO3", "SE3")

@@ -13,7 +13,7 @@ Engineering, 2018). The paper swings a single and a double pendulum in space by 
 
 The page [Reproduced from the papers](/reproduced.md#euler-methods-on-the-group) has the figures and our numbers beside
 the statements of the paper. It does not print the data of the pendulums in full; those here are our own, and so are the
-exact motions, which two independent formulations in few coordinates gave: see `fem_mbs/benchmarks/pendulums.py`.
+exact motions, which two independent formulations in few coordinates gave: see `examples/_pendulums.py`.
 
 `python examples/reproduce_2018.py` prints the numbers in some ten seconds; `--study` adds energies, orders and
 constraints, and `--plot` writes the figures into `out/`: some two minutes each.
@@ -25,10 +25,10 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from _pendulums import EXACT, double, single
 from _run import command_of, draw_panels
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.pendulums import EXACT, double, single
 from fem_mbs.studies.convergence import fitted_order
 from fem_mbs.system import constraints
 

@@ -14,9 +14,18 @@ from scipy.optimize import fsolve
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.elements import Bushing, DistanceJoint, PointToPoint, RigidBody, SpringDamper
-from fem_mbs.elements.joints import PrismaticJoint, RevoluteJoint, SphericalJoint
-from fem_mbs.elements.shapes import Box, Cylinder
+from fem_mbs.elements import (
+    Box,
+    Bushing,
+    Cylinder,
+    DistanceJoint,
+    PointToPoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 
 G, SPEED, RADIUS = 9.81, 8.3, 0.329
 ARMS = {"lower": ((0, 0.35, 0.20), (0, 0.70, 0.18), 6.0), "upper": ((0, 0.40, 0.46), (-0.01, 0.66, 0.50), 3.0)}

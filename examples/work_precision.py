@@ -1,7 +1,7 @@
 r"""Work and precision of variable steps.
 
 The [heavy top](heavy_top.md), the [right-angle cantilever](right_angle_cantilever.md) and the
-[four-bar mechanism](four_bar.md) of 2012 run with steps that follow a tolerance, `mbs.VariableStep(tolerance)`, and
+[four-bar mechanism](four_bar.md) of 2012 run with steps that follow their local errors, `mbs.VariableStep`, and
 with as many equal steps. The page [Variable steps](/variable_steps.md) explains the method.
 
 | model | length of the run | what the motion is like |
@@ -20,7 +20,9 @@ over all nodes $i$ and some 300 of the run's own times $t_n$, with the extent $L
 equal steps, four times as many as the longest of the runs; its own error adds up to a tenth to the smallest one.
 Seconds are CPU times, with `--study` medians of three runs in turns.
 
-With a tolerance $\tau$, a step is done as soon as Newton's correction is below $\tau^{3/2}/100$, where a fixed step
+Local errors are kept below $\tau^{3/2}/100$, by `mbs.VariableStep(local_error=...)`, with what is called the tolerance
+$\tau$ here: this is about what the lengths of steps are worth, without the trial runs that find the local error for a
+tolerance. A step is done as soon as Newton's correction is below the local error that is allowed, where a fixed step
 goes on to a residual of $10^{-8}$. The runs that are called *loose* have equal steps and the same Newton's method as
 the variable ones: what they gain is Newton's, and only the rest is due to the steps.
 
@@ -72,7 +74,7 @@ def run(name, step, method=METHOD, **options):
 
 def runs(name, tolerance):
     """With a tolerance; with as many equal steps; with as many equal steps and the same Newton's method."""
-    control = mbs.VariableStep(tolerance)
+    control = mbs.VariableStep(tolerance, local_error=tolerance**1.5 / 100)
     variable = run(name, control)
     step = CASES[name][1] / len(variable[0].stats.step_sizes)
     loose = replace(METHOD, newton=mbs.Newton(correction_tolerance=control.allowed(METHOD)))
@@ -175,7 +177,7 @@ def struck(speed, rho_inf):
     tip.velocity = (speed, 0, 0)
     model.add(PointMass(tip, mass=1.0))
     model.add(Force(tip, lambda t: (0, 0, 5 * t)))
-    return mbs.simulate(model, 1.0, mbs.VariableStep(1e-2), mbs.GeneralizedAlpha(rho_inf))
+    return mbs.simulate(model, 1.0, mbs.VariableStep(local_error=1e-5), mbs.GeneralizedAlpha(rho_inf))
 
 
 def report_struck():
@@ -263,7 +265,9 @@ def main(argv=None):
     if options.plot:
         figures(study, "out")
     if options.paraview:  # frames in equal intervals, whatever the steps
-        run("four-bar", mbs.VariableStep(1e-2), times=np.linspace(0, 4, 201))[0].to_paraview("out/work_precision")
+        run("four-bar", mbs.VariableStep(local_error=1e-5), times=np.linspace(0, 4, 201))[0].to_paraview(
+            "out/work_precision"
+        )
     return numbers
 
 

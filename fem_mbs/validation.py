@@ -11,35 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.benchmarks import (  # noqa: F401
+    bennett,
+    blade,
+    car_axis,
     equilibria,
+    fekete,
     flexible,
     governor,
     high_speed_rotor,
+    hydraulic_arm,
     jeffcott,
     joints,
     linkages,
     moving_load,
     puma,
     rotating_shaft,
+    rotor_on_springs,
     slider_crank,
     squeezer,
     stick_slip,
+    swings,
     tops,
     vibrations,
 )
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
 
 HEADER = f"{'quantity':44}{'ours':>16}{'reference':>16}{'deviation':>11}{'allowed':>10}  verdict  source"
-
-
-def add(commands: Any) -> None:
-    """Add the command to those of a parser."""
-    parser = commands.add_parser("validate", help="compare with published benchmarks")
-    parser.add_argument("names", nargs="*", help="run the cases whose name or kind contains one of these")
-    parser.add_argument("--all", action="store_true", help="run the slow cases as well")
-    parser.add_argument("--list", action="store_true", help="list the cases and run none")
-    parser.add_argument("--json", metavar="FILE", help="write the results, to standard output for '-'")
-    parser.set_defaults(run=validate, parser=parser)
 
 
 def validate(options: argparse.Namespace) -> int:

@@ -158,10 +158,15 @@ def share(error: Array, motion: Array, length: float) -> Array:
 
 
 def at_steps(solution: mbs.Solution, h: float, count: int) -> tuple[Array, Array]:
-    """Positions and rotations at the nominal steps."""
-    rows = np.searchsorted(solution.t, h * np.arange(count + 1) - 1e-6 * h)
-    rows = rows[rows < len(solution.t)]
-    return solution.x[rows], solution.R[rows]
+    """Positions and rotations at the nominal steps, in between where the run was cut elsewhere."""
+    times = h * np.arange(count + 1)
+    times = times[times <= solution.t[-1] + 1e-6 * h]
+    rows = np.searchsorted(solution.t, times - 1e-6 * h)
+    x, R = solution.x[rows], solution.R[rows]
+    for k in np.flatnonzero(solution.t[rows] > times + 1e-6 * h).tolist():
+        state = solution(float(times[k]))
+        x[k], R[k] = state.x, state.R
+    return x, R
 
 
 def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
+import _pendulums as pendulums
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks import flexible, pendulums, puma, slider_crank, tops
+from fem_mbs.benchmarks import flexible, puma, slider_crank, tops
 from fem_mbs.elements import (
     PID,
     Beam,
@@ -138,6 +140,35 @@ def end_of(name: str, group: str, step: float | mbs.VariableStep, method: mbs.Me
 def exact(name: str, group: str, per_step: int = 4) -> Result:
     """The end by Radau IIA, with steps of a quarter."""
     return end_of(name, group, MOTIONS[name].h / per_step, mbs.RadauIIA())
+
+
+class Kept(NamedTuple):
+    """What has become of a tolerance."""
+
+    ratio: float
+    """Error at the end over it."""
+    held: bool
+    """Whether most steps were the longest, a hundredth of the run, or local errors are allowed up to the tolerance."""
+    steps: int
+
+
+LONG = ("heavy top", "slider-crank")
+TOLERANCES = (
+    *product(MOTIONS, ("R3xSO3", "SE3"), (1e-3, 1e-4)),
+    *product([name for name in MOTIONS if name not in LONG], ("R3xSO3", "SE3"), (1e-5,)),
+    *product(("Puma, plain", "four-bar", "position control"), ("R3xSO3", "SE3"), (1e-6,)),
+)
+"""Motions, groups and tolerances of the table in docs/variable_steps.md."""
+
+
+def kept(name: str, group: str, tolerance: float) -> Kept:
+    """How a motion keeps a tolerance."""
+    motion = MOTIONS[name]
+    run = mbs.simulate(motion.build(group), motion.t_end, mbs.VariableStep(tolerance), times=[0.0, motion.t_end])
+    assert run.checkpoint is not None and isinstance(run.checkpoint.control, mbs.VariableStep)
+    longest = run.stats.step_sizes > 0.99e-2 * motion.t_end
+    held = bool(longest.mean() > 0.5) or run.checkpoint.control.local_error == tolerance
+    return Kept(place_error(name, group, last(run)) / tolerance, held, run.stats.steps)
 
 
 def last(solution: mbs.Solution) -> Result:

@@ -56,7 +56,7 @@ def numbers(text: str) -> set[int]:
 
 def source(file: str) -> Path:
     """A file of the package; elements are a folder of their own."""
-    return (ROOT if file.startswith("elements/") else ROOT / "fem_mbs") / file
+    return (ROOT if file.startswith(("elements/", "examples/")) else ROOT / "fem_mbs") / file
 
 
 @cache

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import walk_packages
 
+import pytest
+
 import fem_mbs
 import fem_mbs.elements
 
@@ -108,3 +110,22 @@ def test_what_does_not_exist_is_found() -> None:
         "mbs.Modle",
     ]
     assert sorted(unknown(text)) == names
+
+
+LINK = re.compile(r"\]\((?!<?https?:)([^)\s#]*)#?([^)\s]*)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """What links to the headings of a page end with."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.M)
+    plain = (re.sub(r"\$[^$]*\$|[^\w\- ]", "", heading.lower()).strip() for heading in headings)
+    return {text.replace(" ", "-") for text in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere_in_the_clone(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for target, anchor in LINK.findall(text):
+        there = page.parent / target if target else page
+        assert there.exists() and "_generated" not in target, f"{page.name} links to {target}"
+        assert not anchor or anchor in anchors(there), f"{page.name}: {there.name} has no heading #{anchor}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -220,18 +221,11 @@ class Beam(Element, SectionForces):
         given = {0: welded["start"], len(places) - 1: welded["end"]}
         outer = zip((first, last), welded.values(), strict=True)
         begin, stop = (place if rigid_ends and node else None for place, node in outer)
+        make = partial(
+            cls, section=section, y_axis=y_axis, interpolation=interpolation, start=begin, end=stop, order=order
+        )
         with model.all_or_nothing():
-            nodes = [
-                given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
-                for k, place in enumerate(places)
-            ]
-            beam = model.add(
-                cls(nodes, section, y_axis, interpolation=interpolation, start=begin, end=stop, order=order), name=name
-            )
-            for side, (free, node) in released.items():
-                if free is not None and node is not None:
-                    model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
-        return beam
+            return add_beam(model, name, places, given, released, make)
 
     @property
     def stations(self) -> Array:
@@ -337,12 +331,10 @@ class Beam(Element, SectionForces):
         return doubts(self, around)
 
     def batch_key(self) -> Hashable:
-        """Beams with one interpolation and order share a batch, damped ones apart."""
         return self.interpolation, self.order, bool(self.at(self.gauss[0], "damping")[0].any())
 
     @classmethod
     def batch(cls, elements: Sequence[Beam], number: Numbering) -> ElementBatch:
-        """The elements of all beams."""
         return (BeamBatch if elements[0].order == 1 else HigherOrderBatch)(elements, number)
 
 
@@ -369,6 +361,26 @@ def check_order(order: int, interpolation: str, label: str) -> int:
             f"{interpolation!r}; that one has order=1, with several elements a member"
         )
     return order
+
+
+def add_beam(
+    model: ModelDescription,
+    name: str | None,
+    places: Array,
+    given: Mapping[int, Node | None],
+    released: Mapping[str, tuple[str | None, Node | None]],
+    make: Callable[[list[Node]], Beam],
+) -> Beam:
+    """Add a beam through places ``(n, 3)``, with the nodes that are not given there, and the releases of its ends."""
+    nodes = [
+        given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
+        for k, place in enumerate(places)
+    ]
+    beam = model.add(make(nodes), name=name)
+    for side, (free, node) in released.items():
+        if free is not None and node is not None:
+            model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
+    return beam
 
 
 @checked
@@ -403,7 +415,7 @@ class EndRelease(RelativeJoint):
     @property
     def rotation_free(self) -> tuple[Node, ...]:
         """The node, where no welded beam ends."""
-        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
+        return self.nodes[:1]
 
     def __init__(
         self, node: NodeLike, beam: Beam, *, side: Annotated[str, choice(ENDS)] = "start", release: ReleasedAxes = "yz"

@@ -13,6 +13,7 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked, evaluate
 from fem_mbs.elements.beams.beam import Beam
+from fem_mbs.elements.beams.inertia import element_rows
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.lie import so3
 
@@ -57,7 +58,6 @@ class DistributedLoad(Element):
         return np.matvec(self.beam.frames, values) if self.follows else values
 
     def batch_key(self) -> Hashable:
-        """Loads in one frame on elements of one order share a batch."""
         return self.follows, self.beam.order
 
 
@@ -77,9 +77,7 @@ class DistributedLoads(ElementBatch, of=DistributedLoad):
 
     def __init__(self, loads: Sequence[DistributedLoad], number: Numbering) -> None:
         counts = [len(load.beam.length) for load in loads]
-        self.nodes = np.concatenate(
-            [np.array([number(node) for node in load.nodes])[load.beam.cells] for load in loads]
-        )
+        self.nodes = element_rows([load.beam for load in loads], number)
         self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
         self.follows = loads[0].follows
         self._weight = np.concatenate([load.beam.shared for load in loads])
@@ -102,7 +100,6 @@ class DistributedLoads(ElementBatch, of=DistributedLoad):
         return density
 
     def scaled(self, prescribed: Array, factor: float) -> Array:
-        """Densities with the constant ones multiplied by a factor."""
         return prescribed - (1.0 - factor) * self._constant
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, DistributedLoadContext]:

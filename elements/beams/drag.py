@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -24,25 +25,20 @@ from fem_mbs.contracts import (
     NotNegative,
     Numbering,
     Positive,
+    answer,
     checked,
     function,
     number,
-    real,
-    shown,
+    or_function,
     vector,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
+from fem_mbs.elements.beams.inertia import element_rows
 from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
-from fem_mbs.errors import LawError
 from fem_mbs.lie import so3
 
 Width = float | Callable[[Array], ArrayLike]
-
-
-def width(value: Any, label: object) -> Any:
-    """A positive number, or a function."""
-    return value if callable(value) else number(value, label, positive=True)
 
 
 @checked
@@ -64,7 +60,7 @@ class CrossFlow:
     """
 
     density: Positive
-    width: Annotated[Width, width]
+    width: Annotated[Width, partial(or_function, partial(number, positive=True))]
     _: KW_ONLY
     coefficient: NotNegative = 1.0
     tangential: NotNegative = 0.0
@@ -103,11 +99,6 @@ Velocities = Callable[[float, Array], ArrayLike]
 DragLaw = Callable[[Array, Array], ArrayLike]
 
 
-def constant_or_field(value: Any, label: object) -> Any:
-    """A vector, or a function of time and places."""
-    return value if callable(value) else vector(value, label)
-
-
 @checked
 class Drag(Element):
     """The force of wind or water on a beam.
@@ -142,7 +133,7 @@ class Drag(Element):
         beam: Beam,
         law: Annotated[DragLaw, lambda value, label: function(value, label, of=" of velocity and s")],
         *,
-        fluid: Annotated[ArrayLike | Velocities, constant_or_field] = (0.0, 0.0, 0.0),
+        fluid: Annotated[ArrayLike | Velocities, partial(or_function, vector)] = (0.0, 0.0, 0.0),
     ) -> None:
         self.beam, self.law, self.fluid = beam, law, fluid
         self.nodes = beam.nodes
@@ -151,13 +142,13 @@ class Drag(Element):
         """Velocities ``(n, 3)`` of the fluid at places, world frame."""
         if not callable(self.fluid):
             return np.broadcast_to(self.fluid, x.shape)
-        where = f"{self}: the velocity of its fluid"
-        value = _asked(self.fluid, (t, x.copy()), ((3,), x.shape), f"{where} at t = {t:.6g} s")
+        what = f"the velocity of its fluid at t = {t:.6g} s"
+        value = answer(self, what, self.fluid, (t, x.copy()), (x.shape, (3,)))
         return np.broadcast_to(value, x.shape)
 
     def forces(self, velocity: Array, s: Array) -> Array:
         """Forces per length ``(n, 3)``, section frame."""
-        return _asked(self.law, (velocity.copy(), s), (velocity.shape,), f"{self}: its law")
+        return answer(self, "its law", self.law, (velocity.copy(), s), (velocity.shape,))
 
     def velocity_gradient(self, t: float, x: Array) -> Array | None:
         """Derivative ``(n, 3, 3)`` of the velocities against places; None if they are the same everywhere."""
@@ -170,13 +161,12 @@ class Drag(Element):
     def force_gradient(self, velocity: Array, s: Array) -> Array:
         """Derivative ``(n, 3, 3)`` of the forces against velocities."""
         if isinstance(self.law, ByVelocity):
-            shape = (*velocity.shape, 3)
-            return _asked(self.law.by_velocity, (velocity.copy(), s), (shape,), f"{self}: the derivative of its law")
+            given, shape = (velocity.copy(), s), (*velocity.shape, 3)
+            return answer(self, "the derivative of its law", self.law.by_velocity, given, (shape,))
         size = DIFFERENCE_SHARE * (1.0 + np.abs(velocity).max(initial=0.0))
         return _derivative(lambda v: self.forces(v, s), lambda v: self.law(v, s), velocity, size)
 
     def batch_key(self) -> Hashable:
-        """Beams of one order share a batch."""
         return self.beam.order
 
 
@@ -204,7 +194,7 @@ class DragBatch(ElementBatch, of=Drag):
     def __init__(self, drags: Sequence[Drag], number: Numbering) -> None:
         beams = [drag.beam for drag in drags]
         counts = [len(beam.length) for beam in beams]
-        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+        self.nodes = element_rows(beams, number)
         self.owners = [drag for drag, count in zip(drags, counts, strict=True) for _ in range(count)]
         offsets = np.concatenate([beam.offsets for beam in beams])
         one = np.broadcast_to(so3.IDENTITY, (*offsets.shape, 3))
@@ -217,7 +207,6 @@ class DragBatch(ElementBatch, of=Drag):
         self._parts = [(drag, slice(end - count, end)) for drag, count, end in zip(drags, counts, ends, strict=True)]
 
     def at(self, t: float) -> float:
-        """The time, which velocities of fluids depend on."""
         return t
 
     def force(self, motion: Motion, prescribed: float) -> tuple[Array, DragContext]:
@@ -299,21 +288,6 @@ def quadrature(beam: Beam) -> tuple[Array, Array, Array, Array]:
 
 def _flat(values: Array) -> Array:
     return values.reshape(-1, *values.shape[2:])
-
-
-def _asked(law: Callable[..., Any], given: tuple[Any, ...], shapes: tuple[tuple[int, ...], ...], what: str) -> Array:
-    """Finite numbers of one of the shapes that a function of a user returns."""
-    try:
-        answer = law(*given)
-    except Exception as error:
-        raise LawError(f"{what} failed: {error!r}", of_motion=True) from error
-    value = real(answer)
-    if value is None or value.shape not in shapes or not np.isfinite(value).all():
-        wanted = " or ".join(map(str, shapes))
-        shape = "" if value is None else f" of shape {value.shape}"
-        text = f"{what} must return finite numbers of shape {wanted}, received {shown(answer)}{shape}"
-        raise LawError(text, of_motion=True)
-    return value
 
 
 def _derivative(law: Callable[[Array], Array], free: Callable[[Any], Any], x: Array, step: float) -> Array:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
+from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates, ScrewStrain
-from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
+from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class HigherOrderContext(NamedTuple):
     inertia: InertiaContext
 
 
-class HigherOrderBatch(ElementBatch):
+class HigherOrderBatch(BeamElements):
     """Elements of one order of all beams, with ``p`` nodes and ``g = p - 1`` quadrature points.
 
     With the coordinates ``d`` of the nodes, ``delta d = Q delta``, place and slope ``S_g d`` at a quadrature point and
@@ -45,8 +45,7 @@ class HigherOrderBatch(ElementBatch):
     """
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
-        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
-        self.owners = [beam for beam in beams for _ in beam.length]
+        super().__init__(beams, number)
         curves = [beam.curve for beam in beams]
         self._basis = np.stack([np.concatenate([curve.basis[part] for curve in curves]) for part in range(2)], axis=2)
         """Values and slopes of the polynomials, ``(n, g, 2, p)``."""
@@ -62,8 +61,7 @@ class HigherOrderBatch(ElementBatch):
         self.material, damping = (
             scale * np.concatenate([beam.at(places, name)[0] for beam in beams]) for name in ("stiffness", "damping")
         )
-        self.damping_matrix = damping if damping.any() else None
-        self.damps = self.damping_matrix is not None
+        self._damped_by(damping)
         self._inertia = self._make_inertia(beams)
 
     def _make_inertia(self, beams: Sequence[Beam]) -> Inertia:
@@ -97,30 +95,10 @@ class HigherOrderBatch(ElementBatch):
         return _flat(inertia) + np.vecmat(_flat(self._wrench(context)), Q), context
 
     def tangent(self, context: HigherOrderContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
         total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
         if self.damping_matrix is not None:
             total += dV.after(self._viscous(context), self.nodes)
         return total
-
-    def stiffness(self, context: HigherOrderContext) -> Array:
-        """Derivative at constant body velocities and accelerations, ``(n, 6p, 6p)``."""
-        return self._elastic(context) + self._inertia.stiffness(context.inertia)
-
-    def damping(self, context: HigherOrderContext) -> Array:
-        """Material damping, gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
-        total = self._inertia.damping(context.inertia)
-        if self.damping_matrix is not None:
-            total += self._viscous(context)
-        return total
-
-    def gyroscopic(self, context: HigherOrderContext) -> Array:
-        """Gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
-        return self._inertia.damping(context.inertia)
-
-    def mass(self, context: HigherOrderContext) -> Array:
-        """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""
-        return self._inertia.mass(context.inertia)
 
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
         """Section forces after body increments ``(n, 6p)``, linear in them."""
@@ -129,15 +107,13 @@ class HigherOrderBatch(ElementBatch):
         return ahead
 
     def with_stress(self, context: HigherOrderContext, stress: Array) -> HigherOrderContext:
-        """The context with other section forces."""
         return context._replace(stress=stress)
 
-    def energy(self, motion: Motion) -> Energy:
-        """Kinetic, strain and gravity energy."""
+    def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
         s = self._measure(d).value() - self.s0
-        stored = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
-        return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
+        stored: Array = 0.5 * np.vecdot(s, np.matvec(self.material, s)).sum(axis=-1)
+        return stored
 
     def _relative(self, x: Array, R: Array) -> RelativeCoordinates:
         return RelativeCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)

@@ -9,14 +9,15 @@ components; docs/theory.md, "Inertia".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion, RateSensitivities
+from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
 from fem_mbs.lie import so3
 
 
@@ -157,3 +158,55 @@ class Inertia:
     def skew_center(self) -> Array:
         """Skew matrices of the mass centres, ``(n, p, 3, 3)``."""
         return so3.skew(self.center)
+
+
+def element_rows(beams: Sequence[Any], number: Numbering) -> IntArray:
+    """Rows ``(n, p)`` of the nodes of all elements of beams."""
+    return np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
+
+
+class BeamElements(ElementBatch):
+    """Base of elements of beams: internal forces, and the inertia of their sections.
+
+    A subclass defines ``_elastic(context)``, the material and geometric stiffness, ``_viscous(context)``, material
+    damping, and ``_stored(motion)``, strain energies; its contexts have ``inertia``.
+    """
+
+    _inertia: Inertia
+    damping_matrix: Array | None
+
+    def __init__(self, beams: Sequence[Any], number: Numbering) -> None:
+        self.nodes = element_rows(beams, number)
+        self.owners = [beam for beam in beams for _ in beam.length]
+
+    def _damped_by(self, damping: Array) -> None:
+        self.damps = bool(damping.any())
+        self.damping_matrix = damping if self.damps else None
+
+    def _elastic(self, context: Any) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} must define _elastic(context)")
+
+    def _viscous(self, context: Any) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} must define _viscous(context)")
+
+    def _stored(self, motion: Motion) -> Array:
+        raise NotImplementedError(f"{type(self).__name__} must define _stored(motion)")
+
+    def stiffness(self, context: Any) -> Array:
+        return self._elastic(context) + self._inertia.stiffness(context.inertia)
+
+    def damping(self, context: Any) -> Array:
+        """Material damping, gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
+        total = self._inertia.damping(context.inertia)
+        return total if self.damping_matrix is None else total + self._viscous(context)
+
+    def gyroscopic(self, context: Any) -> Array:
+        """Gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
+        return self._inertia.damping(context.inertia)
+
+    def mass(self, context: Any) -> Array:
+        """Consistent in translation, lumped in rotation, ``(n, 6p, 6p)``."""
+        return self._inertia.mass(context.inertia)
+
+    def energy(self, motion: Motion) -> Energy:
+        return Energy(self._inertia.kinetic_energy(motion), self._stored(motion), self._inertia.gravity_energy(motion))

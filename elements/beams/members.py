@@ -1,22 +1,23 @@
-"""The members of a line mesh: what is given for each named set of its lines, and the beams and trusses made of them."""
+"""The members of a line mesh: what is given for each named set of its lines, and a beam along some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node, instance, real, shown
-from fem_mbs.elements.beams.beam import Beam, EndRelease, ReleasedAxes, check_release
+from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_release
 from fem_mbs.elements.beams.curve_strain import LOBATTO
 from fem_mbs.elements.beams.geometry import YAxis, y_direction
 from fem_mbs.elements.beams.line_mesh import LABEL, listed
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.taper import Profile, along
-from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.errors import ModelError
+from fem_mbs.model.description import ModelDescription
 
 Release: TypeAlias = tuple[ReleasedAxes | None, ReleasedAxes | None]
 """Axes of the section about which start and end of a beam turn freely."""
@@ -90,85 +91,32 @@ def trusses_of_sets(trusses: Collection[Any] | bool, sections: Mapping[Any, Prof
     return {key: instance(sections[key], BeamSection, f"{LABEL}: section of the trusses {key!r}") for key in keys}
 
 
-class Options(NamedTuple):
-    """How members are made, by the sets of their lines."""
-
-    sections: dict[Any, Profile]
-    y_axes: Mapping[Any, YAxis]
-    interpolation: str
-    order: int
-    elements: int
-    releases: Mapping[Any, Release]
-    trusses: Mapping[Any, BeamSection]
-    name: str
-
-
-class MemberPlan(NamedTuple):
-    """Of which points of a mesh its members are made."""
-
-    places: dict[int, Array]
-    """Of the points."""
-    beams: list[tuple[Hashable, list[int]]]
-    """The set and the points along each beam."""
-    trusses: list[tuple[Hashable, tuple[int, int]]]
-    """The set and the two points of each truss."""
-
-
-class Laid(NamedTuple):
-    """What is made of a mesh."""
-
-    nodes: dict[int, Node]
-    beams: list[tuple[Beam, dict[str, EndRelease]]]
-    trusses: list[Truss]
-
-
-def lay(plan: MemberPlan, options: Options, new: Callable[[Array, str], Node]) -> Laid:
-    """All members, on nodes that a function makes of places and names."""
-    nodes = {point: new(place, f"{options.name}[{point}]") for point, place in plan.places.items()}
-    members = enumerate(plan.beams)
-    beams = [_beam(k, key, [nodes[point] for point in points], options, new) for k, (key, points) in members]
-    return Laid(nodes, beams, [Truss(nodes[a], nodes[b], options.trusses[key]) for key, (a, b) in plan.trusses])
-
-
-def named(laid: Laid, name: str) -> Iterator[tuple[str, Beam | EndRelease | Truss]]:
-    """What is to be added, with its names."""
-    for k, (beam, joints) in enumerate(laid.beams):
-        yield f"{name} beam {k}", beam
-        for side, joint in joints.items():
-            yield f"{name} beam {k} {side}", joint
-    for k, bar in enumerate(laid.trusses):
-        yield f"{name} truss {k}", bar
-
-
-def _beam(
-    k: int, key: Hashable, ends: list[Node], options: Options, new: Callable[[Array, str], Node]
-) -> tuple[Beam, dict[str, EndRelease]]:
-    """The beam number ``k`` along some nodes of the mesh, with the nodes inside, and what it is released by."""
-    section, releases = options.sections[key], dict(zip(("start", "end"), options.releases.get(key, ()), strict=False))
-    places, y_axis = _subdivided(ends, section, options.y_axes.get(key), options)
+def add_along(
+    model: ModelDescription,
+    name: str,
+    ends: list[Node],
+    y_axis: YAxis | None,
+    elements: int,
+    free: Release,
+    *,
+    section: Profile,
+    interpolation: str,
+    order: int,
+) -> Beam:
+    """Add a beam along lines between nodes of a mesh, with the nodes inside, released at its ends."""
+    places, y_axis = _subdivided(ends, section, y_axis, elements, order)
     per_line = (len(places) - 1) // (len(ends) - 1)
-
-    def node(j: int) -> Node:
-        released = releases.get("start" if j == 0 else "end" if j == len(places) - 1 else "")
-        if j % per_line or released:
-            return new(places[j], f"{options.name} beam {k}[{j}]")
-        return ends[j // per_line]
-
-    beam = Beam(
-        list(map(node, range(len(places)))), section, y_axis, interpolation=options.interpolation, order=options.order
-    )
-    outer = {"start": ends[0], "end": ends[-1]}
-    return beam, {
-        side: EndRelease(outer[side], beam, side=side, release=free) for side, free in releases.items() if free
-    }
+    given = {k * per_line: node for k, node in enumerate(ends)}
+    welded = {k: node for k, node in given.items() if not (free[0] and k == 0 or free[1] and k == len(places) - 1)}
+    make = partial(Beam, section=section, y_axis=y_axis, interpolation=interpolation, order=order)
+    return add_beam(model, name, places, welded, {"start": (free[0], ends[0]), "end": (free[1], ends[-1])}, make)
 
 
 def _subdivided(
-    ends: list[Node], section: Profile, y_axis: YAxis | None, options: Options
+    ends: list[Node], section: Profile, y_axis: YAxis | None, count: int, order: int
 ) -> tuple[Array, YAxis | None]:
     """Places of the nodes of a beam along lines, on the arcs of a beam of order 1, and its section axes."""
     x = np.array([node.position for node in ends])
-    count, order = options.elements, options.order
     if count * order == 1:
         return x, y_axis
     shares = (np.arange(count)[:, None] + LOBATTO[order][:-1]).ravel() / count

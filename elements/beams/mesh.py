@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, make_node, shown
+from fem_mbs.contracts import Element, Name, Node, NotNegative, PositiveInt, checked, choice, shown
 from fem_mbs.elements.beams.beam import Beam, check_order
 from fem_mbs.elements.beams.geometry import YAxis
 from fem_mbs.elements.beams.line_mesh import (
@@ -25,12 +26,8 @@ from fem_mbs.elements.beams.line_mesh import (
     read_mesh,
 )
 from fem_mbs.elements.beams.members import (
-    Laid,
-    MemberPlan,
-    Options,
     Release,
-    lay,
-    named,
+    add_along,
     releases_of_sets,
     sections_of_sets,
     trusses_of_sets,
@@ -222,20 +219,25 @@ def beams_from_mesh(
     mesh = read_mesh(mesh)
     found, group = _lines_of_sets(mesh, section, sections, by, ignore_loose)
     lines = merged(found, merge)
-    chosen = {key: own for key, own in sections.items() if own is not None}
-    options = Options(
-        chosen,
-        y_axes_of_sets(y_axis, chosen),
-        interpolation,
-        check_order(order, interpolation, LABEL),
-        elements,
-        releases_of_sets(release, chosen),
-        trusses_of_sets(trusses, chosen),
-        name,
-    )
-    plan = _plan(lines, group, [*sections], options)
-    laid = _added(model, plan, options)
-    return _made(mesh, found, lines, plan, laid)
+    keys, chosen = [*sections], {key: own for key, own in sections.items() if own is not None}
+    y_axes, releases = y_axes_of_sets(y_axis, chosen), releases_of_sets(release, chosen)
+    check_order(order, interpolation, LABEL)
+    bars = trusses_of_sets(trusses, chosen)
+    is_bar = np.array([key in bars for key in keys])[group]
+    members: list[Member] = []
+    with model.all_or_nothing():
+        places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
+        nodes = {point: model.add_node(place, name=f"{name}[{point}]") for point, place in places.items()}
+        for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
+            key = keys[group[~is_bar][first]]
+            ends, free = [nodes[point] for point in points], releases.get(key, (None, None))
+            made = partial(add_along, section=chosen[key], interpolation=interpolation, order=order)
+            beam = made(model, f"{name} beam {k}", ends, y_axes.get(key), elements, free)
+            members.append(Member(key, points, beam))
+        for k, (which, (a, b)) in enumerate(zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)):
+            bar = model.add(Truss(nodes[a], nodes[b], bars[keys[which]]), f"{name} truss {k}")
+            members.append(Member(keys[which], [a, b], bar))
+    return _structure(mesh, found, lines, members, nodes)
 
 
 def _lines_of_sets(
@@ -252,55 +254,34 @@ def _lines_of_sets(
     return found.only(kept), group[kept]
 
 
-def _made(mesh: Any, found: LineMesh, lines: LineMesh, plan: MemberPlan, laid: Laid) -> BeamMesh:
+class Member(NamedTuple):
+    """A member of a mesh: its set, and the points along it."""
+
+    key: Hashable
+    points: list[int]
+    part: Beam | Truss
+
+
+def _structure(mesh: Any, found: LineMesh, lines: LineMesh, members: list[Member], nodes: dict[int, Node]) -> BeamMesh:
     """What was made of the lines ``found`` in a mesh, whose points became those of ``lines``."""
+    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
+    at: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
+    for key, points, part in members:
+        groups[key].append(part)
+        rows = len(part.stations) // (len(points) - 1)
+        for k, (a, b) in enumerate(pairwise(points)):
+            first, last = k * rows, (k + 1) * rows - 1
+            at[a, b], at[b, a] = (part, first, last), (part, last, first)
     stands_for = dict(sorted(zip(found.lines.ravel().tolist(), lines.lines.ravel().tolist(), strict=True)))
     for point, first in stands_for.items():
         if first != point:
-            LOG.info("%s: point %d became part of %s", LABEL, point, laid.nodes[first])
-    nodes = {point: laid.nodes[first] for point, first in stands_for.items()}
-    beams = [beam for beam, _ in laid.beams]
-    members: list[Beam | Truss] = [*beams, *laid.trusses]
-    groups: dict[Hashable, list[Beam | Truss]] = defaultdict(list)
-    for (key, _), member in zip((*plan.beams, *plan.trusses), members, strict=True):
-        groups[key].append(member)
-    at = _members_between(plan, laid)
+            LOG.info("%s: point %d became part of %s", LABEL, point, nodes[first])
     cells = zip(found.block.tolist(), found.row.tolist(), lines.lines.tolist(), strict=True)
-    parts = [MemberLine(block, row, *at[a, b]) for block, row, (a, b) in cells]
-    return BeamMesh(beams, nodes, dict(groups), laid.trusses, mesh, parts)
-
-
-def _plan(lines: LineMesh, group: IntArray, keys: list[Hashable], options: Options) -> MemberPlan:
-    """Which members there are, of lines and the places of their sets in ``keys``."""
-    is_bar = np.array([key in options.trusses for key in keys])[group]
-    chains = chains_of(lines.only(~is_bar), group[~is_bar])
-    beams = [(keys[group[~is_bar][first]], points) for first, points in chains.items()]
-    pairs = zip(group[is_bar], lines.lines[is_bar].tolist(), strict=True)
-    places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
-    return MemberPlan(places, beams, [(keys[number], (a, b)) for number, (a, b) in pairs])
-
-
-def _added(model: ModelDescription, plan: MemberPlan, options: Options) -> Laid:
-    """The members and their nodes, added to a model; bad arguments are refused on a trial, before it gets nodes."""
-
-    def trial(place: Array, label: str) -> Node:
-        model.check_name(label)
-        return make_node(label, model.group, place)
-
-    for label, _ in named(lay(plan, options, trial), options.name):
-        model.check_name(label)
-    laid = lay(plan, options, lambda place, label: model.add_node(place, name=label))
-    for label, part in named(laid, options.name):
-        model.add(part, label)
-    return laid
-
-
-def _members_between(plan: MemberPlan, laid: Laid) -> dict[tuple[int, int], tuple[Beam | Truss, int, int]]:
-    """The member between two points of a mesh, with the rows of its section forces there, in either direction."""
-    result: dict[tuple[int, int], tuple[Beam | Truss, int, int]] = {}
-    for (beam, _), (_, points) in zip(laid.beams, plan.beams, strict=True):
-        rows = len(beam.length) // (len(points) - 1) * (1 if beam.order == 1 else beam.order + 1)
-        for k, (a, b) in enumerate(pairwise(points)):
-            first, last = k * rows, (k + 1) * rows - 1
-            result[a, b], result[b, a] = (beam, first, last), (beam, last, first)
-    return result | {ends: (bar, 0, 0) for bar, (_, ends) in zip(laid.trusses, plan.trusses, strict=True)}
+    return BeamMesh(
+        [part for _, _, part in members if isinstance(part, Beam)],
+        {point: nodes[first] for point, first in stands_for.items()},
+        dict(groups),
+        [part for _, _, part in members if isinstance(part, Truss)],
+        mesh,
+        [MemberLine(block, row, *at[a, b]) for block, row, (a, b) in cells],
+    )

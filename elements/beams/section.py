@@ -4,17 +4,68 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Public, checked, is_symmetric, number, real, shown
+from fem_mbs.contracts import Positive, Public, checked, is_symmetric, number, real, shown
+from fem_mbs.elements.shapes.solids import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 
 CIRCLE_POINTS = 24
+
+
+def _place(value: Any, label: object) -> Array:
+    """A place (y, z) in the section."""
+    place = real(value)
+    if place is None or place.shape != (2,) or not np.isfinite(place).all():
+        raise ModelError(f"{label} must be a place (y, z), two numbers, received {shown(value)}")
+    return place
+
+
+def _pair(value: Any, label: object) -> tuple[float, float]:
+    values = real(value)
+    if values is None or values.shape not in ((), (1,), (2,)):
+        raise ModelError(f"{label} must be one number or a pair (y, z), received {shown(value)}")
+    y, z = values.ravel()[[0, -1]]
+    return number(y, label, positive=True), number(z, label, positive=True)
+
+
+def _inertia(value: Any, label: object) -> Array:
+    j = real(value)
+    if j is None or j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
+        raise ModelError(f"{label} must be 3 positive numbers per length (torsional, y, z), received {shown(value)}")
+    return j
+
+
+def _matrix(value: Any, label: object) -> Array:
+    result = real(value)
+    if result is None or result.shape != (6, 6) or not np.isfinite(result).all():
+        raise ModelError(f"{label} must be a finite 6x6 matrix, received {shown(value)}")
+    if not is_symmetric(result, 6):
+        raise ModelError(f"{label} must be symmetric, received\n{result}")
+    return result
+
+
+def _poisson(nu: Any, label: object) -> float:
+    value = number(nu, label)
+    if not -1.0 < value <= 0.5:
+        raise ModelError(f"{label} must be above -1 and at most 0.5, received {value}")
+    return value
+
+
+def _contour(outline: Any, label: object) -> Array:
+    points = real(outline)
+    if points is None or points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
+        raise ModelError(f"{label} must be at least three points (y, z), received {shown(outline)}")
+    return points
+
+
+Poisson = Annotated[float, _poisson]
+Matrix = Annotated[ArrayLike, _matrix]
 
 
 @checked
@@ -72,35 +123,22 @@ class BeamSection(Public):
 
     def __init__(
         self,
-        EA: float,
-        GA: ArrayLike,
-        GJ: float,
-        EI: ArrayLike,
-        mass: float,
-        inertia: ArrayLike,
-        outline: ArrayLike | None = None,
-        shear_center: ArrayLike = (0.0, 0.0),
+        EA: Positive,
+        GA: Annotated[ArrayLike, _pair],
+        GJ: Positive,
+        EI: Annotated[ArrayLike, _pair],
+        mass: Positive,
+        inertia: Annotated[ArrayLike, _inertia],
+        outline: Annotated[ArrayLike, _contour] | None = None,
+        shear_center: Annotated[ArrayLike, _place] = (0.0, 0.0),
     ) -> None:
-        stiffness = np.array(
-            [
-                number(EA, "BeamSection: EA", positive=True),
-                *_pair(GA, "BeamSection: GA"),
-                number(GJ, "BeamSection: GJ", positive=True),
-                *_pair(EI, "BeamSection: EI"),
-            ]
-        )
-        density = number(mass, "BeamSection: mass", positive=True)
-        j = real(inertia)
-        if j is None or j.shape != (3,) or not np.isfinite(j).all() or (j <= 0.0).any():
-            raise ModelError(
-                "BeamSection: inertia must be 3 positive numbers per length (torsional, y, z), "
-                f"received {shown(inertia)}"
-            )
-        shape = _equivalent_rectangle(stiffness, density, j) if outline is None else _contour(outline)
-        about = _strains_at(_place(shear_center, "BeamSection: shear_center"))
+        stiffness, j = np.array([EA, *np.atleast_1d(GA), GJ, *np.atleast_1d(EI)]), np.asarray(inertia)
+        shape = _equivalent_rectangle(stiffness, mass, j) if outline is None else np.asarray(outline)
+        shear_center = np.asarray(shear_center)
+        about = _strains_at(np.append(0.0, shear_center))
         shear = np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])
         coupled = np.diag(stiffness * (1.0 - shear)) + about.T @ np.diag(stiffness * shear) @ about
-        self._set(coupled, density, np.diag(j), np.zeros(3), shape)
+        self._set(coupled, mass, np.diag(j), np.zeros(3), shape)
         self._remember("BeamSection", EA, GA, GJ, EI, mass, inertia, outline, shear_center)
 
     def __repr__(self) -> str:
@@ -123,37 +161,33 @@ class BeamSection(Public):
 
     @classmethod
     @checked
-    def rectangle(cls, width: float, height: float, E: float, nu: float, rho: float) -> BeamSection:
+    def rectangle(cls, width: Positive, height: Positive, E: Positive, nu: Poisson, rho: Positive) -> BeamSection:
         """Solid rectangle, ``width`` along y and ``height`` along z, shear factor 5/6.
 
         The torsion constant is Saint-Venant's series, so a square has 0.1406 a^4.
         """
-        width = number(width, "BeamSection.rectangle: width", positive=True)
-        height = number(height, "BeamSection.rectangle: height", positive=True)
         A, I_y, I_z = width * height, width * height**3 / 12, height * width**3 / 12
         section = _solid(A, I_y, I_z, _rectangle_torsion(width, height), 5 / 6, E, nu, rho, _rectangle(width, height))
         return section._remember("rectangle", width, height, E, nu, rho)
 
     @classmethod
     @checked
-    def circle(cls, radius: float, E: float, nu: float, rho: float) -> BeamSection:
+    def circle(cls, radius: Positive, E: Positive, nu: Poisson, rho: Positive) -> BeamSection:
         """Solid circle, shear factor 6 (1 + nu)/(7 + 6 nu) (Cowper 1966)."""
-        r = number(radius, "BeamSection.circle: radius", positive=True)
-        nu = _poisson(nu)
-        second = np.pi * r**4 / 4
+        r, second = radius, np.pi * radius**4 / 4
         factor = 6 * (1 + nu) / (7 + 6 * nu)
         section = _solid(np.pi * r**2, second, second, 2 * second, factor, E, nu, rho, _circle(r))
         return section._remember("circle", r, E, nu, rho)
 
     @classmethod
     @checked
-    def tube(cls, outer_radius: float, inner_radius: float, E: float, nu: float, rho: float) -> BeamSection:
+    def tube(
+        cls, outer_radius: Positive, inner_radius: Positive, E: Positive, nu: Poisson, rho: Positive
+    ) -> BeamSection:
         """Circular tube, shear factor of Cowper (1966)."""
-        outer = number(outer_radius, "BeamSection.tube: outer_radius", positive=True)
-        inner = number(inner_radius, "BeamSection.tube: inner_radius", positive=True)
+        outer, inner = outer_radius, inner_radius
         if inner >= outer:
             raise ModelError(f"BeamSection.tube: inner_radius {inner} must be less than outer_radius {outer}")
-        nu = _poisson(nu)
         second = np.pi * (outer**4 - inner**4) / 4
         m = (inner / outer) ** 2
         factor = 6 * (1 + nu) * (1 + m) ** 2 / ((7 + 6 * nu) * (1 + m) ** 2 + (20 + 12 * nu) * m)
@@ -163,7 +197,7 @@ class BeamSection(Public):
 
     @classmethod
     @checked
-    def general(cls, stiffness: ArrayLike, mass: ArrayLike) -> BeamSection:
+    def general(cls, stiffness: Matrix, mass: Matrix) -> BeamSection:
         """Any coupled section.
 
         Parameters
@@ -173,7 +207,7 @@ class BeamSection(Public):
         mass : (6, 6)
             Mass matrix per length about the reference line, ``[[m I, -m c~], [m c~, J]]`` with the mass centre ``c``.
         """
-        K, M = _matrix(stiffness, "stiffness"), _matrix(mass, "mass")
+        K, M = np.asarray(stiffness), np.asarray(mass)
         if not _is_positive(K):
             raise ModelError(f"BeamSection.general: stiffness must be positive definite, received\n{K}")
         m = M[0, 0]
@@ -203,7 +237,7 @@ class BeamSection(Public):
         if time is not None and time.ndim == 0:
             D = number(time, "BeamSection.with_damping: damping") * self.stiffness
         else:
-            D = _matrix(damping, "damping")
+            D = _matrix(damping, "BeamSection.with_damping: damping")
         if np.linalg.eigvalsh(D)[0] < -1e-12 * np.abs(D).max():
             raise ModelError(f"BeamSection.with_damping: damping must not be negative, received {shown(damping)}")
         return self._changed("with_damping", (damping,), damping=D)
@@ -215,7 +249,7 @@ class BeamSection(Public):
         Stiffness, damping and mass become those about the line; a force along it then also bends the beam. Lengths are
         those of the line, also in a curved beam.
         """
-        offset = np.array([0.0, number(y, "BeamSection.shifted: y"), number(z, "BeamSection.shifted: z")])
+        offset = np.array([0.0, y, z])
         about = _strains_at(offset)
         return self._changed(
             "shifted",
@@ -229,7 +263,7 @@ class BeamSection(Public):
     @checked
     def turned(self, angle: float) -> BeamSection:
         """A copy turned about the line of the beam's nodes by an angle in rad, from y towards z."""
-        R = so3.exp(np.array([number(angle, "BeamSection.turned: angle"), 0.0, 0.0]))
+        R = so3.exp(np.array([angle, 0.0, 0.0]))
         both = np.kron(np.eye(2), R)
         return self._changed(
             "turned",
@@ -253,50 +287,16 @@ def _strains_at(offset: Array) -> Array:
     return se3.adjoint(so3.IDENTITY, -offset)
 
 
-def _place(value: ArrayLike, label: str) -> Array:
-    """A place (y, z) in the section, as a vector (3,)."""
-    place = real(value)
-    if place is None or place.shape != (2,) or not np.isfinite(place).all():
-        raise ModelError(f"{label} must be a place (y, z), two numbers, received {shown(value)}")
-    return np.array([0.0, *place])
-
-
-def _pair(value: ArrayLike, label: str) -> tuple[float, float]:
-    values = real(value)
-    if values is None or values.shape not in ((), (1,), (2,)):
-        raise ModelError(f"{label} must be one number or a pair (y, z), received {shown(value)}")
-    y, z = values.ravel()[[0, -1]]
-    return number(y, label, positive=True), number(z, label, positive=True)
-
-
-def _matrix(value: ArrayLike, what: str) -> Array:
-    result = real(value)
-    if result is None or result.shape != (6, 6) or not np.isfinite(result).all():
-        raise ModelError(f"BeamSection: {what} must be a finite 6x6 matrix, received {shown(value)}")
-    if not is_symmetric(result, 6):
-        raise ModelError(f"BeamSection: {what} must be symmetric, received\n{result}")
-    return result
-
-
 def _is_positive(matrix: Array) -> bool:
     """Whether a symmetric matrix is positive definite, whatever the units of its rows."""
     units = np.sqrt(np.abs(np.diag(matrix)))
     return bool((units > 0.0).all() and np.linalg.eigvalsh(matrix / np.outer(units, units))[0] > 0.0)
 
 
-def _poisson(nu: object) -> float:
-    value = number(nu, "BeamSection: nu")
-    if not -1.0 < value <= 0.5:
-        raise ModelError(f"BeamSection: nu must be above -1 and at most 0.5, received {value}")
-    return value
-
-
 def _solid(
     A: float, I_y: float, I_z: float, J: float, factor: float, E: float, nu: float, rho: float, outline: Array
 ) -> BeamSection:
-    E = number(E, "BeamSection: E", positive=True)
-    rho = number(rho, "BeamSection: rho", positive=True)
-    G = E / (2 * (1 + _poisson(nu)))
+    G = E / (2 * (1 + nu))
     inertia = rho * np.array([I_y + I_z, I_y, I_z])
     return BeamSection(E * A, factor * G * A, G * J, (E * I_y, E * I_z), rho * A, inertia, outline)
 
@@ -308,20 +308,12 @@ def _equivalent_rectangle(stiffness: Array, density: float, j: Array) -> Array:
     return _rectangle(width, height)
 
 
-def _contour(outline: ArrayLike) -> Array:
-    points = real(outline)
-    if points is None or points.ndim != 2 or points.shape[1] != 2 or len(points) < 3 or not np.isfinite(points).all():
-        raise ModelError(f"BeamSection: outline must be at least three points (y, z), received {shown(outline)}")
-    return points
-
-
 def _rectangle(width: float, height: float) -> Array:
     return 0.5 * np.array([[-width, -height], [width, -height], [width, height], [-width, height]])
 
 
 def _circle(radius: float) -> Array:
-    angle = 2 * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    return radius * circle(CIRCLE_POINTS)
 
 
 def _rectangle_torsion(width: float, height: float) -> float:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Energy, Motion, Node, NodeLike, Numbering, Picture, SectionForces, Vector3, checked
+from fem_mbs.contracts import Energy, Motion, NodeLike, Numbering, Picture, SectionForces, Vector3, checked
 from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
 from fem_mbs.elements.forces.coordinate_law import Acting, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement, bar
+from fem_mbs.elements.joints.frames import OnPoints
 
 Context = tuple[Acting, InertiaContext]
 
 
 @checked
-class Truss(LineElement, SectionForces):
+class Truss(OnPoints, LineElement, SectionForces):
     """A straight bar between two points, hinged there, stress-free as built.
 
     Parameters
@@ -52,18 +53,7 @@ class Truss(LineElement, SectionForces):
         """Axial stiffness of a section that bears no other force."""
         self.damping = float(section.damping[0, 0] / section.stiffness[0, 0]) * self.EA
 
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Nodes that its points are not at."""
-        return tuple(node for node, point in zip(self.nodes, self.offsets, strict=True) if point.any())
-
-    @property
-    def rotation_free(self) -> tuple[Node, ...]:
-        """Nodes that its points are at."""
-        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
-
     def picture(self, number: Numbering, stations: int) -> Picture:
-        """A line."""
         return bar(self.nodes, self.offsets, number)
 
     def section_forces(self, x: Array, R: Array) -> Array:
@@ -86,17 +76,13 @@ class TrussBatch(LineBatch, of=Truss):
         values = [[truss.built, truss.EA, truss.damping, truss.section.mass] for truss in trusses]
         self.built, self.EA, self.D, mass = np.array(values).T
         masses = (mass * self.built)[:, None, None] * CONSISTENT_MASS
-        self._inertia = Inertia(self.nodes, masses, self.offsets, np.zeros((*self.nodes.shape, 3, 3)))
+        ends = np.array([truss.offsets for truss in trusses])
+        self._inertia = Inertia(self.nodes, masses, ends, np.zeros((*self.nodes.shape, 3, 3)))
 
     def law(self, length: Array, speed: Array, state: Array, prescribed: Any) -> Law:
         """``N = EA (l/L - 1) + D l'/L``."""
         pull = self.EA * (length / self.built - 1.0) + self.D * speed / self.built
-        return Law(
-            pull[:, None],
-            (self.EA / self.built)[:, None],
-            (self.D / self.built)[:, None],
-            np.zeros((len(pull), 1, 0)),
-        )
+        return Law.without_states(pull, self.EA / self.built, self.D / self.built)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Context]:  # type: ignore[override]
         """The pull, inertia and weight."""
@@ -113,15 +99,12 @@ class TrussBatch(LineBatch, of=Truss):
         return super().damping(context[0]) + self._inertia.damping(context[1])
 
     def gyroscopic(self, context: Context) -> Array:
-        """Centrifugal terms."""
         return self._inertia.damping(context[1])
 
     def mass(self, context: Context) -> Array:
-        """Consistent."""
         return self._inertia.mass(context[1])
 
     def energy(self, motion: Motion) -> Energy:
-        """Kinetic, strain and gravity energy."""
         stretch = self.values(motion) - self.built
         stored = 0.5 * self.EA / self.built * stretch**2
         return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))

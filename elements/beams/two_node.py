@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ElementBatch, Energy, Motion, Numbering, RateSensitivities
-from fem_mbs.elements.beams.inertia import Inertia, InertiaContext
+from fem_mbs.contracts import Motion, Numbering, RateSensitivities
+from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import se3, so3
 from fem_mbs.lie.so3 import MIDPOINT
@@ -97,7 +97,7 @@ class BeamContext(NamedTuple):
     inertia: InertiaContext
 
 
-class BeamBatch(ElementBatch):
+class BeamBatch(BeamElements):
     """Elements of order 1 of all beams with one interpolation.
 
     With ``d = log(H_A^-1 H_B)`` of the section frames, ``delta d = Q (delta_A, delta_B)``,
@@ -105,9 +105,7 @@ class BeamBatch(ElementBatch):
     """
 
     def __init__(self, beams: Sequence[Beam], number: Numbering) -> None:
-        counts = [len(beam.length) for beam in beams]
-        self.nodes = np.concatenate([np.array([number(node) for node in beam.nodes])[beam.cells] for beam in beams])
-        self.owners = [beam for beam, count in zip(beams, counts, strict=True) for _ in range(count)]
+        super().__init__(beams, number)
         self.interpolation = beams[0].interpolation
         frames = np.concatenate([beam.frames for beam in beams])
         self.length = np.concatenate([beam.length for beam in beams])
@@ -131,9 +129,7 @@ class BeamBatch(ElementBatch):
         sections = [beam.at(beam.gauss[0], "stiffness", "damping", "mass", "center", "inertia") for beam in beams]
         stiffness, damping, mass, center, J = (np.concatenate(part)[:, 0] for part in zip(*sections, strict=True))
         self.material = to_wrench @ stiffness @ back
-        damping = to_wrench @ damping @ back
-        self.damping_matrix = damping if damping.any() else None
-        self.damps = self.damping_matrix is not None
+        self._damped_by(to_wrench @ damping @ back)
         self._inertia = self._make_inertia(frames, offsets, mass, center, J)
 
     def _make_inertia(self, frames: Array, offsets: Array, mass: Array, center: Array, J: Array) -> Inertia:
@@ -165,33 +161,12 @@ class BeamBatch(ElementBatch):
         return force, BeamContext(operator, Q, measure, stress, wrench, V, inertia_context)
 
     def tangent(self, context: BeamContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        """``K + C dV + M dA``, ``(n, 12, 12)``."""
         total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
         if self.damping_matrix is not None:
             total += self._viscous(context, dV.nodes[self.nodes])
         return total
 
-    def stiffness(self, context: BeamContext) -> Array:
-        """Derivative at constant body velocities and accelerations, ``(n, 12, 12)``."""
-        return self._elastic(context) + self._inertia.stiffness(context.inertia)
-
-    def damping(self, context: BeamContext) -> Array:
-        """Material damping, gyroscopic and centrifugal terms, ``(n, 12, 12)``."""
-        total = self._inertia.damping(context.inertia)
-        if self.damping_matrix is not None:
-            total += self._viscous(context, np.broadcast_to(np.eye(6), (*self.nodes.shape, 6, 6)))
-        return total
-
-    def gyroscopic(self, context: BeamContext) -> Array:
-        """Gyroscopic and centrifugal terms, ``(n, 12, 12)``."""
-        return self._inertia.damping(context.inertia)
-
-    def mass(self, context: BeamContext) -> Array:
-        """Consistent in translation, lumped in rotation, ``(n, 12, 12)``."""
-        return self._inertia.mass(context.inertia)
-
     def rate_force(self, context: BeamContext, dV: Array, dA: Array, inertial: Array) -> Array:
-        """``C dV + M dA``, ``(n, 12)``."""
         n = len(self.nodes)
         force = self._inertia.rate_force(context.inertia, inertial.reshape(n, 2, 6), dA.reshape(n, 2, 6)).reshape(n, 12)
         if self.damping_matrix is not None:
@@ -215,10 +190,12 @@ class BeamBatch(ElementBatch):
         total: Array = (Q.mT @ material + np.concatenate([first, second], axis=-2)) @ Q
         return total
 
-    def _viscous(self, context: BeamContext, dV: Array) -> Array:
-        """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6)."""
-        Q = context.Q
-        along = np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
+    def _viscous(self, context: BeamContext, dV: Array | None = None) -> Array:
+        """Material damping where body velocities follow by ``dV`` (n, 2, 6, 6), the identity by default."""
+        assert self.damping_matrix is not None
+        along = Q = context.Q
+        if dV is not None:
+            along = np.concatenate([Q[..., :6] @ dV[:, 0], Q[..., 6:] @ dV[:, 1]], axis=-1)
         total: Array = Q.mT @ (self.damping_matrix @ along)
         return total
 
@@ -231,7 +208,6 @@ class BeamBatch(ElementBatch):
         return ahead
 
     def with_stress(self, context: BeamContext, stress: Array) -> BeamContext:
-        """The context with other section forces."""
         wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient())
         return context._replace(stress=stress, wrench=wrench)
 
@@ -252,13 +228,12 @@ class BeamBatch(ElementBatch):
             V_B = np.matvec(self._to_second, V_B)
         return operator.derivative(V_B - V_A) - se3.bracket(V_A)
 
-    def energy(self, motion: Motion) -> Energy:
-        """Kinetic, strain and gravity energy."""
+    def _stored(self, motion: Motion) -> Array:
         d = se3.log(*self._relative_frame(motion.x[self.nodes], motion.R[self.nodes]))
         check_turn(np.vecdot(d[..., 3:], d[..., 3:]), self.owners)
         s = strain(self.interpolation, d) - self.s0
-        stored = 0.5 * np.vecdot(s, np.matvec(self.material, s))
-        return Energy(self._inertia.kinetic_energy(motion), stored, self._inertia.gravity_energy(motion))
+        stored: Array = 0.5 * np.vecdot(s, np.matvec(self.material, s))
+        return stored
 
 
 def relative_frame(x: Array, R: Array) -> tuple[Array, Array]:

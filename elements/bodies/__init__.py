@@ -1,1 +1,1 @@
-"""Rigid bodies, bodies with modal amplitudes, and gravity."""
+"""Rigid bodies, and bodies with modal amplitudes."""

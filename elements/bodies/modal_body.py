@@ -36,8 +36,6 @@ from fem_mbs.contracts import (
     array,
     checked,
     is_symmetric,
-    node_rows,
-    own_rows,
     shaped,
     shown,
 )
@@ -142,7 +140,6 @@ class ModalBody(Element):
             )
 
     def batch_key(self) -> Hashable:
-        """Bodies with the same number of modes share a batch."""
         return len(self.internal_variables)
 
 
@@ -162,8 +159,7 @@ class ModalBatch(ElementBatch, of=ModalBody):
     """Bodies with ``k`` modes each as arrays."""
 
     def __init__(self, bodies: Sequence[ModalBody], number: Numbering) -> None:
-        self.owners = bodies
-        self.nodes, self.own = node_rows(bodies, number), own_rows(bodies, number)
+        super().__init__(bodies, number)
         self.M0 = np.array([body.matrix() for body in bodies])
         self.m, self.s0 = self.M0[:, 0, 0], np.array([body.mass * body.center_of_mass for body in bodies])
         self.J, self.S, self.C = self.M0[:, 3:6, 3:6], self.M0[:, :3, 6:], self.M0[:, 3:6, 6:]
@@ -226,7 +222,6 @@ class ModalBatch(ElementBatch, of=ModalBody):
         return result
 
     def energy(self, motion: Motion) -> Energy:
-        """Kinetic, strain and gravity energy."""
         row, q, q_dot = self.nodes[:, 0], motion.u[self.own], motion.udot[self.own]
         _, context = self.force(motion, None)
         V = np.concatenate([motion.V[row], q_dot], axis=-1)

@@ -28,7 +28,6 @@ from fem_mbs.contracts import (
     checked,
     consecutive,
     is_symmetric,
-    node_rows,
     shown,
 )
 from fem_mbs.elements.shapes import Ball, Ellipsoid, inertia_ellipsoid
@@ -159,13 +158,7 @@ class PointMass(Element):
         return ()
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        """A small ball."""
         return (Placed(self.nodes[0], Ball(SEEN * size)),)
-
-    @classmethod
-    def batch(cls, elements: Sequence[PointMass], number: Numbering) -> ElementBatch:
-        """All point masses of a model."""
-        return BodyBatch(elements, number)
 
 
 class RigidBodyContext(NamedTuple):
@@ -176,7 +169,7 @@ class RigidBodyContext(NamedTuple):
     """Derivative ``(n, 6, 3)`` of the forces against the angular velocity."""
 
 
-class BodyBatch(ElementBatch, of=RigidBody):
+class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
     """Bodies and point masses as arrays.
 
     With the 6x6 mass matrix ``m`` of a body about its node, its momentum is ``m V``, and
@@ -189,8 +182,7 @@ class BodyBatch(ElementBatch, of=RigidBody):
     """
 
     def __init__(self, bodies: Sequence[RigidBody | PointMass], number: Numbering) -> None:
-        self.owners = bodies
-        self.nodes = node_rows(bodies, number)
+        super().__init__(bodies, number)
         self._rows = consecutive(self.nodes[:, 0])
         mass, J = (np.array([getattr(body, name) for body in bodies]) for name in ("mass", "inertia"))
         center = so3.skew(np.array([body.center_of_mass for body in bodies]))
@@ -233,13 +225,11 @@ class BodyBatch(ElementBatch, of=RigidBody):
         return self._mass
 
     def tangent(self, context: RigidBodyContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
-        """``K + C dV + M dA``."""
         result: Array = self._mass @ dA.nodes[self._rows]
         result[..., 3:] += context.gyroscopic @ dV.nodes[self._rows, 3:, 3:] + self._of_weight(context)
         return result
 
     def rate_force(self, context: RigidBodyContext, dV: Array, dA: Array, inertial: Array) -> Array:
-        """``C dV + M dA``."""
         force: Array = np.matvec(self._mass, dA) + np.matvec(context.gyroscopic, inertial[:, 3:])
         return force
 
@@ -248,7 +238,6 @@ class BodyBatch(ElementBatch, of=RigidBody):
         return np.matvec(self._per_weight, context.gravity).reshape(-1, 6, 3)  # type: ignore[no-any-return]
 
     def energy(self, motion: Motion) -> Energy:
-        """Kinetic and gravity energy."""
         V, R = motion.V[self._rows], motion.R[self._rows]
         m, first = self._mass[:, 0, 0], self._mass[:, [5, 3, 4], [1, 2, 0]]
         moment = m[:, None] * motion.x[self._rows] + np.matvec(R, first)

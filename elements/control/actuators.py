@@ -11,34 +11,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    CoordinateBatch,
     Direction,
-    Element,
-    ElementBatch,
     Input,
     Measured,
     Motion,
-    Node,
     NodeLike,
     Numbering,
     Signal,
     Vector3,
-    Wires,
+    WiredBatch,
     checked,
-    lever,
     node_rows,
     sources,
 )
-from fem_mbs.elements.control.node_sensor import Frame
-from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, coordinates_of
-from fem_mbs.elements.forces.line import LineElement, lengths_of
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, JointLike
+from fem_mbs.elements.forces.line import LineElement
+from fem_mbs.elements.forces.loads import FORCE, MOMENT, Frame, NodeLoad
 from fem_mbs.lie import so3
 
 
 @checked
-class JointActuator(Element):
+class JointActuator(CoordinateElement):
     """A motor or a cylinder in a joint: a force or a torque along a coordinate, of b against a.
 
     Parameters
@@ -55,17 +50,12 @@ class JointActuator(Element):
     sign = 1.0
 
     def __init__(self, joint: JointLike, input: Input, *, coordinate: str | None = None) -> None:
-        self.joint, self.nodes, self.inputs = joint, joint.nodes, (input,)
-        self.coordinate = chosen(joint, coordinate, type(self).__name__)
+        super().__init__(joint, coordinate, counts_turns=False)
+        self.inputs = (input,)
 
     def batch_key(self) -> Hashable:
         """Coordinates that are measured in one way, with inputs that read as many internal variables."""
-        return self.joint.coordinate_key(self.coordinate), len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[JointActuator], number: Numbering) -> ElementBatch:
-        """All actuators on such coordinates."""
-        return CoordinateActuatorBatch(elements, number, coordinates_of(elements, number))
+        return super().batch_key(), len(sources(self.inputs))
 
 
 @checked
@@ -98,13 +88,7 @@ class LineActuator(LineElement):
         self.inputs = (input,)
 
     def batch_key(self) -> Hashable:
-        """Inputs that read as many internal variables."""
-        return len(sources(self.inputs))
-
-    @classmethod
-    def batch(cls, elements: Sequence[LineActuator], number: Numbering) -> ElementBatch:
-        """All actuators along lines."""
-        return CoordinateActuatorBatch(elements, number, lengths_of(elements, number))
+        return None, len(sources(self.inputs))
 
 
 class ActuatorContext(NamedTuple):
@@ -115,26 +99,17 @@ class ActuatorContext(NamedTuple):
     """What acts against the coordinates, ``(n, 1)``."""
 
 
-class CoordinateActuatorBatch(ElementBatch):
+class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
     """Forces along coordinates that are measured in one way."""
 
-    def __init__(self, actuators: Sequence[Any], number: Numbering, coordinates: CoordinateBatch) -> None:
-        self.owners, self._coordinates = actuators, coordinates
-        self.nodes = coordinates.nodes
-        self._wires = Wires(actuators, [actuator.inputs for actuator in actuators], number)
-        rows = self._wires.rows
+    def __init__(self, actuators: Sequence[Any], number: Numbering) -> None:
+        super().__init__(actuators, number)
+        self._coordinates = coordinates = type(actuators[0]).measured_by(actuators, number)
+        self.nodes, rows = coordinates.nodes, self._wires.rows
         self.own = rows if coordinates.own is None else np.concatenate([coordinates.own, rows], axis=-1)
         self._sign = actuators[0].sign
         self._size = 6 * self.nodes.shape[1] + self.own.shape[1]
         self._b = self._size - rows.shape[1]
-
-    def at(self, t: float) -> Array:
-        """What functions of time put in, ``(n, 1)``."""
-        return self._wires.at(t)
-
-    def next_jump(self, t: float, u: Array) -> float:
-        """When the input jumps next."""
-        return self._wires.next_jump(t)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, ActuatorContext]:
         """``G^T N``, where ``N`` resists the coordinate."""
@@ -153,18 +128,14 @@ class CoordinateActuatorBatch(ElementBatch):
         return K
 
 
-class NodeActuator(Element):
+class NodeActuator(NodeLoad):
     """A force or a moment on a node; see :class:`ForceActuator` and :class:`MomentActuator`."""
 
-    external = True
-    part: slice
-
     def __init__(self, node: NodeLike, input: Signal, direction: Vector3, frame: str, point: Vector3 | None) -> None:
-        self.nodes, self.inputs, self.frame = (node,), (input,), frame
-        self.direction, self.offset = np.asarray(direction), lever(node, point)
+        super().__init__(node, frame, point)
+        self.inputs, self.direction = (input,), np.asarray(direction)
 
     def batch_key(self) -> Hashable:
-        """Actuators in one frame that read as many internal variables share a batch."""
         return self.frame, len(sources(self.inputs))
 
 
@@ -186,7 +157,7 @@ class ForceActuator(NodeActuator):
         Point of application, world frame, as built, which then moves with the node; by default the node itself.
     """
 
-    part = slice(0, 3)
+    part = FORCE
 
     def __init__(
         self,
@@ -198,11 +169,6 @@ class ForceActuator(NodeActuator):
         point: Vector3 | None = None,
     ) -> None:
         super().__init__(node, input, direction, frame, point)
-
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """The node, unless the force acts on its place alone."""
-        return self.nodes if self.frame == "body" or self.offset.any() else ()
 
 
 @checked
@@ -221,40 +187,27 @@ class MomentActuator(NodeActuator):
         Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node.
     """
 
-    part = slice(3, 6)
+    part = MOMENT
 
     def __init__(self, node: NodeLike, input: Input, direction: Direction, *, frame: Frame = "world") -> None:
         super().__init__(node, input, direction, frame, None)
 
 
-class NodeActuatorBatch(ElementBatch, of=NodeActuator):
+class NodeActuatorBatch(WiredBatch, of=NodeActuator):
     """Forces and moments on nodes as arrays."""
 
-    own: IntArray
-
     def __init__(self, actuators: Sequence[NodeActuator], number: Numbering) -> None:
-        self.owners = actuators
+        super().__init__(actuators, number)
         self.nodes = node_rows(actuators, number)
-        self._wires = Wires(actuators, [actuator.inputs for actuator in actuators], number)
-        self.own = self._wires.rows
         self._world = actuators[0].frame == "world"
         self._direction = np.array([actuator.direction for actuator in actuators])
-        lever = np.eye(6)[:, :3] + np.zeros((len(actuators), 1, 1))
+        lever = np.zeros((len(actuators), 6, 3))
         for own, actuator in zip(lever, actuators, strict=True):
-            own[:] = 0.0
             own[actuator.part] = np.eye(3)
-            if actuator.part.start == 0:
+            if actuator.part == FORCE:
                 own[3:] = so3.skew(actuator.offset)
         self._lever = lever
         """From the direction in the body frame to the wrench at the node, ``(n, 6, 3)``."""
-
-    def at(self, t: float) -> Array:
-        """What functions of time put in, ``(n, 1)``."""
-        return self._wires.at(t)
-
-    def next_jump(self, t: float, u: Array) -> float:
-        """When the input jumps next."""
-        return self._wires.next_jump(t)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array]]:
         """Minus the wrench."""

@@ -255,8 +255,8 @@ class Junction(LinearBlock):
         """Say what it passes on."""
         if self.inputs:
             raise ModelError(f"{self}: it is connected already, to {self.inputs[0]}")
-        self._set_up((input,), self.matrices, [])
-        self.connected = input
+        whole = vars(Junction(input))
+        vars(self).update({name: whole[name] for name in ("inputs", "internal_variables")}, connected=input)
 
 
 @checked

@@ -7,25 +7,23 @@ Their matrices are as given, of a system of ``scipy.signal``, or of a transfer f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     ControlElement,
-    ElementBatch,
     InternalVariable,
     Motion,
     Numbering,
     Signal,
-    Wires,
+    WiredBatch,
     array,
     is_of,
     number,
     shown,
-    sources,
 )
 from fem_mbs.errors import ModelError
 
@@ -169,28 +167,17 @@ class LinearBlock(ControlElement):
         self.outputs = tuple(range(len(states), len(self.internal_variables)))
         self.limits = limits
 
-    def batch_key(self) -> Hashable:
-        """Blocks of one size share a batch."""
-        return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
 
-
-class LinearBlockBatch(ElementBatch, of=LinearBlock):
+class LinearBlockBatch(WiredBatch, of=LinearBlock):
     """Linear blocks as arrays; ``z`` are states, outputs and all that the inputs read, ``s`` in all."""
 
-    own: IntArray
-
     def __init__(self, blocks: Sequence[LinearBlock], number: Numbering) -> None:
-        self.owners = blocks
         for block in blocks:
             if not block.inputs:
                 raise ModelError(f"{block} has no input; connect it to a signal by its method connect")
-        self.nodes = np.zeros((len(blocks), 0), np.intp)
-        self._wires = wires = Wires(blocks, [block.inputs for block in blocks], number)
-        own = np.array([number.own(block) for block in blocks], np.intp)
-        self.own = np.concatenate([own, wires.rows], axis=1)
-        count, s = self.own.shape
-        p = len(blocks[0].outputs)
-        n = own.shape[1] - p
+        super().__init__(blocks, number)
+        (count, s), p, wires = self.own.shape, len(blocks[0].outputs), self._wires
+        n = self._own.shape[1] - p
         self._states, self._outputs = slice(0, n), slice(n, n + p)
         A, B, C, D, F = (np.array(part) for part in zip(*(block.matrices for block in blocks), strict=True))
         self._lower, self._upper = np.array([own.limits or NO_LIMITS for own in blocks]).T[..., None]
@@ -209,10 +196,6 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         """What functions of time put in, ``(n, s)``."""
         own: Array = np.matvec(self._by_law, self._wires.at(t))
         return own
-
-    def next_jump(self, t: float, u: Array) -> float:
-        """When an input jumps next."""
-        return self._wires.next_jump(t)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Array | None]:
         """The terms of the equations: of each internal variable, laws, and outputs or rates; at which limit."""
@@ -234,7 +217,6 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         return terms, beyond
 
     def branches(self, context: Array) -> Array:
-        """At which limit outputs are."""
         return context
 
     def stiffness(self, context: Array | None) -> Array:
@@ -247,7 +229,6 @@ class LinearBlockBatch(ElementBatch, of=LinearBlock):
         return K
 
     def damping(self, context: Any) -> Array:
-        """The rates of states."""
         return self._rate
 
 

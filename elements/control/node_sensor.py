@@ -26,11 +26,9 @@ from fem_mbs.contracts import (
     choice,
     lever,
 )
+from fem_mbs.elements.forces.loads import Frame
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-
-Frame = Annotated[str, choice(("world", "body"))]
-
 
 QUANTITIES: dict[str, str] = {
     "position": "m",
@@ -88,7 +86,6 @@ class NodeSensor(Sensor):
         return () if translation and self.frame == "world" and not self.offset.any() else self.nodes
 
     def batch_key(self) -> Hashable:
-        """Sensors of one quantity in one frame share a batch."""
         return self.quantity, self.frame
 
 
@@ -115,7 +112,6 @@ class NodeSensorBatch(SensorBatch, of=NodeSensor):
         self._R0 = np.array([sensor.nodes[0].rotation for sensor in sensors])
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, NodeSensorContext]:
-        """Components of vectors."""
         rows, c = self.nodes[:, 0], self._c
         R = motion.R[rows]
         (U, Omega), (a, alpha) = (np.split(rates[rows], 2, axis=1) for rates in (motion.V, motion.A))
@@ -159,7 +155,6 @@ class NodeSensorBatch(SensorBatch, of=NodeSensor):
         return None
 
     def by_acceleration(self, context: NodeSensorContext) -> Array | None:
-        """Of accelerations."""
         e = context.e
         if self._quantity == "acceleration":
             return np.concatenate([e, so3.cross(self._c, e)], axis=-1)

@@ -1,11 +1,11 @@
-"""What sensors share, one algebraic variable ``y`` each, ``y - s = 0``; multipliers, and users' own."""
+"""Sensors of coordinates of joints and of lines, of multipliers, and of functions of the motion that users give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,24 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     LARGEST,
     Constraint,
+    Measured,
     Motion,
     NodeLike,
     Numbering,
+    Picture,
     Sensor,
     SensorBatch,
+    Vector3,
+    answer,
     checked,
+    choice,
+    continued,
     function,
-    real,
     shown,
 )
-from fem_mbs.errors import LawError, ModelError
+from fem_mbs.elements.forces.coordinate_law import ANGLE, CoordinateElement, JointLike
+from fem_mbs.elements.forces.line import LineElement
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
 STEP = 1e-5
@@ -51,20 +58,20 @@ class FunctionSensor(Sensor):
         if not self.nodes:
             raise ModelError("FunctionSensor: nodes must be one node at least, received none")
 
-    def batch_key(self) -> int:
-        """Sensors on as many nodes share a batch."""
+    def batch_key(self) -> Hashable:
         return len(self.nodes)
 
 
 class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
     """Functions are asked one after the other."""
 
+    asks = True
+
     def __init__(self, sensors: Sequence[FunctionSensor], number: Numbering) -> None:
         super().__init__(sensors, number)
         self._sensors, self._origin = sensors, number.origin
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, list[Motion]]:
-        """What the functions return."""
         x = motion.x + self._origin
         motions = [
             Motion(motion.t, x[rows], motion.R[rows], motion.V[rows], motion.A[rows], motion.gravity)
@@ -73,15 +80,12 @@ class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
         return np.array([_asked(own, m) for own, m in zip(self._sensors, motions, strict=True)]), motions
 
     def by_place(self, context: list[Motion]) -> Array:
-        """By differences."""
         return self._gradient(context, _moved)
 
     def by_velocity(self, context: list[Motion]) -> Array:
-        """By differences."""
         return self._gradient(context, lambda m, d: replace(m, V=m.V + d))
 
     def by_acceleration(self, context: list[Motion]) -> Array:
-        """By differences."""
         return self._gradient(context, lambda m, d: replace(m, A=m.A + d))
 
     def _gradient(self, motions: list[Motion], changed: Callable[[Motion, Array], Motion]) -> Array:
@@ -103,18 +107,8 @@ def _moved(motion: Motion, d: Array) -> Motion:
 
 def _asked(sensor: FunctionSensor, motion: Motion) -> float:
     """The number that the function of a sensor returns."""
-    try:
-        given = sensor.measure(motion)
-    except Exception as error:
-        text = f"{sensor}: its function failed at t = {motion.t:.6g} s: {error!r}"
-        raise LawError(text, of_motion=True) from error
-    value = real(given)
-    if value is None or value.shape != () or not np.abs(value) <= LARGEST:
-        raise LawError(
-            f"{sensor}: its function must return one finite number, received {shown(given)} at t = {motion.t:.6g} s",
-            of_motion=True,
-        )
-    return float(value)
+    where = partial(" at t = {:.6g} s".format, motion.t)
+    return float(answer(sensor, "its function", sensor.measure, (motion,), where=where, largest=LARGEST))
 
 
 @checked
@@ -155,13 +149,119 @@ class MultiplierSensorBatch(SensorBatch, of=MultiplierSensor):
         self.reads = np.array(rows, np.intp)[:, None]
 
     def measure(self, motion: Motion, prescribed: None) -> tuple[Array, None]:
-        """Multipliers."""
         return motion.multipliers[self.reads[:, 0]], None
 
     def by_place(self, context: None) -> Array:
-        """Nothing."""
         return np.zeros((len(self.reads), 0))
 
     def by_multipliers(self, context: None) -> Array:
-        """Minus one."""
         return np.full((len(self.reads), 1, 1), -1.0)
+
+
+OF_JOINT = ("coordinate", "coordinate_rate")
+OF_LINE = ("length", "speed")
+
+
+@checked
+class JointSensor(Sensor, CoordinateElement):
+    """A coordinate of a joint, or its rate.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    quantity : {"coordinate", "coordinate_rate"}
+        The coordinate in m or rad, zero as built, angles with their turns; or its rate.
+    coordinate : str, optional
+        Which coordinate, by its name, where the joint has several.
+    """
+
+    def __init__(
+        self,
+        joint: JointLike,
+        quantity: Annotated[str, choice(OF_JOINT)] = "coordinate",
+        *,
+        coordinate: str | None = None,
+    ) -> None:
+        CoordinateElement.__init__(self, joint, coordinate, counts_turns=quantity == "coordinate")
+        self.quantity = quantity
+
+    def batch_key(self) -> Hashable:
+        return self.quantity, CoordinateElement.batch_key(self)
+
+
+@checked
+class LineSensor(Sensor, LineElement):
+    """The distance of points of two nodes, or its rate.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    quantity : {"length", "speed"}
+        The distance in m, or its rate in m/s.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
+    """
+
+    def __init__(
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        quantity: Annotated[str, choice(OF_LINE)] = "length",
+        *,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        LineElement.__init__(self, a, b, point_a, point_b)
+        self.quantity = quantity
+
+    def batch_key(self) -> Hashable:
+        return self.quantity
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
+        return None
+
+
+class CoordinateSensorContext(NamedTuple):
+    """What gradients are made of."""
+
+    measured: Measured
+    value: Array
+    V: Array
+
+
+class CoordinateSensorBatch(SensorBatch, of=(JointSensor, LineSensor)):
+    """Sensors of coordinates that are measured in one way, or of their rates."""
+
+    def __init__(self, sensors: Sequence[Any], number: Numbering) -> None:
+        coordinates = type(sensors[0]).measured_by(sensors, number)
+        super().__init__(sensors, number, coordinates.nodes, coordinates.own)
+        self._coordinates = coordinates
+        self._rate = sensors[0].quantity in ("coordinate_rate", "speed")
+        self._counts = ANGLE in sensors[0].internal_variables
+
+    def measure(self, motion: Motion, prescribed: None) -> tuple[Array, CoordinateSensorContext]:
+        measured, V = self._coordinates.evaluate(motion), self._coordinates.velocities(motion)
+        value = np.vecdot(measured.gradient, V) if self._rate else measured.value
+        if self._counts:
+            value = continued(value, motion.u[self._own[:, 1]])
+        return value, CoordinateSensorContext(measured, value, V)
+
+    def by_place(self, context: CoordinateSensorContext) -> Array:
+        """``G``, or ``V^T H`` of rates."""
+        measured = context.measured
+        if not self._rate:
+            return measured.gradient
+        gradient: Array = np.vecmat(context.V, self._coordinates.second(measured.context))
+        return gradient
+
+    def by_velocity(self, context: CoordinateSensorContext) -> Array | None:
+        """``G`` of rates."""
+        return context.measured.gradient if self._rate else None
+
+    def accept(self, context: CoordinateSensorContext) -> Array:
+        """Angles with their turns."""
+        result = np.zeros(self.own.shape)
+        result[:, -1] = context.value
+        return result

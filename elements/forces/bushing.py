@@ -30,12 +30,11 @@ from fem_mbs.contracts import (
     checked,
     is_symmetric,
     lever,
-    node_rows,
     number,
     real,
     shown,
 )
-from fem_mbs.elements.joints.frames import adjoint_inverse, gradients, nodal, relative
+from fem_mbs.elements.joints.frames import adjoint_inverse, gradients, nodal, relative, two_nodes
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import se3
 
@@ -115,9 +114,7 @@ class Bushing(Element):
         point: Vector3 | None = None,
         axes: RotationLike | None = None,
     ) -> None:
-        if a is b:
-            raise ModelError(f"Bushing: connects {a} with itself; give two nodes")
-        self.nodes = (a, b)
+        self.nodes = two_nodes(type(self), a, b)
         self.stiffness = np.asarray(stiffness)
         self.damping = np.asarray(damping) if np.ndim(damping) else float(damping) * self.stiffness  # type: ignore[arg-type]
         place = b.position if point is None else point
@@ -159,8 +156,7 @@ class BushingBatch(ElementBatch, of=Bushing):
     """Bushings as arrays."""
 
     def __init__(self, bushings: Sequence[Bushing], number: Numbering) -> None:
-        self.owners = bushings
-        self.nodes = node_rows(bushings, number)
+        super().__init__(bushings, number)
         self._axes, self._offsets = (np.array([getattr(b, name) for b in bushings]) for name in ("axes", "offsets"))
         self._K, self._C = (np.array([getattr(b, name) for b in bushings]) for name in ("stiffness", "damping"))
         # body velocities of the two frames from those of the nodes
@@ -193,14 +189,12 @@ class BushingBatch(ElementBatch, of=Bushing):
         return result
 
     def damping(self, context: BushingContext) -> Array:
-        """Of the rate."""
         J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
         rates = context.b @ J @ self._to_frames
         result: Array = rates.mT @ self._C @ rates
         return result
 
     def energy(self, motion: Motion) -> Energy:
-        """What the springs store."""
         _, operator = self._deformation(motion)
         return Energy(strain=0.5 * np.vecdot(operator.d, np.matvec(self._K, operator.d)))
 

@@ -58,6 +58,11 @@ class Law(NamedTuple):
     branch: Array | None = None
     """On which side of its kinks a law is, ``(n,)``, if it is ``kinked``."""
 
+    @classmethod
+    def without_states(cls, value: Array, by_length: Array, by_speed: Array, branch: Array | None = None) -> Law:
+        """One of coordinates and rates alone, all ``(n,)``."""
+        return cls(value[:, None], by_length[:, None], by_speed[:, None], np.zeros((len(value), 1, 0)), branch)
+
 
 class Acting(NamedTuple):
     """Coordinates in a motion and what a law makes of them."""
@@ -76,7 +81,7 @@ class Acting(NamedTuple):
 
 @checked
 class CoordinateElement(Element):
-    """Base of forces on a coordinate of a joint.
+    """Base of what acts on a coordinate of a joint, or senses it.
 
     Parameters
     ----------
@@ -84,6 +89,8 @@ class CoordinateElement(Element):
         A joint with coordinates; it need not be added to the model first.
     coordinate : str, optional
         Which one, by its name, where the joint has several.
+    counts_turns : bool
+        Whether what it does depends on the value of an angle.
 
     Notes
     -----
@@ -91,15 +98,29 @@ class CoordinateElement(Element):
     step a joint turns by less than half a turn.
     """
 
-    def __init__(self, joint: JointLike, coordinate: str | None = None) -> None:
+    _internal = ("measured_by",)
+
+    def __init__(self, joint: JointLike, coordinate: str | None = None, *, counts_turns: bool = True) -> None:
         self.joint: Constraint = joint
         self.nodes = joint.nodes
         self.coordinate = chosen(joint, coordinate, type(self).__name__)
-        self.internal_variables = (ANGLE,) if is_angle(joint, self.coordinate) else ()
+        if counts_turns and self.is_angle:
+            self.internal_variables = (*self.internal_variables, ANGLE)
+
+    @property
+    def is_angle(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return is_angle(self.joint, self.coordinate)
 
     def batch_key(self) -> Hashable:
-        """Coordinates that are measured in one way share a batch."""
         return self.joint.coordinate_key(self.coordinate)
+
+    @classmethod
+    def measured_by(cls, elements: Sequence[CoordinateElement], number: Numbering) -> CoordinateBatch:
+        """The coordinates of elements of one batch, measured once for all who act on them."""
+        name, joints = elements[0].coordinate, [element.joint for element in elements]
+        key = CoordinateBatch, tuple(joints), name
+        return number.shared(key, lambda: type(joints[0]).coordinate_batch(joints, name, number))
 
 
 ANGLE = InternalVariable("angle", "history", unit="rad")
@@ -121,27 +142,15 @@ def is_angle(joint: Constraint, name: str) -> bool:
     return next(own.angle for own in joint.coordinates if own.name == name)
 
 
-def coordinates_of(elements: Sequence[Any], number: Numbering) -> CoordinateBatch:
-    """The coordinates of joints that elements of one batch act on, or sense."""
-    first = elements[0]
-    joints = [element.joint for element in elements]
-    batch: CoordinateBatch = number.shared(
-        (CoordinateBatch, tuple(joints), first.coordinate),
-        lambda: type(first.joint).coordinate_batch(joints, first.coordinate, number),
-    )
-    return batch
-
-
 class CoordinateLawBatch(ElementBatch):
     """Elements that act on one coordinate each, with states of their own.
 
     A subclass defines ``law(q, rate, state, prescribed)``, all ``(n,)`` but ``state``, which is ``(n, s)``.
-    ``coordinates`` are by default those of joints.
     """
 
-    def __init__(self, elements: Sequence[Any], number: Numbering, coordinates: CoordinateBatch | None = None) -> None:
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         self.owners = elements
-        self.coordinates = coordinates_of(elements, number) if coordinates is None else coordinates
+        self.coordinates: CoordinateBatch = type(elements[0]).measured_by(elements, number)
         self.nodes = self.coordinates.nodes
         of_joint, own = self.coordinates.own, own_rows(elements, number)
         both = own if of_joint is None else np.concatenate([of_joint, own], axis=-1)
@@ -175,7 +184,6 @@ class CoordinateLawBatch(ElementBatch):
         return Acting(measured, q, V, law, state, prescribed)
 
     def branches(self, context: Acting) -> Array:
-        """Those that the law tells."""
         assert context.law.branch is not None
         return context.law.branch[:, None]
 

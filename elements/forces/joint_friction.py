@@ -35,7 +35,6 @@ from fem_mbs.elements.forces.coordinate_law import (
     CoordinateLawBatch,
     JointLike,
     Law,
-    is_angle,
 )
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError
@@ -44,7 +43,7 @@ from fem_mbs.errors import ModelError
 class Pressing(NamedTuple):
     """Equations of a joint whose multipliers are components of one force or moment, and its weight in the load."""
 
-    rows: list[int]
+    rows: tuple[int, ...]
     weight: float
 
 
@@ -66,7 +65,7 @@ def pressing(joint: Constraint, coordinate: str, weights: dict[str, float], labe
             kinds["axial" if name[-1] == axis else "radial"].append(row)
         elif not turns or name[-1] != axis:
             kinds["bending"].append(row)
-    return tuple(Pressing(rows, weights[kind]) for kind, rows in kinds.items() if rows)
+    return tuple(Pressing(tuple(rows), weights[kind]) for kind, rows in kinds.items() if rows and weights[kind])
 
 
 class FrictionLoad(NamedTuple):
@@ -77,15 +76,17 @@ class FrictionLoad(NamedTuple):
 
 
 class Loads:
-    """Loads of joints with the same equations, as arrays."""
+    """Loads of joints on which the same equations press, as arrays."""
 
     def __init__(self, elements: Sequence[JointFriction], number: Numbering) -> None:
         self.preload = np.array([element.radius * element.preload for element in elements])
         self.reads: IntArray | None = None
-        self._rows = [part.rows for part in elements[0].pressing]
-        self._weights = np.array([[part.weight for part in element.pressing] for element in elements])
-        if elements[0].reactions:
-            self.reads = np.array([number.multipliers(element.joint) for element in elements])
+        if parts := elements[0].pressing:
+            rows = [row for part in parts for row in part.rows]
+            self.reads = np.array([number.multipliers(element.joint)[rows] for element in elements])
+            ends = np.cumsum([len(part.rows) for part in parts]).tolist()
+            self._components = [slice(end - len(part.rows), end) for part, end in zip(parts, ends, strict=True)]
+            self._weights = np.array([[part.weight for part in element.pressing] for element in elements])
 
     def __call__(self, motion: Motion) -> FrictionLoad:
         """What presses."""
@@ -93,7 +94,7 @@ class Loads:
             return FrictionLoad(self.preload, np.zeros((len(self.preload), 0)))
         multipliers = motion.multipliers[self.reads]
         value, gradient = self.preload.copy(), np.zeros(multipliers.shape)
-        for rows, weight in zip(self._rows, self._weights.T, strict=True):
+        for rows, weight in zip(self._components, self._weights.T, strict=True):
             part = multipliers[:, rows]
             size = np.linalg.norm(part, axis=-1)
             value += weight * size
@@ -173,7 +174,7 @@ class JointFriction(CoordinateElement):
     ) -> None:
         super().__init__(joint, coordinate)
         label = f"JointFriction on {joint}"
-        turns = is_angle(joint, self.coordinate)
+        turns = self.is_angle
         if turns != (radius is not None):
             raise ModelError(
                 f"{label}: '{self.coordinate}' is {'an angle' if turns else 'a travel'}, so that friction "
@@ -187,12 +188,13 @@ class JointFriction(CoordinateElement):
                 f"{label}: with bristles, static must be at most {MOST:g} times kinetic, received {self.static:g} and "
                 f"{kinetic:g}"
             )
-        if not reactions and not preload:
-            raise ModelError(f"{label}: nothing presses; give a preload, or reactions=True")
         self.preload, self.radius, self.reactions = preload, 1.0 if radius is None else radius, reactions
         arm = self.radius
         weights = {"radial": arm, "axial": thrust_radius, "bending": 2.0 * arm / length if length else 0.0}
         self.pressing = pressing(joint, self.coordinate, weights, label) if reactions else ()
+        if not preload and not self.pressing:
+            more = "length or thrust_radius, with which moments or thrust press" if reactions else "reactions=True"
+            raise ModelError(f"{label}: nothing presses; give a preload, or {more}")
         self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
         if bristle is not None:
             bristle_variable = InternalVariable("bristle", "state", size=bristle, unit="rad" if turns else "m")
@@ -200,9 +202,8 @@ class JointFriction(CoordinateElement):
             self.active = True  # what bristles have stored they give back, whatever moved them
 
     def batch_key(self) -> Hashable:
-        """Those with bristles, and those of joints with other reactions, apart."""
-        equations = self.joint.equations if self.reactions else None
-        return super().batch_key(), self.bristle is None, equations
+        """Those with bristles, and those on which other reactions press, apart."""
+        return super().batch_key(), self.bristle is None, tuple(part.rows for part in self.pressing)
 
     @classmethod
     def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:

@@ -34,6 +34,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
+from fem_mbs.elements.shapes.solids import circle, tube
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 
@@ -100,7 +101,7 @@ def _line() -> tuple[Array, Array, list[tuple[str, IntArray]]]:
 def _coil(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, IntArray]]]:
     """A helix of lines with straight ends, ``sides`` a turn."""
     n = TURNS * sides + 1
-    helix = WIDE * built * _circle(sides)[np.arange(n) % sides]
+    helix = WIDE * built * circle(sides)[np.arange(n) % sides]
     share = np.array([0.0, ENDS, *np.linspace(ENDS, 1.0 - ENDS, n), 1.0 - ENDS, 1.0])
     across = np.zeros((n + 4, 2))
     across[2:-2] = helix
@@ -112,16 +113,9 @@ def _cylinder(built: float, sides: int) -> tuple[Array, Array, list[tuple[str, I
     """A barrel from point a on, of constant length, and a rod from its end to point b."""
     barrel = BARREL * built
     along = np.repeat([[0.0, 0.0], [barrel, 0.0], [barrel, 0.0], [0.0, 1.0]], sides, axis=0)
-    across = built * np.concatenate([own * _circle(sides) for own in (WIDE, WIDE, THIN, THIN)])
-    k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
-    tube = np.stack([k, turned, turned + sides, k + sides], axis=-1)
-    caps = np.stack([k[::-1], k + sides])
-    return along, across, [("quad", np.concatenate([tube, tube + 2 * sides])), ("polygon", caps)]
-
-
-def _circle(sides: int) -> Array:
-    angle = 2.0 * np.pi * np.arange(sides) / sides
-    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    across = built * np.concatenate([own * circle(sides) for own in (WIDE, WIDE, THIN, THIN)])
+    quads, caps = tube(sides)
+    return along, across, [("quad", np.concatenate([quads, quads + 2 * sides])), ("polygon", caps)]
 
 
 COINCIDE = 1e-12
@@ -147,10 +141,12 @@ class LineElement(Element):
         Distance of the points as built.
     """
 
+    _internal = ("measured_by",)
+
     def __init__(self, a: NodeLike, b: NodeLike, point_a: Vector3 | None, point_b: Vector3 | None) -> None:
         kind = type(self).__name__
         self.nodes = (a, b)
-        self.offsets = lever(a, point_a), lever(b, point_b)
+        self.offsets: tuple[Array, ...] = (lever(a, point_a), lever(b, point_b))
         start, end = (node.at(c) for node, c in zip(self.nodes, self.offsets, strict=True))
         self.built = float(np.linalg.norm(end - start))
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
@@ -158,7 +154,14 @@ class LineElement(Element):
                 f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length"
             )
 
-    def picture(self, number: Numbering, stations: int) -> Picture:
+    @classmethod
+    def measured_by(cls, elements: Sequence[LineElement], number: Numbering) -> LineLengths:
+        """The lengths of the lines of elements."""
+        offsets = np.array([element.offsets for element in elements])
+        shortest = COINCIDE * np.array([element.built for element in elements])
+        return LineLengths(node_rows(elements, number), offsets, shortest, elements)
+
+    def picture(self, number: Numbering, stations: int) -> Picture | None:
         """A coil, or a cylinder if it is active; a line with ``stations = 2``."""
         return LinePicture(self, np.array([number(node) for node in self.nodes]), stations)
 
@@ -190,10 +193,14 @@ class LineLengths(CoordinateBatch):
         Distances below which two points are one.
     owners : list
         Whose lines they are, for messages.
+    built : (n,), optional
+        Lengths that count as zero.
     """
 
-    def __init__(self, nodes: IntArray, points: Array, shortest: Array, owners: Sequence[object]) -> None:
-        self.nodes, self.points = nodes, points
+    def __init__(
+        self, nodes: IntArray, points: Array, shortest: Array, owners: Sequence[object], built: Array | None = None
+    ) -> None:
+        self.nodes, self.points, self.built = nodes, points, built
         self._lever, self._shortest, self._owners = so3.skew(points), shortest, owners
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
@@ -211,7 +218,7 @@ class LineLengths(CoordinateBatch):
         moved = np.concatenate([R, -R @ self._lever], axis=-1)
         F = np.concatenate([-moved[:, 0], moved[:, 1]], axis=-1)
         G = np.vecmat(e, F)
-        return Measured(length, G, Line(R, e, length, F, G))
+        return Measured(length if self.built is None else length - self.built, G, Line(R, e, length, F, G))
 
     def second(self, context: Line) -> Array:
         """``H`` (n, 12, 12)."""
@@ -224,20 +231,8 @@ class LineLengths(CoordinateBatch):
         return H
 
 
-def lengths_of(elements: Sequence[LineElement], number: Numbering) -> LineLengths:
-    """The lengths of the lines of elements."""
-    offsets = np.array([element.offsets for element in elements])
-    shortest = COINCIDE * np.array([element.built for element in elements])
-    return LineLengths(node_rows(elements, number), offsets, shortest, elements)
-
-
 class LineBatch(CoordinateLawBatch):
     """Elements between two points each whose pull and states follow from length, speed and states.
 
     A subclass defines ``law(length, speed, state, prescribed)``, all ``(n,)`` but ``state``, which is ``(n, s)``.
     """
-
-    def __init__(self, elements: Sequence[LineElement], number: Numbering) -> None:
-        lengths = lengths_of(elements, number)
-        self.offsets = lengths.points
-        super().__init__(elements, number, lengths)

@@ -7,8 +7,9 @@ held back while the motor is at its limit (back-calculation; Astrom, Hagglund, *
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from math import inf
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,18 +22,12 @@ from fem_mbs.contracts import (
     checked,
     derivatives,
     evaluate,
-    function,
     number,
+    or_function,
 )
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 
-
-def constant_or_function(value: Any, label: object) -> Any:
-    """A number, or a function of time."""
-    return function(value, label, of=" of time") if callable(value) else number(value, label)
-
-
-OverTime = Annotated[float | Callable[[float], float], constant_or_function]
+OverTime = Annotated[float | Callable[[float], float], partial(or_function, number)]
 
 
 class Motor(CoordinateElement):
@@ -57,7 +52,7 @@ class Motor(CoordinateElement):
     ) -> None:
         self.reference, self.gains, self.limit = reference, gains, limit
         if gains[1]:
-            unit = ("rad" if is_angle(self.joint, self.coordinate) else "m") + per
+            unit = ("rad" if self.is_angle else "m") + per
             self.internal_variables = (*self.internal_variables, InternalVariable("integral", "state", unit=unit))
 
 
@@ -180,73 +175,46 @@ class TorqueBatch(MotorBatch, of=TorqueMotor):
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: Array) -> Law:
         """Minus the torque, which acts and does not resist."""
-        none = np.zeros((len(q), 1))
-        return Law(-prescribed[:, None], none, none, none[..., None][..., :0])
+        none = np.zeros_like(q)
+        return Law.without_states(-prescribed, none, none)
 
 
-class Error(NamedTuple):
-    """What controllers make small, its derivatives, and what they ask for with those of it."""
+class ControlledBatch(MotorBatch, of=(SpeedMotor, PositionMotor)):
+    """Motors with controllers, of speeds and of positions."""
 
-    value: Array
-    by_q: Array
-    by_rate: Array
-    asked: Array
-    asked_by_q: Array
-    asked_by_rate: Array
-
-
-class ControlledBatch(MotorBatch):
-    """Motors with controllers; a subclass says what the error is."""
-
-    def error(self, q: Array, rate: Array, prescribed: Any) -> Error:
-        """The error, and what ``P`` and ``D`` make of it."""
-        raise NotImplementedError(f"{type(self).__name__} must define error(q, rate, prescribed)")
-
-    def law(self, q: Array, rate: Array, state: Array, prescribed: Any) -> Law:
-        """``-T``, and ``-z'``."""
-        error = self.error(q, rate, prescribed)
-        asked = error.asked + (self.I * state[:, 0] if self.states else 0.0)
-        torque = np.clip(asked, -self.limit, self.limit)
-        vain = asked - torque
-        follows = (vain == 0.0).astype(float)
-        # in units of the error
-        back, held = vain / self.P, (1.0 - follows) / self.P
-        value = [-torque, back - error.value]
-        by_q = [-follows * error.asked_by_q, held * error.asked_by_q - error.by_q]
-        by_rate = [-follows * error.asked_by_rate, held * error.asked_by_rate - error.by_rate]
-        by_state = [-follows * self.I, held * self.I]
-        first = 1 + self.states
-        columns = (np.stack(part[:first], axis=-1) for part in (value, by_q, by_rate, by_state))
-        value_, by_q_, by_rate_, by_state_ = columns
-        return Law(value_, by_q_, by_rate_, by_state_[..., None][..., : self.states], np.sign(vain))
-
-
-class SpeedBatch(ControlledBatch, of=SpeedMotor):
-    """Motors that follow speeds."""
-
-    def error(self, q: Array, rate: Array, prescribed: Array) -> Error:
-        """Of the speed."""
-        value, none = prescribed - rate, np.zeros_like(q)
-        return Error(value, none, none - 1.0, self.P * value, none, -self.P)
-
-
-class PositionBatch(ControlledBatch, of=PositionMotor):
-    """Motors that follow positions."""
+    def __init__(self, elements: Sequence[Motor], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._of_speed = np.array([isinstance(motor, SpeedMotor) for motor in elements])
+        self._by_q, self._by_rate = self._of_speed - 1.0, -1.0 * self._of_speed
+        """How errors follow from coordinates and from their rates."""
 
     def at(self, t: float) -> tuple[Array, Array]:
         """References and their rates ``(n,)``."""
-        return super().at(t), np.array([self._rate(motor, t) for motor in self._motors])
+        rates = np.zeros(len(self._motors))
+        for k, motor in enumerate(self._motors):
+            if motor.gains[2] and callable(motor.reference):
+                rates[k] = derivatives(motor.reference, t, motor, None, self._end)[0]
+        return super().at(t), rates
 
-    def _rate(self, motor: Motor, t: float) -> float:
-        if not motor.gains[2] or not callable(motor.reference):
-            return 0.0
-        return float(derivatives(motor.reference, t, motor, None, self._end)[0])
-
-    def error(self, q: Array, rate: Array, prescribed: tuple[Array, Array]) -> Error:
-        """Of the position."""
-        position, speed = prescribed
-        value, none = position - q, np.zeros_like(q)
-        return Error(value, none - 1.0, none, self.P * value + self.D * (speed - rate), -self.P, -self.D)
+    def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
+        """``-T``, and ``-z'``."""
+        reference, reference_rate = prescribed
+        error, by_q, by_rate = reference - np.where(self._of_speed, rate, q), self._by_q, self._by_rate
+        asked = self.P * error + self.D * (reference_rate - rate) + (self.I * state[:, 0] if self.states else 0.0)
+        torque = np.clip(asked, -self.limit, self.limit)
+        vain = asked - torque
+        acts = (vain == 0.0).astype(float)
+        # in units of the error
+        held = (1.0 - acts) / self.P
+        asked_by_q, asked_by_rate = self.P * by_q, self.P * by_rate - self.D
+        rows = (
+            (-torque, vain / self.P - error),
+            (-acts * asked_by_q, held * asked_by_q - by_q),
+            (-acts * asked_by_rate, held * asked_by_rate - by_rate),
+            (-acts * self.I, held * self.I),
+        )
+        value, by_length, by_speed, by_state = (np.stack(pair[: 1 + self.states], axis=-1) for pair in rows)
+        return Law(value, by_length, by_speed, by_state[..., None][..., : self.states], np.sign(vain))
 
 
 def _value(reference: float | Callable[[float], float], t: float, owner: object) -> float:

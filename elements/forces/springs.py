@@ -1,6 +1,6 @@
-"""Springs between two points: with a damper beside them or in series, by a law of a user, or such that slip.
+"""Springs between two points and on joints: with a damper beside them or in series, by a law of a user, or that slip.
 
-Side by side ``N = k (l - l_0) + c l'``, or any law of the time, the length and its rate; in series (Maxwell)
+Side by side ``N = k (q - q_0) + c q'`` of a length or a coordinate of a joint, or any law; in series (Maxwell)
 ``N = k (l - l_0 - z)``, ``z' = N/eta``. A spring that slips is dry friction, a rope on a drum, a bar that yields: ideal
 plasticity in one dimension by return mapping (Simo, Hughes, *Computational Inelasticity*, 1998, section 1.4).
 docs/theory.md, "Lines".
@@ -9,6 +9,7 @@ docs/theory.md, "Lines".
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,9 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
 )
-from fem_mbs.elements.forces.coordinate_law import Acting, Law
+from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
-from fem_mbs.elements.forces.user_laws import OF_LENGTH, PullLaw, ask
+from fem_mbs.elements.forces.user_laws import PullLaw, UserLawBatch
 from fem_mbs.errors import ModelError
 
 
@@ -86,48 +87,76 @@ class SpringDamper(LineElement):
         self.active = force is not None
 
     def batch_key(self) -> Hashable:
-        """Linear ones apart."""
         return self.force is None
 
     @classmethod
     def batch(cls, elements: Sequence[SpringDamper], number: Numbering) -> ElementBatch:
-        """All linear ones, or all with laws."""
-        return (LinearSpringBatch if elements[0].force is None else LawBatch)(elements, number)
+        return (LinearSpringBatch if elements[0].force is None else PullBatch)(elements, number)
 
 
-class LinearSpringBatch(LineBatch):
-    """Linear springs and dampers as arrays."""
+@checked
+class JointSpring(CoordinateElement):
+    """A spring and a damper side by side along a coordinate of a joint.
 
-    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    stiffness : float
+        N/m or N m/rad.
+    damping : float
+        N s/m or N m s/rad.
+    free : float
+        The coordinate without force, m or rad; coordinates are zero as built, and angles count turns.
+    coordinate : str, optional
+        Which one, where the joint has several.
+    """
+
+    def __init__(
+        self,
+        joint: JointLike,
+        stiffness: NotNegative,
+        damping: NotNegative = 0.0,
+        *,
+        free: float = 0.0,
+        coordinate: str | None = None,
+    ) -> None:
+        super().__init__(joint, coordinate)
+        self.stiffness, self.damping, self.free = stiffness, damping, free
+
+
+class SpringBatch(CoordinateLawBatch, of=JointSpring):
+    """Linear springs and dampers along coordinates as arrays."""
+
+    free_attribute = "free"
+
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         super().__init__(elements, number)
-        self.k, self.c, self.free = np.array([[e.stiffness, e.damping, e.free_length] for e in elements]).T
+        names = ("stiffness", "damping", self.free_attribute)
+        self.k, self.c, self.free = (np.array([getattr(element, name) for element in elements]) for name in names)
 
-    def law(self, length: Array, speed: Array, state: Array, prescribed: None) -> Law:
-        """``k (l - l_0) + c l'``."""
-        pull = self.k * (length - self.free) + self.c * speed
-        return Law(pull[:, None], self.k[:, None], self.c[:, None], np.zeros((len(pull), 1, 0)))
+    def law(self, q: Array, rate: Array, state: Array, prescribed: None) -> Law:
+        """``k (q - q_0) + c q'``."""
+        return Law.without_states(self.k * (q - self.free) + self.c * rate, self.k, self.c)
 
     def energy(self, motion: Motion) -> Energy:
-        """What the springs store."""
         return Energy(strain=0.5 * self.k * (self.values(motion) - self.free) ** 2)
 
 
-class LawBatch(LineBatch):
-    """Laws of users, asked one after the other."""
+class LinearSpringBatch(SpringBatch):
+    """Linear springs and dampers between points."""
 
-    def __init__(self, elements: Sequence[SpringDamper], number: Numbering) -> None:
-        super().__init__(elements, number)
-        self._laws = [element.force for element in elements if element.force is not None]
+    free_attribute = "free_length"
 
-    def at(self, t: float) -> float:
-        """The time, which laws depend on."""
-        return t
 
-    def law(self, length: Array, speed: Array, state: Array, prescribed: float) -> Law:
+class PullBatch(UserLawBatch):
+    """Pulls by laws of users."""
+
+    attribute = "force"
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
         """What the laws return."""
-        kinds = [OF_LENGTH] * len(length)
-        value, by_length, by_speed = ask(self._laws, self.owners, kinds, prescribed, length, speed)[..., None]
-        return Law(value, by_length, by_speed, np.zeros((len(length), 1, 0)))
+        return Law.without_states(*self.asked(prescribed, q, rate))
 
 
 @checked
@@ -188,7 +217,6 @@ class MaxwellBatch(LineBatch, of=Maxwell):
         return Law(pull[:, None] * self._shares, slopes, np.zeros_like(slopes), -slopes[..., None])
 
     def energy(self, motion: Motion) -> Energy:
-        """What the springs store."""
         elongation = self.values(motion) - self.free - motion.u[self.own][:, 0]
         return Energy(strain=0.5 * self.k * elongation**2)
 
@@ -256,71 +284,5 @@ class SlipBatch(LineBatch, of=FrictionSpring):
         return free[:, None]
 
     def energy(self, motion: Motion) -> Energy:
-        """What the springs store."""
         law = self.acting(motion, None).law
         return Energy(strain=0.5 * law.value[:, 0] ** 2 / self.k)
-
-
-@checked
-class FirstOrderActuator(LineElement):
-    """A cylinder, a muscle, a voice coil between points of two nodes: its force follows a law with a delay.
-
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    law : function of t, length, speed
-        The force that is asked for, in N, a pull, of the time in s, the distance of the points in m and its rate in
-        m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
-        derivatives; else they come from a complex step or from differences.
-    time_constant : float
-        The force ``F`` follows by ``time_constant F' + F = law``, s.
-    initial : float
-        Force at t = 0, N.
-    nominal : float
-        A force that counts as large, N: tolerances of variable steps are relative to it.
-    point_a, point_b : (3,), optional
-        Points of a and of b, world frame, as built; the nodes themselves by default.
-
-    Notes
-    -----
-    ``solution.internal_variables(actuator, "force")`` has the force.
-    """
-
-    active = True
-
-    def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        law: PullLaw,
-        time_constant: Positive,
-        *,
-        initial: float = 0.0,
-        nominal: Positive = 1.0,
-        point_a: Vector3 | None = None,
-        point_b: Vector3 | None = None,
-    ) -> None:
-        super().__init__(a, b, point_a, point_b)
-        self.law, self.time_constant = law, time_constant
-        self.internal_variables = (InternalVariable("force", "state", initial, size=nominal, unit="N"),)
-
-
-class ActuatorBatch(LineBatch, of=FirstOrderActuator):
-    """Actuators as arrays; laws are asked one after the other."""
-
-    def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:
-        super().__init__(elements, number)
-        self._laws = [element.law for element in elements]
-        self._inverse = 1.0 / np.array([element.time_constant for element in elements])
-        self._by_state = np.stack([np.ones_like(self._inverse), self._inverse], axis=-1)[..., None]
-
-    def at(self, t: float) -> float:
-        """The time, which laws depend on."""
-        return t
-
-    def law(self, length: Array, speed: Array, state: Array, prescribed: float) -> Law:
-        """``F`` and ``(F - law)/time_constant``."""
-        asked = ask(self._laws, self.owners, [OF_LENGTH] * len(length), prescribed, length, speed)
-        value, by_length, by_speed = (np.stack([np.zeros_like(own), own], axis=-1) for own in -asked * self._inverse)
-        return Law(value + self._by_state[..., 0] * state, by_length, by_speed, self._by_state)

@@ -1,8 +1,9 @@
-"""Forces that users give as functions of the time, a length or an angle, and its rate, with their derivatives.
+"""Forces that users give as functions of the time, a length or an angle, and its rate, and what acts by them.
 
-Exact ones if a law has them as attributes; else by a complex step (Squire, Trapp, *Using complex variables to estimate
-derivatives of real functions*, SIAM Review 40, 1998) where that agrees with central differences, and by these where it
-does not: a law with ``abs``, ``max`` or a table may fail on complex numbers, or return something else.
+Derivatives are those that a law has as attributes; else they come from a complex step (Squire, Trapp, *Using complex
+variables to estimate derivatives of real functions*, SIAM Review 40, 1998) where that agrees with central differences,
+and from these where it does not: a law with ``abs``, ``max`` or a table may fail on complex numbers, or return
+something else.
 """
 
 from __future__ import annotations
@@ -14,8 +15,22 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ByCoordinate, ByLength, ByRate, BySpeed, function, real, shown
-from fem_mbs.errors import LawError
+from fem_mbs.contracts import (
+    ByCoordinate,
+    ByLength,
+    ByRate,
+    BySpeed,
+    InternalVariable,
+    NodeLike,
+    Numbering,
+    Positive,
+    Vector3,
+    answer,
+    checked,
+    function,
+)
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
+from fem_mbs.elements.forces.line import LineElement
 
 DIFFERENCE_SHARE = 1e-6
 """Of what is large, the step of differences."""
@@ -47,14 +62,6 @@ OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "
 
 PullLaw = Annotated[UserLaw, partial(function, of=" of t, length and speed")]
 CoordinateLaw = Annotated[UserLaw, partial(function, of=" of t, coordinate and rate")]
-
-
-def ask(
-    laws: Sequence[UserLaw], owners: Sequence[Any], kinds: Sequence[LawKind], t: float, value: Array, rate: Array
-) -> Array:
-    """Values of laws and their derivatives against the second and third argument, ``(3, n)``; one law after another."""
-    each = zip(laws, owners, kinds, value.tolist(), rate.tolist(), strict=True)
-    return np.array([partial_derivatives(law, t, q, v, owner, kind) for law, owner, kind, q, v in each]).T
 
 
 def partial_derivatives(
@@ -99,14 +106,132 @@ def _number(law: UserLaw, t: float, value: float, rate: float, owner: object, ki
     """The finite number that a law returns."""
     try:
         given = law(t, value, rate)
-    except Exception as error:
-        text = f"{owner}: its law failed at {kind.where(t, value, rate)}: {error!r}"
-        raise LawError(text, of_motion=True) from error
-    if type(given) is float and abs(given) < np.inf:
-        return given
-    result = real(given)
-    if result is None or result.shape != () or not np.isfinite(result):
-        where = kind.where(t, value, rate)
-        text = f"{owner}: its law must return one finite number, received {shown(given)} at {where}"
-        raise LawError(text, of_motion=True)
-    return float(result)
+        if isinstance(given, float) and abs(given) < np.inf:  # several times faster than arrays
+            return given
+    except Exception:
+        pass  # it is asked once more, for what to say
+    return float(answer(owner, "its law", law, (t, value, rate), where=lambda: f" at {kind.where(t, value, rate)}"))
+
+
+class UserLawBatch(CoordinateLawBatch):
+    """Laws of users, asked one after the other."""
+
+    asks = True
+    attribute = "law"
+    """Of an element, that has its law."""
+
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._laws = [getattr(element, self.attribute) for element in elements]
+        self._kinds = [_kind(element) for element in elements]
+
+    def at(self, t: float) -> float:
+        return t
+
+    def asked(self, t: float, q: Array, rate: Array) -> Array:
+        """What laws return, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
+        each = zip(self._laws, self.owners, self._kinds, q.tolist(), rate.tolist(), strict=True)
+        return np.array([partial_derivatives(law, t, x, v, owner, kind) for law, owner, kind, x, v in each]).T
+
+
+def _kind(element: LineElement | CoordinateElement) -> LawKind:
+    if isinstance(element, LineElement):
+        return OF_LENGTH
+    return OF_ANGLE if element.is_angle else OF_TRAVEL
+
+
+@checked
+class JointForce(CoordinateElement):
+    """A force or a moment along a coordinate of a joint, by any law.
+
+    Parameters
+    ----------
+    joint : Constraint
+        A joint with coordinates.
+    law : function of t, q, q_dot
+        The force in N, or moment in N m, on b against a, positive along the coordinate: of the time in s, the
+        coordinate in m or rad, with its turns, and its rate. Functions ``by_coordinate`` and ``by_rate`` of the same
+        arguments, if it has these attributes, are its derivatives; else they come from a complex step or from
+        differences.
+    coordinate : str, optional
+        Which one, where the joint has several.
+
+    Raises
+    ------
+    LawError
+        In a run, if the law returns anything but one finite number.
+    """
+
+    active = True
+
+    def __init__(self, joint: JointLike, law: CoordinateLaw, *, coordinate: str | None = None) -> None:
+        super().__init__(joint, coordinate)
+        self.law = law
+
+
+class JointForceBatch(UserLawBatch, of=JointForce):
+    """Forces along coordinates of joints."""
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
+        """Minus what the laws return, which act and do not resist."""
+        return Law.without_states(*-self.asked(prescribed, q, rate))
+
+
+@checked
+class FirstOrderActuator(LineElement):
+    """A cylinder, a muscle, a voice coil between points of two nodes: its force follows a law with a delay.
+
+    Parameters
+    ----------
+    a, b : Node
+        Any two nodes.
+    law : function of t, length, speed
+        The force that is asked for, in N, a pull, of the time in s, the distance of the points in m and its rate in
+        m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
+        derivatives; else they come from a complex step or from differences.
+    time_constant : float
+        The force ``F`` follows by ``time_constant F' + F = law``, s.
+    initial : float
+        Force at t = 0, N.
+    nominal : float
+        A force that counts as large, N: tolerances of variable steps are relative to it.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
+
+    Notes
+    -----
+    ``solution.internal_variables(actuator, "force")`` has the force.
+    """
+
+    active = True
+
+    def __init__(
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        law: PullLaw,
+        time_constant: Positive,
+        *,
+        initial: float = 0.0,
+        nominal: Positive = 1.0,
+        point_a: Vector3 | None = None,
+        point_b: Vector3 | None = None,
+    ) -> None:
+        super().__init__(a, b, point_a, point_b)
+        self.law, self.time_constant = law, time_constant
+        self.internal_variables = (InternalVariable("force", "state", initial, size=nominal, unit="N"),)
+
+
+class ActuatorBatch(UserLawBatch, of=FirstOrderActuator):
+    """Actuators as arrays."""
+
+    def __init__(self, elements: Sequence[FirstOrderActuator], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._inverse = 1.0 / np.array([element.time_constant for element in elements])
+        self._by_state = np.stack([np.ones_like(self._inverse), self._inverse], axis=-1)[..., None]
+
+    def law(self, q: Array, rate: Array, state: Array, prescribed: float) -> Law:
+        """``F`` and ``(F - law)/time_constant``."""
+        asked = -self.asked(prescribed, q, rate) * self._inverse
+        value, by_length, by_speed = (np.stack([np.zeros_like(own), own], axis=-1) for own in asked)
+        return Law(value + self._by_state[..., 0] * state, by_length, by_speed, self._by_state)

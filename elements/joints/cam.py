@@ -20,22 +20,27 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    Constraint,
     Coordinate,
-    CoordinateBatch,
     Direction,
     InternalVariable,
     NodeLike,
     Numbering,
     StepEnd,
     checked,
-    node_rows,
-    own_rows,
 )
-from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
+from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.curve import Points, Spline, Splines, sampled
-from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along, relative
-from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.joints.frames import (
+    First,
+    Frames,
+    FramesBatch,
+    Second,
+    along,
+    axes_about,
+    bend_along,
+    relative,
+    two_nodes,
+)
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 
@@ -125,7 +130,7 @@ PULL = 1e-8
 
 
 @checked
-class CamJoint(Constraint):
+class CamJoint(TrackJoint):
     """Two planar profiles, one fixed to node a, one to node b, stay in contact and slide on each other freely.
 
     Parameters
@@ -156,9 +161,7 @@ class CamJoint(Constraint):
         self, a: NodeLike, b: NodeLike, normal: Direction, profile_a: Points, profile_b: Points, *, pulls: bool = False
     ) -> None:
         label = f"CamJoint on {a}, {b}"
-        if a is b:
-            raise ModelError(f"CamJoint: connects {a} with itself; give two nodes")
-        self.nodes, self.pulls = (a, b), pulls
+        self.nodes, self.pulls = two_nodes(type(self), a, b), pulls
         n, profiles = np.asarray(normal), (np.asarray(profile_a), np.asarray(profile_b))
         self.curves = tuple(
             Spline((points - node.position) @ node.rotation, f"{label}: {name}")
@@ -192,11 +195,6 @@ class CamJoint(Constraint):
             InternalVariable(f"arc length on {name}", "coordinate", own, r, L, "m") for name, own, r, L in parts
         )
 
-    @classmethod
-    def coordinate_batch(cls, joints: Sequence[CamJoint], name: str, number: Numbering) -> CoordinateBatch:
-        """How far the contact has moved."""
-        return OwnCoordinate(joints, [own.name for own in cls.coordinates].index(name), number)
-
     def _touch(self, label: str) -> Touch:
         x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
         return touch(self.curves, self.plane, relative(x, R), label)
@@ -209,11 +207,8 @@ class CamBatch(FramesBatch, of=CamJoint):
     owners: Sequence[CamJoint]
 
     def __init__(self, cams: Sequence[CamJoint], number: Numbering) -> None:
-        self.owners = cams
-        self.nodes, self.own = node_rows(cams, number), own_rows(cams, number)
-        n = len(cams)
-        self.cell, self._every = np.repeat(np.arange(n), 3), np.arange(n)
-        self.length = np.tile([True, True, False], n)
+        super().__init__(cams, number)
+        self._every, self.length = np.arange(len(cams)), np.tile([True, True, False], len(cams))
         self._curves = [Splines([cam.curves[end] for cam in cams]) for end in (0, 1)]
         self._plane = np.array([cam.plane.T[:2] for cam in cams])
         self._across = so3.skew(np.array([cam.plane[:, 2] for cam in cams]))

@@ -44,8 +44,16 @@ class OwnCoordinate(CoordinateBatch):
         return Measured(u[:, 0] - self._built, np.broadcast_to(self._gradient, (len(u), 7)), len(u))
 
     def second(self, context: int) -> Array:
-        """Zero."""
         return np.zeros((context, 7, 7))
+
+
+class TrackJoint(Constraint):
+    """Base of joints whose ``coordinates`` are changes of their internal variables, in this order."""
+
+    @classmethod
+    def coordinate_batch(cls, joints: Sequence[TrackJoint], name: str, number: Numbering) -> CoordinateBatch:
+        """How far they have moved, m."""
+        return OwnCoordinate(joints, [own.name for own in cls.coordinates].index(name), number)
 
 
 class JointNumbering:
@@ -106,21 +114,28 @@ Triple: TypeAlias = tuple[Array, Array, Array]
 
 
 class JointCoordinates(CoordinateBatch):
-    """One coordinate each of joints, all measured by one of the functions below with its arguments."""
+    """One coordinate each of joints, all measured by one of the functions below with its arguments.
+
+    Less the values ``built`` (n,), where these are not zero as built.
+    """
 
     def __init__(
-        self, joints: Sequence[RelativeJoint | RollingDisc], measured: tuple[Any, ...], number: Numbering
+        self,
+        joints: Sequence[RelativeJoint | RollingDisc],
+        measured: tuple[Any, ...],
+        number: Numbering,
+        built: Array | None = None,
     ) -> None:
-        self.nodes = node_rows(joints, number)
+        self.nodes, self._built = node_rows(joints, number), built
         self._function, *self._arguments = measured
         self._joint = JointFrame(*(np.array(own) for own in zip(*(joint.frame for joint in joints), strict=True)))
 
     def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """Of the relative motion of the nodes."""
         frames = relative(x, R)
         own: Measure = self._function(frames, self._joint, *self._arguments)
         Ad = adjoint_inverse(frames)
-        return Measured(own.value, gradients(own.gradient, Ad), (Ad, own))
+        value = own.value if self._built is None else own.value - self._built
+        return Measured(value, gradients(own.gradient, Ad), (Ad, own))
 
     def second(self, context: tuple[Array, Measure]) -> Array:
         """``(n, 12, 12)``."""

@@ -7,12 +7,11 @@ motion at all, are found and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property, partial
-from typing import Annotated, NamedTuple
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
@@ -28,11 +27,10 @@ from fem_mbs.contracts import (
     continued,
     derivatives,
     evaluate,
-    function,
-    node_rows,
     shown,
 )
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
+from fem_mbs.elements.joints.drives import Drive
 from fem_mbs.errors import ModelError
 
 LOCKED = 1e-9
@@ -47,6 +45,8 @@ def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
             row[keys.index(term[:2])] = term.factor
     if not len(A):
         return
+    from scipy.linalg import null_space  # which takes long to import
+
     motions = null_space(A / np.linalg.norm(A, axis=1, keepdims=True), rcond=LOCKED)
     locked = np.flatnonzero(np.abs(motions).max(axis=1, initial=0.0) < LOCKED)
     if len(locked):
@@ -58,7 +58,6 @@ def check_locked(couplings: Sequence[CoordinateConstraint]) -> None:
         )
 
 
-Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
 BEGIN = 1e-8
 """Largest distance of a drive from where its joint stands as built."""
 
@@ -89,7 +88,6 @@ class CoordinateConstraint(Constraint):
         self.internal_variables = tuple(InternalVariable(f"angle {k + 1}", "history", unit="rad") for k in angles)
 
     def batch_key(self) -> Hashable:
-        """Those on as many nodes and internal variables share a batch."""
         own = sum(len(term.joint.internal_variables) for term in self.terms)
         return len(self.nodes), len(self.internal_variables), own
 
@@ -144,10 +142,8 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
     owners: Sequence[CoordinateConstraint]
 
     def __init__(self, constraints: Sequence[CoordinateConstraint], number: Numbering) -> None:
-        self.owners, self.number = constraints, number
-        self.nodes = node_rows(constraints, number)
-        n = len(constraints)
-        self.cell = np.arange(n)
+        super().__init__(constraints, number)
+        self.number = number
         self.length = np.array([not own.terms[0].is_angle for own in constraints])
         rows = [_own_rows(own, number) for own in constraints]
         self.own = np.array(rows, np.intp) if rows[0] else None
@@ -191,7 +187,6 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         check_locked([own for own in self.number.parts if isinstance(own, CoordinateConstraint) and own.law is None])
 
     def at(self, t: float) -> Imposed:
-        """What drives prescribe."""
         return Imposed(self, t)
 
     def evaluate(self, motion: Motion, prescribed: Imposed) -> tuple[Array, Array, CoordinateConstraintContext]:
@@ -219,7 +214,6 @@ class CouplingBatch(ConstraintBatch, of=CoordinateConstraint):
         return result
 
     def rates(self, context: CoordinateConstraintContext) -> Rates | None:
-        """Those of the laws."""
         if not self._driven:
             return None
         first, second = context.prescribed.rates

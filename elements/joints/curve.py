@@ -14,13 +14,10 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    Constraint,
     Coordinate,
-    CoordinateBatch,
     InternalVariable,
     Node,
     NodeLike,
@@ -30,12 +27,10 @@ from fem_mbs.contracts import (
     array,
     checked,
     lever,
-    node_rows,
-    own_rows,
 )
 from fem_mbs.elements.beams.curve_strain import gauss
-from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
-from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along
+from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along, two_nodes
 from fem_mbs.elements.joints.relative import TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
 
@@ -53,6 +48,8 @@ class Spline:
     """
 
     def __init__(self, points: Array, label: str) -> None:
+        from scipy.interpolate import CubicSpline  # which takes long to import
+
         chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
         if len(points) < 2:
             raise ModelError(f"{label} needs at least two points, received {len(points)}")
@@ -147,7 +144,7 @@ BEYOND = 0.1
 
 
 @checked
-class CurveJoint(Constraint):
+class CurveJoint(TrackJoint):
     """A point of node b stays on a curve that is fixed to node a, without friction; all rotations are free.
 
     Parameters
@@ -171,9 +168,7 @@ class CurveJoint(Constraint):
 
     def __init__(self, a: NodeLike, b: NodeLike, points: Points, point: Vector3 | None = None) -> None:
         label = f"CurveJoint on {a}, {b}"
-        if a is b:
-            raise ModelError(f"CurveJoint: connects {a} with itself; give two nodes")
-        self.nodes = (a, b)
+        self.nodes = two_nodes(type(self), a, b)
         self.curve = Spline((np.asarray(points) - a.position) @ a.rotation, f"{label}: points")
         place = b.position if point is None else np.asarray(point)
         self.offset = lever(b, point)
@@ -198,11 +193,6 @@ class CurveJoint(Constraint):
         """Node a, and node b if the point is not at it."""
         return self.nodes if self.offset.any() else self.nodes[:1]
 
-    @classmethod
-    def coordinate_batch(cls, joints: Sequence[CurveJoint], name: str, number: Numbering) -> CoordinateBatch:
-        """How far their points have moved."""
-        return OwnCoordinate(joints, 0, number)
-
     def _place(self) -> float:
         a, b = self.nodes
         return nearest(self.curve, lever(a, b.at(self.offset)))
@@ -215,10 +205,7 @@ class CurveBatch(FramesBatch, of=CurveJoint):
     owners: Sequence[CurveJoint]
 
     def __init__(self, joints: Sequence[CurveJoint], number: Numbering) -> None:
-        self.owners = joints
-        self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)
-        self.cell = np.repeat(np.arange(len(joints)), 3)
-        self.length = np.ones(3 * len(joints), np.bool_)
+        super().__init__(joints, number)
         self._every = np.arange(len(joints))
         self._curves = Splines([joint.curve for joint in joints])
         self._offset = np.array([joint.offset for joint in joints])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,7 @@ from fem_mbs.contracts import (
     Coordinate,
     CoordinateBatch,
     Kind,
-    Measured,
     Motion,
-    Node,
     NodeLike,
     Numbering,
     Picture,
@@ -30,7 +28,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.forces.line import Line, LineLengths, bar
 from fem_mbs.elements.joints.drives import TOLERANCE, Drive, rounded
-from fem_mbs.elements.joints.relative import levers
+from fem_mbs.elements.joints.frames import OnPoints, two_nodes
 from fem_mbs.errors import ModelError, MotionError
 
 SHORT = 1e-6
@@ -39,7 +37,7 @@ LENGTH = "length"
 
 
 @checked
-class DistanceJoint(Constraint):
+class DistanceJoint(OnPoints, Constraint):
     """Keep two points at the distance in which they were built, or at one that a drive prescribes.
 
     Parameters
@@ -68,10 +66,8 @@ class DistanceJoint(Constraint):
         *,
         drive: Drive | None = None,
     ) -> None:
-        self.nodes, self.drive = (a, b), drive
+        self.nodes, self.drive = two_nodes(type(self), a, b), drive
         label = f"DistanceJoint on {a}, {b}"
-        if a is b:
-            raise ModelError(f"DistanceJoint: connects {a} with itself; give two nodes")
         given = zip(self.nodes, (point_a, point_b), strict=True)
         places = [node.position if point is None else np.asarray(point) for node, point in given]
         self.offsets = tuple(lever(node, x) for node, x in zip(self.nodes, places, strict=True))
@@ -86,42 +82,19 @@ class DistanceJoint(Constraint):
         if drive is not None:
             self.coordinates, self.driven = (Coordinate(LENGTH, False),), (LENGTH,)
 
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """Nodes that its points are not at."""
-        return levers(self.nodes, self.offsets)
-
-    @property
-    def rotation_free(self) -> tuple[Node, ...]:
-        """Nodes that its points are at: point masses on rods need no rotation."""
-        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
-
     def picture(self, number: Numbering, stations: int) -> Picture:
-        """The rod."""
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)
-
-    def coordinate_key(self, name: str) -> Hashable:
-        """Those of all rods share a batch."""
-        return DistanceJoint, name
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[DistanceJoint], name: str, number: Numbering) -> CoordinateBatch:
         """Changes of lengths in m."""
-        return Stretches(joints, number)
+        return stretches(joints, number)
 
 
-class Stretches(LineLengths):
+def stretches(rods: Sequence[DistanceJoint], number: Numbering) -> LineLengths:
     """Changes of lengths, zero as built."""
-
-    def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
-        self.built = np.array([rod.built for rod in rods])
-        points = np.array([rod.offsets for rod in rods])
-        super().__init__(node_rows(rods, number), points, SHORT * self.built, rods)
-
-    def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """Lengths less those as built."""
-        measured = super().measure(x, R, u)
-        return measured._replace(value=measured.value - self.built)
+    built, points = np.array([rod.built for rod in rods]), np.array([rod.offsets for rod in rods])
+    return LineLengths(node_rows(rods, number), points, SHORT * built, rods, built)
 
 
 class DistanceContext(NamedTuple):
@@ -134,18 +107,18 @@ class DistanceContext(NamedTuple):
 class DistanceBatch(ConstraintBatch, of=DistanceJoint):
     """Rods as arrays."""
 
+    owners: Sequence[DistanceJoint]
+
     def __init__(self, rods: Sequence[DistanceJoint], number: Numbering) -> None:
-        self.owners, self._end = rods, number.end
-        self._stretches = Stretches(rods, number)
-        self.nodes, self.cell = self._stretches.nodes, np.arange(len(rods))
-        self.length = np.ones(len(rods), np.bool_)
+        super().__init__(rods, number)
+        self._end, self._stretches = number.end, stretches(rods, number)
         self._drives = [(k, rod.drive) for k, rod in enumerate(rods) if rod.drive is not None]
 
     def at(self, t: float) -> tuple[float, Array]:
         """The time and by how much rods are longer than as built."""
         longer = np.zeros(len(self.nodes))
         for k, drive in self._drives:
-            longer[k], built = evaluate(drive, t, self.owners[k], None), self._stretches.built[k]
+            longer[k], built = evaluate(drive, t, self.owners[k], None), self.owners[k].built
             if (left := built + longer[k]) < SHORT * built:
                 raise MotionError(
                     f"{self.owners[k]}: its drive, {longer[k]:.6g} m at t = {t:.6g} s, leaves {left:.6g} m of the "
@@ -166,17 +139,14 @@ class DistanceBatch(ConstraintBatch, of=DistanceJoint):
                 )
 
     def evaluate(self, motion: Motion, prescribed: tuple[float, Array]) -> tuple[Array, Array, DistanceContext]:
-        """Distances less lengths."""
         t, longer = prescribed
         measured = self._stretches.evaluate(motion)
         return measured.value - longer, measured.gradient, DistanceContext(t, measured.context)
 
     def second(self, context: DistanceContext) -> Array:
-        """Rods turn."""
         return self._stretches.second(context.line)
 
     def rates(self, context: DistanceContext) -> Rates | None:
-        """Lengths change."""
         if not self._drives:
             return None
         first, second = np.zeros((2, len(self.nodes)))

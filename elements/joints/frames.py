@@ -1,4 +1,4 @@
-"""Constraints on how one frame stands to another: everything that follows from their relative motion.
+"""Constraints on how one frame stands to another: everything that follows from their relative motion; axes as built.
 
 Node b stands to node a at ``h = H_a^-1 H_b = (S, r)``. Body increments ``delta`` of the two move ``h`` by
 ``xi = delta_b - Ad_(h^-1) delta_a = J delta`` in the frame of b. An equation ``phi(h, s)``, also of internal variables
@@ -13,13 +13,21 @@ as ``Ad_(h^-1)`` itself turns with ``xi`` (docs/theory.md, "Joints"). What is li
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Motion
+from fem_mbs.contracts import Component, ConstraintBatch, Motion, Node
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
+
+PERPENDICULAR = 1e-8
+"""Cosine of the angle of directions that are perpendicular but for rounding."""
+TIE = 1e-6
+"""Cosines that differ by less are the same but for rounding."""
 
 
 class Frames(NamedTuple):
@@ -139,3 +147,74 @@ class FramesBatch(ConstraintBatch):
             H[..., :12, :12], H[..., 12:, :12], H[..., 12:, 12:] = of_nodes, gradients(mixed, Ad[:, None]), curved
             H[..., :12, 12:] = H[..., 12:, :12].mT
         return H.reshape(-1, *H.shape[2:])
+
+
+def two_nodes(kind: type, a: Node, b: Node) -> tuple[Node, Node]:
+    """The nodes that something connects, which are not one."""
+    if a is b:
+        raise ModelError(f"{kind.__name__}: connects {a} with itself; give two nodes")
+    return a, b
+
+
+def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...]:
+    """Nodes that a point is not at, so that it moves where they turn."""
+    return tuple(node for node, offset in zip(nodes, offsets, strict=True) if offset.any())
+
+
+class OnPoints(Component):
+    """Mixed into what acts on points of its nodes, ``offsets`` in the frames of these, however the nodes are turned."""
+
+    offsets: tuple[Array, ...]
+
+    @property
+    def rotation_dependent(self) -> tuple[Node, ...]:
+        """Nodes that its points are not at."""
+        return levers(self.nodes, self.offsets)
+
+    @property
+    def rotation_free(self) -> tuple[Node, ...]:
+        """The others: point masses on rods need no rotation."""
+        return tuple(node for node in self.nodes if node not in self.rotation_dependent)
+
+
+def axes_about(axis: Array, a: Node) -> Array:
+    """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``; world frame.
+
+    The others follow from the axes of node ``a``, the first of those that are most across: they turn with a model.
+    """
+    along = np.abs(axis @ a.rotation)
+    most_across = a.rotation[:, int(np.argmax(along <= along.min() + TIE))]
+    e1 = so3.cross(most_across, axis)
+    e1 /= np.linalg.norm(e1)
+    return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
+
+
+def axes_in(normal: Array, x_axis: ArrayLike | None, a: Node, label: str) -> Array:
+    """Axes ``(3, 3)`` as columns, the third along a unit vector, the first along ``x_axis`` if there is one."""
+    if x_axis is None:
+        return axes_about(normal, a)
+    x = np.asarray(x_axis)
+    check_perpendicular(normal, x, f"{label}: normal and x_axis")
+    return np.stack([x, np.cross(normal, x), normal], axis=-1)
+
+
+def check_perpendicular(first: Array, second: Array, label: str) -> None:
+    """Refuse two unit vectors that are not perpendicular."""
+    if abs(cosine := float(first @ second)) > PERPENDICULAR:
+        raise ModelError(
+            f"{label} must be perpendicular, they are at {np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.6g} "
+            f"degrees: {first} and {second}"
+        )
+
+
+def turned_to(axes: Array, axis: Array, label: str, names: tuple[str, str] = ("axis", "axis_b")) -> Array:
+    """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
+    v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
+    if c < 0.0:
+        raise ModelError(
+            f"{label}: {names[1]} is more than a quarter turn from {names[0]}, "
+            f"{np.degrees(np.arccos(max(c, -1.0))):.6g} degrees; give the opposite direction, {-axis}"
+        )
+    cross = so3.skew(v)
+    turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
+    return turned

@@ -12,7 +12,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
@@ -20,11 +19,11 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     Coordinate,
     CoordinateBatch,
-    Node,
     NodeLike,
     Numbering,
     Placed,
     RotationLike,
+    Shape,
     Vector3,
     checked,
     lever,
@@ -40,7 +39,6 @@ from fem_mbs.elements.joints.coordinates import (
     turn,
 )
 from fem_mbs.elements.joints.drives import (
-    TOLERANCE,
     Displacement,
     Drive,
     DriveLike,
@@ -49,17 +47,13 @@ from fem_mbs.elements.joints.drives import (
     Move,
     drives_by_name,
 )
-from fem_mbs.elements.joints.glyphs import shapes_of
+from fem_mbs.elements.joints.frames import two_nodes
 from fem_mbs.elements.joints.relative_batch import RelativeBatch
+from fem_mbs.elements.shapes import Ball, Box, Cylinder
 from fem_mbs.errors import ModelError
-from fem_mbs.lie import so3
 
 TRANSLATIONS = tuple(f"translation {axis}" for axis in AXES)
 ROTATIONS = tuple(f"rotation {axis}" for axis in AXES)
-
-
-TIE = 1e-6
-"""Cosines that differ by less are the same but for rounding."""
 
 
 class TurnLimit(NamedTuple):
@@ -133,10 +127,7 @@ class RelativeJoint(Constraint):
         point_b: Vector3 | None = None,
         axes_b: RotationLike | None = None,
     ) -> None:
-        kind = type(self).__name__
-        self.nodes = (a, b)
-        if a is b:
-            raise ModelError(f"{kind}: connects {a} with itself; give two nodes")
+        self.nodes = two_nodes(type(self), a, b)
         axes = a.rotation if axes is None else np.asarray(axes)
         place = b.position if point is None else np.asarray(point)
         places = place, place if point_b is None else np.asarray(point_b)
@@ -165,7 +156,6 @@ class RelativeJoint(Constraint):
         return tuple(Coordinate(name, name in ROTATIONS) for name in self._measures())
 
     def coordinate_key(self, name: str) -> Hashable:
-        """Coordinates that are measured in the same way share a batch."""
         return RelativeJoint, self._measures()[name]
 
     @classmethod
@@ -176,7 +166,6 @@ class RelativeJoint(Constraint):
         return kind(joints, measured, number)
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        """What shows its free motions."""
         return shapes_of(self, size)
 
     def axis(self, R_a: Array) -> Array:
@@ -251,49 +240,40 @@ class RelativeJoint(Constraint):
         return Drives(self, next((drives[name] for name in ROTATIONS if name in drives), None), moves)
 
 
-def levers(nodes: tuple[Node, ...], offsets: Sequence[Array]) -> tuple[Node, ...]:
-    """Nodes that a point is not at, so that it moves where they turn."""
-    return tuple(node for node, offset in zip(nodes, offsets, strict=True) if offset.any())
+def shapes_of(joint: RelativeJoint, size: float) -> list[Placed]:
+    """Shapes on both nodes of a joint, about as large as ``size`` in m.
 
-
-def axes_about(axis: Array, a: Node) -> Array:
-    """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``; world frame.
-
-    The others follow from the axes of node ``a``, the first of those that are most across: they turn with a model.
+    What follows shows the free rotations, what it moves on the free translations: a ball turns freely, a cross about
+    two axes, a cylinder about one, a cube not at all; it slides on a rail or on a plate.
     """
-    along = np.abs(axis @ a.rotation)
-    most_across = a.rotation[:, int(np.argmax(along <= along.min() + TIE))]
-    e1 = so3.cross(most_across, axis)
-    e1 /= np.linalg.norm(e1)
-    return np.stack([e1, so3.cross(axis, e1), axis], axis=-1)
+    a, b = joint.nodes
+    axes_a, axes_b, point_a, point_b = joint.frame
+    slides, turns = (
+        [k for k, axis in enumerate(AXES) if f"{kind} {axis}" not in joint.closes]
+        for kind in ("translation", "rotation")
+    )
+    placed = [Placed(a, base) for base in _base(slides, axes_a, point_a, size)]
+    if len(turns) == 2:
+        ((first, second),) = joint.cosines
+        pins = (a, axes_a[:, first], point_a), (b, axes_b[:, second], point_b)
+        return placed + [Placed(node, Cylinder(0.2 * size, 2.0 * size, axis, center=at)) for node, axis, at in pins]
+    return [*placed, Placed(b, _follower(slides, turns, axes_b, point_b, size))]
 
 
-def axes_in(normal: Array, x_axis: ArrayLike | None, a: Node, label: str) -> Array:
-    """Axes ``(3, 3)`` as columns, the third along a unit vector, the first along ``x_axis`` if there is one."""
-    if x_axis is None:
-        return axes_about(normal, a)
-    x = np.asarray(x_axis)
-    check_perpendicular(normal, x, f"{label}: normal and x_axis")
-    return np.stack([x, np.cross(normal, x), normal], axis=-1)
+def _base(slides: list[int], axes: Array, point: Array, size: float) -> list[Shape]:
+    """A rail along one free translation, a plate along two."""
+    if len(slides) == 1:
+        return [Cylinder(0.2 * size, 4.0 * size, axes[:, slides[0]], center=point)]
+    if len(slides) == 2:
+        return [Box(size * np.where(np.isin(range(3), slides), 1.8, 0.1), center=point, rotation=axes)]
+    return []
 
 
-def check_perpendicular(first: Array, second: Array, label: str) -> None:
-    """Refuse two unit vectors that are not perpendicular."""
-    if abs(cosine := float(first @ second)) > TOLERANCE:
-        raise ModelError(
-            f"{label} must be perpendicular, they are at {np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))):.6g} "
-            f"degrees: {first} and {second}"
-        )
-
-
-def turned_to(axes: Array, axis: Array, label: str, names: tuple[str, str] = ("axis", "axis_b")) -> Array:
-    """Axes ``(3, 3)`` turned on the shortest way until the third is along the unit vector ``axis``."""
-    v, c = np.cross(axes[:, 2], axis), float(axes[:, 2] @ axis)
-    if c < 0.0:
-        raise ModelError(
-            f"{label}: {names[1]} is more than a quarter turn from {names[0]}, "
-            f"{np.degrees(np.arccos(max(c, -1.0))):.6g} degrees; give the opposite direction, {-axis}"
-        )
-    cross = so3.skew(v)
-    turned: Array = (np.eye(3) + cross + cross @ cross / (1.0 + c)) @ axes
-    return turned
+def _follower(slides: list[int], turns: list[int], axes: Array, point: Array, size: float) -> Shape:
+    """A ball, a cylinder, or a box that is long along a rail."""
+    if len(turns) == 3:
+        return Ball(0.6 * size, center=point)
+    if len(turns) == 1:
+        return Cylinder(0.5 * size, 1.6 * size, axes[:, turns[0]], center=point)
+    long = 1.6 if len(slides) == 1 else 0.8
+    return Box(size * np.where(np.isin(range(3), slides), long, 0.8), center=point, rotation=axes)

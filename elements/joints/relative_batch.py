@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import ConstraintBatch, Motion, Numbering, StepEnd, consecutive, node_rows
+from fem_mbs.contracts import ConstraintBatch, Motion, Numbering, StepEnd, consecutive
 from fem_mbs.errors import MotionError
 from fem_mbs.lie import so3
 
@@ -70,8 +70,8 @@ class RelativeBatch(ConstraintBatch):
     """
 
     def __init__(self, joints: Sequence[RelativeJoint], number: Numbering) -> None:
-        self.owners, self._number = joints, number
-        self.nodes = node_rows(joints, number)
+        super().__init__(joints, number)
+        self._number = number
         points_a, self._points_b = (np.array([joint.offsets[end] for joint in joints]) for end in (0, 1))
         p, q = (max(len(getattr(joint, name)) for joint in joints) for name in ("positions", "cosines"))
         self._p, self._m = p, p + q

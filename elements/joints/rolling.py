@@ -11,7 +11,7 @@ Dynamics 10, 1996).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +22,6 @@ from fem_mbs.contracts import (
     Coordinate,
     CoordinateBatch,
     Direction,
-    Measured,
     NodeLike,
     Numbering,
     Placed,
@@ -30,11 +29,9 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     lever,
-    node_rows,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, angle, cosine, cosine_of
-from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, bend_along
-from fem_mbs.elements.joints.relative import axes_about
+from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second, along, axes_about, bend_along
 from fem_mbs.elements.shapes import Cylinder
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -111,30 +108,14 @@ class RollingDisc(Constraint):
         """Height of the plane above that place."""
 
     def shapes(self, size: float) -> Sequence[Placed]:
-        """The disc."""
         return (Placed(self.nodes[1], Cylinder(self.radius, THICKNESS * self.radius, self.axis, center=self.center)),)
-
-    def coordinate_key(self, name: str) -> Hashable:
-        """Those of all discs share a batch."""
-        return RollingDisc, name
 
     @classmethod
     def coordinate_batch(cls, joints: Sequence[RollingDisc], name: str, number: Numbering) -> CoordinateBatch:
         """Angles in rad, zero as built."""
-        return RollingAngles(joints, name, number)
-
-
-class RollingAngles(JointCoordinates):
-    """One of the angles of discs against their planes, zero as built."""
-
-    def __init__(self, discs: Sequence[RollingDisc], name: str, number: Numbering) -> None:
-        super().__init__(discs, ({"heading": heading, "tilt": tilt, "roll": roll}[name],), number)
-        self._built = np.array([disc.tilt if name == "tilt" else 0.0 for disc in discs])
-
-    def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """Of the relative motion of the nodes."""
-        measured = super().measure(x, R, u)
-        return measured._replace(value=measured.value - self._built)
+        measured = {"heading": heading, "tilt": tilt, "roll": roll}[name]
+        built = np.array([disc.tilt for disc in joints]) if name == "tilt" else None
+        return JointCoordinates(joints, (measured,), number, built)
 
 
 def heading(frames: Frames, disc: JointFrame) -> Measure:
@@ -175,12 +156,8 @@ class RollingBatch(FramesBatch, of=RollingDisc):
     """Discs as arrays; the rows of each are its height and two velocities."""
 
     def __init__(self, discs: Sequence[RollingDisc], number: Numbering) -> None:
-        self.owners = discs
-        self.nodes = node_rows(discs, number)
-        n = len(discs)
-        self.cell = np.repeat(np.arange(n), 3)
-        self.length = np.ones(3 * n, np.bool_)
-        self.velocity = np.tile([False, True, True], n)
+        super().__init__(discs, number)
+        self.velocity = np.tile([False, True, True], len(discs))
         self._directions = np.array([disc.directions.T for disc in discs])
         self._axis, self._center = (np.array([getattr(disc, name) for disc in discs]) for name in ("axis", "center"))
         self.points_a = np.array([disc.place for disc in discs])

@@ -21,7 +21,6 @@ from fem_mbs.contracts import (
     StepEnd,
     Vector3,
     checked,
-    node_rows,
 )
 from fem_mbs.elements.joints.coordinates import JointCoordinates, JointFrame, Measure, cosine, translation, turn
 from fem_mbs.elements.joints.frames import First, Frames, FramesBatch, Second
@@ -64,7 +63,6 @@ class ScrewJoint(AxisJoint):
         self.equations = (*self.equations, "screw")
 
     def coordinate_key(self, name: str) -> Hashable:
-        """Screws of all leads share a batch."""
         return ScrewJoint, name
 
     @classmethod
@@ -89,10 +87,10 @@ def turned_with(frames: Frames, joint: JointFrame, lead: Array) -> Measure:
 class ScrewBatch(FramesBatch, of=ScrewJoint):
     """Screws as arrays, of five rows each."""
 
+    owners: Sequence[ScrewJoint]
+
     def __init__(self, screws: Sequence[ScrewJoint], number: Numbering) -> None:
-        self.owners: Sequence[ScrewJoint] = screws
-        self.nodes = node_rows(screws, number)
-        self.cell = np.repeat(np.arange(len(screws)), 5)
+        super().__init__(screws, number)
         self.length = np.tile([True, True, False, False, True], len(screws))
         self._lead = np.array([screw.lead for screw in screws])
         self.points_a = np.array([screw.offsets[0] for screw in screws])

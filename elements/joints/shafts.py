@@ -16,42 +16,16 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import CoordinateBatch, Direction, Measured, NodeLike, Numbering, Placed, Vector3, checked
+from fem_mbs.contracts import CoordinateBatch, Direction, Node, NodeLike, Numbering, Placed, Vector3, checked
 from fem_mbs.elements.joints.coordinates import JointCoordinates, rotation_vector
-from fem_mbs.elements.joints.relative import (
-    ROTATIONS,
-    TRANSLATIONS,
-    RelativeJoint,
-    TurnLimit,
-    axes_about,
-    check_perpendicular,
-    turned_to,
-)
+from fem_mbs.elements.joints.frames import axes_about, check_perpendicular, turned_to
+from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint, TurnLimit
 from fem_mbs.elements.shapes import Ball, Cylinder
 
 
 @checked
-class UniversalJoint(RelativeJoint):
-    """A Cardan joint: a cross turns in a fork of node a and in a fork of node b.
-
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    axis_a, axis_b : (3,)
-        The two axes of the cross, fixed in a and in b, perpendicular, at t = 0, world frame.
-    point : (3,), optional
-        Centre of the cross at t = 0, world frame; by default the position of node b.
-    point_b : (3,), optional
-        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
-
-    Notes
-    -----
-    Its coordinates are "rotation x", of the cross against a about ``axis_a``, and "rotation y", of b against the cross
-    about ``axis_b``. Both are regular at all angles. Shafts at the angle beta turn at different speeds,
-    ``omega_b/omega_a = cos(beta)/(1 - sin(beta)^2 cos(phi)^2)``, where ``phi`` is how far ``axis_a`` is turned out of
-    the plane of the shafts; for equal speeds, see :class:`ConstantVelocityJoint`.
-    """
+class TwoAxesJoint(RelativeJoint):
+    """Base of joints with an axis on each node, ``axis_a`` fixed in a and ``axis_b`` in b."""
 
     closes = (*TRANSLATIONS, "rotation z")
 
@@ -65,10 +39,41 @@ class UniversalJoint(RelativeJoint):
         *,
         point_b: Vector3 | None = None,
     ) -> None:
-        x, y = np.asarray(axis_a), np.asarray(axis_b)
-        check_perpendicular(x, y, f"UniversalJoint on {a}, {b}: axis_a and axis_b")
-        axes = np.stack([x, y, np.cross(x, y)], axis=-1)
-        super().__init__(a, b, point, axes, point_b=point_b)
+        """A joint with two axes.
+
+        Parameters
+        ----------
+        a, b : Node
+            Any two nodes.
+        axis_a, axis_b : (3,)
+            The axes fixed in a and in b, at t = 0, world frame.
+        point : (3,), optional
+            Where they meet at t = 0, world frame; by default the position of node b.
+        point_b : (3,), optional
+            The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
+        """
+        axes, axes_b = self._both_axes(np.asarray(axis_a), np.asarray(axis_b), a, f"{type(self).__name__} on {a}, {b}")
+        super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
+
+    def _both_axes(self, first: Array, second: Array, a: Node, label: str) -> tuple[Array, Array | None]:
+        """Axes of the joint on a, and on b if they are others, (3, 3) as columns, world frame."""
+        raise NotImplementedError(f"{type(self).__name__} must define _both_axes(first, second, a, label)")
+
+
+class UniversalJoint(TwoAxesJoint):
+    """A Cardan joint: a cross turns in a fork of node a and in a fork of node b.
+
+    ``axis_a`` and ``axis_b``, which are perpendicular, are the two axes of the cross, and ``point`` is its centre.
+
+    Its coordinates are "rotation x", of the cross against a about ``axis_a``, and "rotation y", of b against the cross
+    about ``axis_b``. Both are regular at all angles. Shafts at the angle beta turn at different speeds,
+    ``omega_b/omega_a = cos(beta)/(1 - sin(beta)^2 cos(phi)^2)``, where ``phi`` is how far ``axis_a`` is turned out of
+    the plane of the shafts; for equal speeds, see :class:`ConstantVelocityJoint`.
+    """
+
+    def _both_axes(self, first: Array, second: Array, a: Node, label: str) -> tuple[Array, Array | None]:
+        check_perpendicular(first, second, f"{label}: axis_a and axis_b")
+        return np.stack([first, second, np.cross(first, second)], axis=-1), None
 
 
 STRAIGHT = 1e-9
@@ -77,24 +82,12 @@ FOLDED = 1e-2
 """``1 + trace S = 2 + 2 cos(beta)`` below which shafts are folded back: 174 degrees."""
 
 
-@checked
-class ConstantVelocityJoint(RelativeJoint):
+class ConstantVelocityJoint(TwoAxesJoint):
     """Join two shafts so that they turn at the same speed, at any angle between them.
 
-    Parameters
-    ----------
-    a, b : Node
-        Any two nodes.
-    axis_a, axis_b : (3,)
-        The two shafts, at t = 0, world frame: both in the sense of the flow of power, so that shafts in line have equal
-        axes. They may be at an angle of up to a quarter turn as built.
-    point : (3,), optional
-        Where the shafts meet at t = 0, world frame; by default the position of node b.
-    point_b : (3,), optional
-        The point on node b, if it is not yet at ``point``: :meth:`Model.assemble` brings them together.
+    ``axis_a`` and ``axis_b`` are the two shafts, both in the sense of the flow of power, so that shafts in line have
+    equal axes. They may be at an angle of up to a quarter turn as built, and meet at ``point``.
 
-    Notes
-    -----
     The rotation of b against a is one about an axis across both shafts, by the angle between them. Its coordinates,
     "rotation x" and "rotation y", are the components of this rotation vector along two axes of a across its shaft, less
     those as built, where x is the axis of the angle. They turn with the shaft; the angle between the shafts is the size
@@ -102,27 +95,16 @@ class ConstantVelocityJoint(RelativeJoint):
     are folded back onto each other, and the joint ends there by a :class:`MotionError`.
     """
 
-    closes = (*TRANSLATIONS, "rotation z")
+    built: float
+    """Angle between the shafts as built, rad."""
 
-    def __init__(
-        self,
-        a: NodeLike,
-        b: NodeLike,
-        axis_a: Direction,
-        axis_b: Direction,
-        point: Vector3 | None = None,
-        *,
-        point_b: Vector3 | None = None,
-    ) -> None:
-        shaft, other = np.asarray(axis_a), np.asarray(axis_b)
-        bent = np.cross(shaft, other)
-        axes, sine = axes_about(shaft, a), float(np.linalg.norm(bent))
+    def _both_axes(self, first: Array, second: Array, a: Node, label: str) -> tuple[Array, Array | None]:
+        bent = np.cross(first, second)
+        axes, sine = axes_about(first, a), float(np.linalg.norm(bent))
         if sine > STRAIGHT:
-            axes = np.stack([bent / sine, np.cross(shaft, bent) / sine, shaft], axis=-1)
-        self.built = float(np.arctan2(sine, shaft @ other))
-        """Angle between the shafts as built, rad."""
-        axes_b = turned_to(axes, other, f"ConstantVelocityJoint on {a}, {b}", ("axis_a", "axis_b"))
-        super().__init__(a, b, point, axes, point_b=point_b, axes_b=axes_b)
+            axes = np.stack([bent / sine, np.cross(first, bent) / sine, first], axis=-1)
+        self.built = float(np.arctan2(sine, first @ second))
+        return axes, turned_to(axes, second, label, ("axis_a", "axis_b"))
 
     @property
     def limit(self) -> TurnLimit:  # type: ignore[override]
@@ -151,7 +133,6 @@ class ConstantVelocityJoint(RelativeJoint):
         return [*ends, Placed(self.nodes[1], Ball(0.5 * size, center=self.offsets[1]))]
 
     def coordinate_key(self, name: str) -> Hashable:
-        """Those of all such joints share a batch."""
         return ConstantVelocityJoint, name
 
     @classmethod
@@ -159,22 +140,10 @@ class ConstantVelocityJoint(RelativeJoint):
         cls, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering
     ) -> CoordinateBatch:
         """Angles in rad."""
-        return ShaftAngles(joints, name, number)
+        built = np.array([joint.built for joint in joints]) if name == ROTATIONS[0] else None
+        angles = JointCoordinates(joints, joints[0]._measures()[name], number, built)
+        angles.counts_turns = False
+        return angles
 
     def _measures(self) -> dict[str, tuple]:  # type: ignore[type-arg]
         return {ROTATIONS[k]: (rotation_vector, k) for k in (0, 1)}
-
-
-class ShaftAngles(JointCoordinates):
-    """Components of rotation vectors, less those as built, which are ``(built, 0)``."""
-
-    counts_turns = False
-
-    def __init__(self, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering) -> None:
-        super().__init__(joints, joints[0]._measures()[name], number)
-        self._built = np.array([joint.built if name == ROTATIONS[0] else 0.0 for joint in joints])
-
-    def measure(self, x: Array, R: Array, u: Array) -> Measured:
-        """Of the relative motion of the nodes."""
-        measured = super().measure(x, R, u)
-        return measured._replace(value=measured.value - self._built)

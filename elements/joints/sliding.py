@@ -16,10 +16,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    Constraint,
     ConstraintBatch,
     Coordinate,
-    CoordinateBatch,
     GeometricStiffnessBlocks,
     InternalVariable,
     Motion,
@@ -30,12 +28,10 @@ from fem_mbs.contracts import (
     Vector3,
     checked,
     lever,
-    node_rows,
-    own_rows,
 )
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest
-from fem_mbs.elements.joints.coordinates import OwnCoordinate, consistent_rates
+from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, along, bend_along, nodal
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import ModelError, MotionError
@@ -52,7 +48,7 @@ COSINES = ((0, 2), (1, 2), (1, 0))
 
 
 @checked
-class SlidingJoint(Constraint):
+class SlidingJoint(TrackJoint):
     """A point of a node stays on a beam, along which it slides without friction, over all of its elements.
 
     Parameters
@@ -115,11 +111,6 @@ class SlidingJoint(Constraint):
         """Joints on beams alike, with the same equations, share a batch."""
         return len(self.nodes), self.beam.order, self.rotation
 
-    @classmethod
-    def coordinate_batch(cls, joints: Sequence[SlidingJoint], name: str, number: Numbering) -> CoordinateBatch:
-        """How far they have moved."""
-        return OwnCoordinate(joints, 0, number)
-
     def _places(self) -> tuple[Array, Array]:
         """Positions and rotations of the nodes of the beam."""
         x, R = (np.array([getattr(node, name) for node in self.beam.nodes]) for name in ("position", "rotation"))
@@ -161,11 +152,9 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
     owners: Sequence[SlidingJoint]
 
     def __init__(self, joints: Sequence[SlidingJoint], number: Numbering) -> None:
-        self.owners = joints
-        self.nodes, self.own = node_rows(joints, number), own_rows(joints, number)
+        super().__init__(joints, number)
         self.tracks = BeamTracks([joint.beam for joint in joints])
         self._m, n = len(joints[0].equations), len(joints)
-        self.cell = np.repeat(np.arange(n), self._m)
         self.length = np.tile([name not in ROTATIONS for name in joints[0].equations], n)
         self._held = joints[0].rotation
         self._offset = np.array([joint.offset for joint in joints])

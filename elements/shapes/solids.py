@@ -94,11 +94,9 @@ class Cylinder(Shape):
 
     def faces(self, sides: int) -> Faces:
         """Quads around, and two polygons."""
-        rim, half = self.radius * _circle(sides), np.full((sides, 1), 0.5 * self.length)
+        rim, half = self.radius * circle(sides), np.full((sides, 1), 0.5 * self.length)
         ends = np.concatenate([np.hstack([rim, -half]), np.hstack([rim, half])])
-        k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
-        quads = np.stack([k, turned, turned + sides, k + sides], axis=-1)
-        caps = np.stack([k[::-1], k + sides])
+        quads, caps = tube(sides)
         return Faces(self.placed(ends), [("quad", quads), ("polygon", caps)])
 
 
@@ -113,9 +111,9 @@ class Ellipsoid(Shape):
         n = max(sides, FEWEST)
         rings = n // 2 - 1
         polar = np.pi * np.arange(1, rings + 1) / (rings + 1)
-        circle = np.broadcast_to(_circle(n), (rings, n, 2))
+        around = np.broadcast_to(circle(n), (rings, n, 2))
         height = np.broadcast_to(-np.cos(polar)[:, None, None], (rings, n, 1))
-        ring = np.concatenate([np.sin(polar)[:, None, None] * circle, height], axis=-1).reshape(-1, 3)
+        ring = np.concatenate([np.sin(polar)[:, None, None] * around, height], axis=-1).reshape(-1, 3)
         unit = np.concatenate([ring, [[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]]])
         south, north = len(ring), len(ring) + 1
         k, turned = np.arange(n), np.roll(np.arange(n), -1)
@@ -155,10 +153,16 @@ def inertia_ellipsoid(mass: float, inertia: Array, center: Array) -> Ellipsoid:
     return Ellipsoid(half, center, axes * np.sign(np.linalg.det(axes)))
 
 
-def _circle(sides: int) -> Array:
+def circle(sides: int) -> Array:
     """Points ``(sides, 2)`` of the unit circle."""
     angle = 2.0 * np.pi * np.arange(sides) / sides
     return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+
+
+def tube(sides: int) -> tuple[IntArray, IntArray]:
+    """Quads around a tube between two circles of points, and polygons over its ends; normals outward."""
+    k, turned = np.arange(sides), np.roll(np.arange(sides), -1)
+    return np.stack([k, turned, turned + sides, k + sides], axis=-1), np.stack([k[::-1], k + sides])
 
 
 def _about(axis: Array) -> Array:
@@ -228,7 +232,6 @@ class Surface(Shape):
         self.rotation = None if rotation is None else np.asarray(rotation)
 
     def faces(self, sides: int) -> Faces:
-        """Those of the mesh."""
         return Faces(self.placed(self.points), self.cells)
 
 

@@ -1,15 +1,13 @@
-"""What the generalised-alpha method remembers, and what it has to forget before the next step is longer or shorter."""
+"""What the generalised-alpha method has to forget before the next step is longer or shorter."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.local_error import defect, highest_derivatives, rate, response
-from fem_mbs.alpha.newmark import Parameters, PredictorHistory
-from fem_mbs.alpha.propagated_error import PropagatedError
+from fem_mbs.alpha.memory import AlphaMemory
+from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import shifted
 from fem_mbs.alpha.step import Linearization, StepEquations
@@ -17,70 +15,8 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.initial.projection import with_joint_rate
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import ConvergenceHistory
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
-
-
-class AccelerationHistory(NamedTuple):
-    """Highest derivatives ``(N,)`` of the last states, see :func:`~fem_mbs.alpha.local_error.highest_derivatives`."""
-
-    now: Array
-    t_old: float
-    old: Array
-    """One step ago, or as far ago as there are steps."""
-    t_older: float
-    older: Array
-    """Two steps ago."""
-    error: float = 0.0
-    """Local error of the step that led here; 0 where it is not known."""
-
-
-def restarted(now: Array, t: float, error: float = 0.0) -> AccelerationHistory:
-    """The history where nothing before is known, or tells of what follows."""
-    return AccelerationHistory(now, t, now, t, now, error)
-
-
-class AlphaMemory(NamedTuple):
-    """What the method goes on with, beside the state.
-
-    The method of the papers needs ``h``, ``a`` and the accelerations of the state alone; the rest serves it.
-    """
-
-    h: float
-    """The step that led here, or the first one that was meant."""
-    steps: int
-    a: Array
-    """Algorithmic accelerations ``(N,)``."""
-    accelerations: AccelerationHistory
-    """Of the state, and before: for the local error and a change of the step."""
-    predictor: PredictorHistory | None = None
-    """What the last guesses missed."""
-    convergence: ConvergenceHistory | None = None
-    """What first corrections have left of late."""
-    matrix: tuple[Array, ...] | None = None
-    """Inverse tangent operators and factors of the last iteration matrix."""
-    eta: Array | None = None
-    """Multipliers of the constraints on velocities in the last step, of index 2, to be looked at."""
-    velocity_perturbation: Array | None = None
-    """At a perturbed start: what the velocities (N,) have beyond those of the state."""
-    error: PropagatedError | None = None
-    """Of the run so far, where steps follow a tolerance."""
-    before: Array | None = None
-    """At a start: highest derivatives ``(N,)`` just before it."""
-    branches: Array | None = None
-    """On which side of their kinks laws are, where there are such."""
-
-
-def named(memory: AlphaMemory) -> AlphaMemory:
-    """A memory from a file, whose parts are plain tuples, with their names."""
-    predictor, convergence = memory.predictor, memory.convergence
-    return memory._replace(
-        accelerations=AccelerationHistory(*memory.accelerations),
-        predictor=None if predictor is None else PredictorHistory(*predictor),
-        convergence=None if convergence is None else ConvergenceHistory(*convergence),
-        error=None if memory.error is None else PropagatedError(*memory.error),
-    )
 
 
 def kept_matrix(kind: type[StepEquations], system: System, state: State, memory: AlphaMemory) -> Linearization | None:

@@ -12,29 +12,20 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from fem_mbs.alpha.change_step import AccelerationHistory, AlphaMemory, adapted, kept_matrix, named, restarted
+from fem_mbs.alpha.change_step import adapted, kept_matrix
 from fem_mbs.alpha.index2 import Index2Equations
 from fem_mbs.alpha.index3_limit import instability, limit, turn_of_a_step
-from fem_mbs.alpha.local_error import (
-    defect,
-    highest_derivatives,
-    largest,
-    looked_at,
-    rate,
-    response,
-    tolerances,
-    unresolved,
-)
+from fem_mbs.alpha.local_error import errors_of_step, highest_derivatives, rate, tolerances
+from fem_mbs.alpha.memory import AlphaMemory, named, restarted
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert, first_guess, newmark, same, what_was_missed
-from fem_mbs.alpha.propagated_error import LocalError, PropagatedError, no_error, propagated, size
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
-from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns, step
+from fem_mbs.alpha.step import StepEquations, step
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, StepErrorEstimate, UnitInterval, checked, choice
+from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
-from fem_mbs.newton import FirstCorrection, Iterate, Newton
+from fem_mbs.newton import FirstCorrection, Newton
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
@@ -44,8 +35,6 @@ FORMULATIONS: dict[str, type[StepEquations]] = {
     "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
-SUDDEN = 8.0
-"""A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
 
 
 @checked
@@ -70,13 +59,10 @@ class GeneralizedAlpha(Method):
         Options of Newton's method.
     parameters : Parameters, optional
         Coefficients; those of Chung and Hulbert for ``rho_inf`` by default (Arnold, Cardona, Bruels 2015, eq. 42).
-    follows_tolerance : bool
-        Whether each step says what the error of the run has become; it is set by the control of the steps.
     """
 
     order: ClassVar[int] = 2
     error_order: ClassVar[int] = 3
-    error_share: ClassVar[float] = 0.01
     Memory: ClassVar[type] = AlphaMemory
 
     rho_inf: UnitInterval = 0.9
@@ -84,7 +70,6 @@ class GeneralizedAlpha(Method):
     start: Annotated[str, choice(STARTS)] | None = None
     newton: Newton = field(default_factory=Newton)
     parameters: Parameters | None = None
-    follows_tolerance: bool = field(default=False, repr=False)
 
     @cached_property
     def coefficients(self) -> Parameters:
@@ -115,11 +100,9 @@ class GeneralizedAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values where accelerations have jumped."""
-        return self._begin(system, state, h, highest_derivatives(system, before), named(memory).error)
+        return self._begin(system, state, h, highest_derivatives(system, before))
 
-    def _begin(
-        self, system: System, state: State, h: float, before: Array, error: PropagatedError | None = None
-    ) -> AlphaMemory:
+    def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
         now, perturbation = highest_derivatives(system, state), None
         if self.start is None:
             now = before + resolved(system, state, h, self.coefficients, now - before)
@@ -129,7 +112,7 @@ class GeneralizedAlpha(Method):
             closed = self._kind(system).closes_velocities
             a, perturbation = perturbed(system, state, h, chart, self.coefficients, closed)
         accelerations = restarted(now, state.t)
-        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, error=error, before=before)
+        return AlphaMemory(h, 0, a, accelerations, velocity_perturbation=perturbation, before=before)
 
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         """One step, by Newton's method."""
@@ -138,67 +121,36 @@ class GeneralizedAlpha(Method):
         if not memory.steps:
             memory = self._started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
-        accelerations, check = memory.accelerations, FirstCorrection(memory.convergence)
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
-        # a diverging iteration overflows before it is stopped
-        with np.errstate(over="ignore", invalid="ignore"):
-            needed = tolerances(self.newton, accelerations.error * (h / memory.h) ** 3)
-            kept = kept_matrix(self._kind(system), system, state, memory) if self.newton.modified else None
+        kept = kept_matrix(type(equations), system, state, memory) if self.newton.modified else None
+        check = FirstCorrection(memory.convergence)
+        needed = tolerances(self.newton, memory.accelerations.error * (h / memory.h) ** 3)
+        with np.errstate(over="ignore", invalid="ignore"):  # a diverging iteration overflows before it is stopped
             solution = step(equations, guess.D, guess.multipliers, self.newton, kept, check, needed)
         new, a = equations.update(solution)
-        now = highest_derivatives(system, new)
-        branches = system.branches(solution.value.evaluation) if system.kinked else None
-        known = branches is not None and memory.branches is not None
-        crossed = known and bool(np.any(branches != memory.branches))
-        before = memory
-        if crossed:  # the change of accelerations is that of this step
-            before = memory._replace(accelerations=restarted(accelerations.now, state.t))
-        left = self._defect(system, equations.chart, new, now, h, before)
-        sizes = np.abs(left * system.weight)
-        error = h**3 * float(np.maximum.reduce(sizes))
-        sudden = crossed or 0.0 < SUDDEN * accelerations.error < error
-        if branches is not None:
-            solution.report.branches = branches
-            solution.report.node_error = h**3 * system.largest_of_nodes(left)
-        if sudden or looked_at(memory.steps):
-            with np.errstate(over="ignore", invalid="ignore"):
-                lasting = self._lasting(system, h**3 * left, solution)
-                oscillating = unresolved(system, h, state, new, now + accelerations.now)
-                solution.report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden)
-        so_far = memory.error
-        if self._follows(system, equations) and solution.linearization is not None:
-            local = LocalError(h**3 * left, h**3 * self._velocity_defect(system, now, new.t, h, memory))
-            at, factors = solution.value.evaluation, solution.linearization.factors
-            so_far = so_far or no_error(system)
-            so_far = propagated(system, self.coefficients, h, state, at, factors, local, so_far)
-            solution.report.error_so_far = size(system, so_far)
-        missed = solution.unknown.D - plain, new.multipliers - state.multipliers
-        matrix, eta = memory.matrix, solution.unknown.eta / h if len(solution.unknown.eta) else None
+        errors = errors_of_step(self.coefficients, equations, solution, new, memory)
+        missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
             matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
-        history = AccelerationHistory(now, state.t, accelerations.now, accelerations.t_old, accelerations.old, error)
-        if crossed:  # what they say of stiffness and slopes is over
-            matrix, history = None, restarted(now, new.t, error)
         memory = AlphaMemory(
             h,
             memory.steps + 1,
             a,
-            history,
+            errors.accelerations,
             what_was_missed(*missed, h, guess, memory.predictor),
             check.history,
-            matrix,
-            eta,
-            branches=branches,
-            error=so_far,
+            None if errors.crossed else matrix,
+            solution.unknown.eta / h if len(solution.unknown.eta) else None,
+            branches=errors.branches,
         )
-        return Step(new, memory, solution.report, error)
+        return Step(new, memory, solution.report, errors.local)
 
     def _started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects."""
         if not same(h, memory.h):
             assert memory.before is not None
-            memory = self._begin(system, state, h, memory.before, memory.error)
+            memory = self._begin(system, state, h, memory.before)
         if self.start is not None or self._kind(system) is not StabilizedEquations:
             return memory
         equations = self.equations(system, state, h, memory)
@@ -230,7 +182,7 @@ class GeneralizedAlpha(Method):
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
         tolerance = max(self.newton.correction_tolerance, allowed)
-        return replace(self, newton=replace(self.newton, correction_tolerance=tolerance), follows_tolerance=True)
+        return replace(self, newton=replace(self.newton, correction_tolerance=tolerance))
 
     def advice(self, state: State, h: float) -> str:
         """What may help; where bodies turn further in a step than the method bears, the limit."""
@@ -247,41 +199,3 @@ class GeneralizedAlpha(Method):
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
         return "" if self._kind(system).closes_velocities else instability(system, state, h, self.rho_inf)
-
-    def _defect(self, system: System, chart: Chart, new: State, now: Array, h: float, memory: AlphaMemory) -> Array:
-        """Defect ``(N,)`` over ``h^3`` of the step that led to a new state with the highest derivatives ``now``."""
-        before = memory.accelerations
-        time = new.t - before.t_old
-        slope, curvature = (now - before.old) * (1.0 / time), system.u0
-        if system.k:
-            recent = system.own_of(now - before.now) / h
-            earlier = system.own_of(before.now - before.old) / ((time - h) or h)
-            # before there are three values, that of a fast state which has not begun to settle
-            curvature = (recent - earlier) / (0.5 * time) if memory.steps else recent / h
-        return defect(system, chart, self.coefficients, 1.0, new, slope, curvature)
-
-    def _follows(self, system: System, equations: StepEquations) -> bool:
-        """Whether to say what errors have become: with the whole matrix of index 3, in increments of the group."""
-        whole = self.newton.matrix == "exact" and not self.newton.modified
-        of_index3 = equations.chart is system.kinematics and not isinstance(equations, Index2Equations)
-        return self.follows_tolerance and whole and of_index3
-
-    def _velocity_defect(self, system: System, now: Array, t: float, h: float, memory: AlphaMemory) -> Array:
-        """Local error ``C_v v'''`` (N,) of velocities over ``h^3``, none before three accelerations are known."""
-        before, own = memory.accelerations, system.own_of
-        time = t - before.t_old
-        if memory.steps < 2 or not time - h > 1e-9 * h:  # a start, or the step after a kink
-            return np.zeros(system.N)
-        third = ((now - before.now) / h - (before.now - before.old) / (time - h)) * (2.0 * self.coefficients.C_v / time)
-        own(third)[system.order < 2] = 0.0
-        return third
-
-    def _lasting(self, system: System, left: Array, solution: Iterate[Unknowns, StepResidual, Linearization]) -> Array:
-        """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
-
-        Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
-        """
-        if solution.linearization is not None:
-            at, factors = solution.value.evaluation, solution.linearization.factors
-            left = response(system, self.coefficients, at, left, factors, self._kind(system) is Index2Equations)
-        return self.coefficients.both_defects * largest(left[: 6 * system.n])

@@ -6,13 +6,18 @@ How far Newton's method has to go in a step follows from it, too: well below wha
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from fem_mbs.alpha.index2 import Index2Equations
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory, restarted
 from fem_mbs.alpha.newmark import Parameters
+from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State
+from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Newton
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.system import constraints
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import mass_product, solve_with_constraints
@@ -23,6 +28,80 @@ FORCE_SHARE, CONSTRAINT_SHARE = 1e-5, 1e-3
 LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 """Below these there is rounding."""
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+SUDDEN = 8.0
+"""A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
+
+
+class StepErrors(NamedTuple):
+    """What a step has got wrong."""
+
+    local: float
+    """Size of the local error."""
+    accelerations: AccelerationHistory
+    """What the next step is compared with."""
+    branches: Array | None
+    """On which side of their kinks laws are at the end, where there are such."""
+    crossed: bool
+    """Whether that has changed in the step."""
+
+
+def errors_of_step(
+    parameters: Parameters,
+    equations: StepEquations,
+    solution: Iterate[Unknowns, StepResidual, Linearization],
+    new: State,
+    memory: AlphaMemory,
+) -> StepErrors:
+    """Errors of the step to a new state; its report gets what is looked at now and then."""
+    system, state, h, report = equations.system, equations.state, equations.h, solution.report
+    before, now = memory.accelerations, highest_derivatives(system, new)
+    branches = system.branches(solution.value.evaluation) if system.kinked else None
+    crossed = False
+    if branches is not None and memory.branches is not None:
+        crossed = branches.tobytes() != memory.branches.tobytes()
+    recent = restarted(before.now, state.t) if crossed else before  # the change of accelerations is that of this step
+    slope, curvature = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0
+    if system.k:
+        curvature = _curvature(system, now, recent, new.t, h, memory.steps)
+    left = h**3 * defect(system, equations.chart, parameters, 1.0, new, slope, curvature)
+    local = float(np.maximum.reduce(np.abs(left * system.weight)))
+    last = before.error * (h / memory.h) ** 3
+    sudden = crossed or SUDDEN * last < local and (system.watched or last > 0.0)
+    if system.watched:
+        report.branches, report.local_error = branches, left
+    if sudden or looked_at(memory.steps):
+        with np.errstate(over="ignore", invalid="ignore"):
+            lasting = _lasting(parameters, equations, solution, left)
+            oscillating = unresolved(system, h, state, new, now + before.now)
+            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, sudden and system.watched)
+    history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
+    if crossed:  # what is before says nothing of what follows
+        history = restarted(now, new.t, local)
+    return StepErrors(local, history, branches, crossed)
+
+
+def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float, h: float, steps: int) -> Array:
+    """Second derivative ``(k,)`` of the rates of internal variables."""
+    latest = system.own_of(now - recent.now) / h
+    earlier = system.own_of(recent.now - recent.old) / ((t - recent.t_old - h) or h)
+    # before there are three values, that of a fast state which has not begun to settle
+    return (latest - earlier) / (0.5 * (t - recent.t_old)) if steps else latest / h
+
+
+def _lasting(
+    parameters: Parameters,
+    equations: StepEquations,
+    solution: Iterate[Unknowns, StepResidual, Linearization],
+    left: Array,
+) -> Array:
+    """Length and angle ``(2,)`` that last of a defect ``(N,)``, and of the one that velocities have.
+
+    Where Newton's method had nothing to solve there is no matrix, and nothing that is taken back.
+    """
+    if solution.linearization is not None:
+        at, factors = solution.value.evaluation, solution.linearization.factors
+        left = response(equations.system, parameters, at, left, factors, isinstance(equations, Index2Equations))
+    return parameters.both_defects * largest(left[: equations.system.n * 6])
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:

@@ -134,6 +134,26 @@ def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple
     return model, beams
 
 
+ARCH_RADIUS, ARCH_STIFFNESS, ARCH_LIMIT = 100.0, 1e6, (897.28920, 113.7310)
+"""Of the deep arch: radius, bending stiffness, and exact limit of the load with the way of the crown down."""
+
+
+def deep_arch(elements: int) -> tuple[Model, Node]:
+    """215 degrees of a circle, clamped at one end and hinged at the other, in its plane; its crown, under 1000 down."""
+    model = Model()
+    section = BeamSection(1e8, 1e8, ARCH_STIFFNESS, ARCH_STIFFNESS, 1.0, UNIT)
+    angles = np.radians(np.linspace(-107.5, 107.5, 3 * elements + 1))
+    nodes = [model.add_node((ARCH_RADIUS * np.sin(a), 0, ARCH_RADIUS * np.cos(a))) for a in angles]
+    model.add(Beam(nodes, section, order=3, y_axis=(0, 1, 0)))
+    for node in nodes[1:-1]:
+        model.fix(node, translation=(False, True, False), rotation=(True, False, True))
+    model.fix(nodes[0])
+    model.fix(nodes[-1], rotation=(True, False, True))
+    crown = nodes[len(nodes) // 2]
+    model.add(Force(crown, (0, 0, -1000.0)))
+    return model, crown
+
+
 CRITICAL = 1.088
 """Load in N at which the right-angle frame tips over (Simo and Vu-Quoc 1986)."""
 

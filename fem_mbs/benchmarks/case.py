@@ -18,8 +18,9 @@ from fem_mbs.solution.solution import Solution
 class Quantity:
     """A number beside its reference.
 
-    ``tolerance`` is relative to ``scale``, which is the size of the reference unless it is given; ``source`` says where
-    the reference comes from.
+    ``tolerance`` is relative to ``scale``, which is the size of the reference unless it is given. ``source`` says where
+    the reference comes from, after one of three words: "exact" for what theory says or what was computed apart from the
+    library, to more digits than are compared; "published" for a paper or a collection; "computed" for another program.
     """
 
     name: str
@@ -108,7 +109,7 @@ def compared(
 
 def order(value: float, of: str = "the mesh") -> Quantity:
     """The order in mesh or step as a quantity."""
-    return Quantity(f"order in {of}", value, 2.0, 0.1, "theory")
+    return Quantity(f"order in {of}", value, 2.0, 0.1, "exact: theory")
 
 
 def converged(
@@ -144,7 +145,8 @@ class BenchmarkProblem:
     scale: Sequence[float]
 
 
-EXACT = "exact solution, one coordinate"
+EXACT = "exact: one coordinate"
+TEST_SET = "published: test set of initial value problems"
 STEP, BOTH = "the step", "mesh and step"
 
 

@@ -109,4 +109,4 @@ GOVERNOR = BenchmarkProblem(
 @case("IFToMM A05, flyball governor", "machines", slow=True)
 def governor_case() -> list[Quantity]:
     """A governor swings up and down; the longest steps are 160 times as long as its couplers take to come to rest."""
-    return check(GOVERNOR, (500, 1000, 2000), 1e-4, "exact solution, three coordinates")
+    return check(GOVERNOR, (500, 1000, 2000), 1e-4, "exact: three coordinates")

@@ -116,7 +116,7 @@ def _rotor(run_up: bool, table: Mapping[float, Sequence[float]]) -> list[Quantit
         )
         for (name, unit, value, scale), expected in zip(shown, references, strict=False):
             name = f"{name} at t = {t:g} s ({unit})"
-            quantities.append(Quantity(name, value, expected, 1e-6, "momenta, eighth-order Runge-Kutta", scale))
+            quantities.append(Quantity(name, value, expected, 1e-6, "exact: momenta, eighth-order Runge-Kutta", scale))
     return quantities
 
 

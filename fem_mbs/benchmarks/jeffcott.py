@@ -68,4 +68,4 @@ JEFFCOTT = BenchmarkProblem(
 @case("Jeffcott rotor", "machines", slow=True)
 def jeffcott_rotor() -> list[Quantity]:
     """A disk that is out of balance by 1 mm runs up through its critical speed of 63 rad/s in elastic bearings."""
-    return check(JEFFCOTT, (500, 1000, 2000), 1e-4, "exact solution, three coordinates")
+    return check(JEFFCOTT, (500, 1000, 2000), 1e-4, "exact: three coordinates")

@@ -24,7 +24,7 @@ from fem_mbs.model.model import Model
 from fem_mbs.run.simulate import simulate
 
 GRAVITY = 9.81
-CLOSED = "closed form"
+CLOSED = "exact: closed form"
 
 
 @case("intermediate axis", "joints")
@@ -47,7 +47,7 @@ def intermediate_axis() -> list[Quantity]:
     across = np.sqrt((twice * J[2] - square) / (J[1] * (J[2] - J[1])))
     exact = np.stack([start[0] * cn, across * sn, start[2] * dn], axis=-1).ravel()
     names = [f"rate {k} at t = {t:g} s (rad/s)" for t in times for k in (1, 2, 3)]
-    return converged(names, run, (200, 400, 800), exact, 1e-5, "Jacobi's elliptic functions", 1.0, STEP)
+    return converged(names, run, (200, 400, 800), exact, 1e-5, "exact: Jacobi's elliptic functions", 1.0, STEP)
 
 
 @case("Cardan joint", "joints")

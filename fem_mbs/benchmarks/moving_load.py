@@ -66,4 +66,4 @@ def passing_load() -> list[Quantity]:
     values = -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
     exact = 1e3 * deflection(times, speed)
     names = [f"load at {share:g} of the length (mm)" for share in shares]
-    return compared(names, values, exact, 5e-4, "series of modes", float(exact.max()))
+    return compared(names, values, exact, 5e-4, "exact: series of modes", float(exact.max()))

@@ -130,7 +130,7 @@ def _robot(compensated: bool, table: Mapping[float, Sequence[float]]) -> list[Qu
     quantities = []
     for t, found in zip(table, twice_extrapolated(*runs), strict=True):
         names = [f"angle {k} at t = {t:g} s (rad)" for k in range(1, 7)]
-        source = "minimal coordinates, and absolute ones with multipliers"
+        source = "exact: minimal coordinates, and absolute ones with multipliers"
         quantities += compared(names, found, table[t], 1e-6, source, 1.0)
     return quantities
 

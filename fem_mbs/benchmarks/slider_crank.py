@@ -115,5 +115,5 @@ def spatial_slider_crank() -> list[Quantity]:
     return [
         *by_quantity(SLIDER_CRANK, values, 1e-6, EXACT),
         order(found, STEP),
-        *compared(names, values[:, 0], GONZALEZ, 5e-4, "Gonzalez, through Exudyn"),
+        *compared(names, values[:, 0], GONZALEZ, 5e-4, "computed: Gonzalez, through Exudyn"),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.case import BenchmarkProblem, Quantity, case, check
+from fem_mbs.benchmarks.case import TEST_SET, BenchmarkProblem, Quantity, case, check
 from fem_mbs.contracts import Node
 from fem_mbs.elements import Moment, RevoluteJoint, RigidBody, SpringDamper
 from fem_mbs.model.model import Model
@@ -124,4 +124,4 @@ SQUEEZER = BenchmarkProblem(
 @case("IFToMM A03, Andrews' squeezer", "machines")
 def squeezer_case() -> list[Quantity]:
     """Andrews' squeezing mechanism after 30 ms: angles, rates, and the forces at the joint of four bodies."""
-    return check(SQUEEZER, (250, 500, 1000), 2e-4, "test set of initial value problems")
+    return check(SQUEEZER, (250, 500, 1000), 2e-4, TEST_SET)

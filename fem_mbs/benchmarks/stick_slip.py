@@ -73,5 +73,5 @@ def block_on_a_belt() -> list[Quantity]:
         back = turns(solution.t, solution.velocity(block)[:, 0])
         found = np.array([np.diff(back).mean(), solution.displacement(block)[:, 0].max()])
         names, exact = (f"{name}: period (s)", f"{name}: furthest place (m)"), (PERIOD, FURTHEST)
-        quantities += compared(names, found, exact, 1e-2, "Coulomb's law, closed form")
+        quantities += compared(names, found, exact, 1e-2, "exact: Coulomb's law, closed form")
     return quantities

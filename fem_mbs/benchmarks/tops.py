@@ -130,7 +130,7 @@ def heavy_top() -> list[Quantity]:
         place: Array = solution.position("top")[-1]
         return place
 
-    source = "exact solution, eighth-order Runge-Kutta"
+    source = "exact: eighth-order Runge-Kutta"
     return converged(("x (m)", "y (m)", "z (m)"), run, (1000, 2000, 4000), TABLE[1.0][0], 1e-5, source, of=BOTH)
 
 
@@ -143,7 +143,7 @@ def _top(model: Model, h: float, method: Method, tilted: bool = False) -> Array:
 def _beside(name: str, place: Array, spin: float) -> list[Quantity]:
     names = [f"{name}, {axis} (m)" for axis in "xyz"]
     reference = TABLE[1.0][0] if spin == FAST else exact(np.array([1.0]), spin).x[-1]
-    return compared(names, place, reference, 1e-6, "equations about the fixed point", 1.0)
+    return compared(names, place, reference, 1e-6, "exact: equations about the fixed point", 1.0)
 
 
 @case("heavy top without joints", "dynamics")

@@ -161,7 +161,7 @@ def whirl(spin: float) -> Array:
     return np.asarray(np.sort(eigvals(A).real))
 
 
-TIMOSHENKO = "Timoshenko, exact"
+TIMOSHENKO = "exact: Timoshenko's beam"
 
 
 def _names(count: int) -> list[str]:
@@ -185,7 +185,7 @@ def _euler(name: str) -> list[Quantity]:
         return found[found > 0.0][:6:2]  # each twice, in two planes
 
     references = 10 * np.square(EULER[name])
-    return converged(_names(3), run, (40, 80, 160), references, 1e-5, "Euler and Bernoulli")
+    return converged(_names(3), run, (40, 80, 160), references, 1e-5, "exact: Euler and Bernoulli's beam")
 
 
 @case("cantilever", "modes")
@@ -232,7 +232,7 @@ def thick_beam_on_hinges() -> list[Quantity]:
 def chain() -> list[Quantity]:
     """Equal masses on massless links swing about the vertical: zeros of Laguerre's polynomial of degree ten."""
     model, exact = hanging_chain()
-    return compared(_names(10), modes(model).angular, exact, 1e-9, "exact")
+    return compared(_names(10), modes(model).angular, exact, 1e-9, "exact: zeros of Laguerre's polynomial")
 
 
 @case("string", "modes")
@@ -243,7 +243,7 @@ def string_case() -> list[Quantity]:
         model, _ = string(elements)
         return modes(model, 3, statics(model, ramp=False).state(-1)).angular
 
-    return converged(_names(3), run, (50, 100, 200), string(1)[1], 1e-4, "wave equation")
+    return converged(_names(3), run, (50, 100, 200), string(1)[1], 1e-4, "exact: wave equation")
 
 
 def _blade(speed: float, hub: float, lag: float, elements: int) -> Array:
@@ -262,7 +262,7 @@ def turning_blade() -> list[Quantity]:
     for speed, references in HODGES.items():
         values, _ = refine(partial(_blade, speed, 0.0, 1e3), (10, 20, 40))
         names = [f"frequency {k + 1} at speed {speed}" for k in range(2)]
-        quantities += compared(names, values[:2], references, 2e-4, "Hodges and Rutkowski 1981")
+        quantities += compared(names, values[:2], references, 2e-4, "published: Hodges and Rutkowski 1981")
     return quantities
 
 
@@ -275,7 +275,7 @@ def blade_on_a_hub() -> list[Quantity]:
         names = [f"{name} {k} at hub ratio {hub}" for name in ("flap", "lag") for k in (1, 2)]
         exact = southwell(speed, hub)
         run = partial(_blade, speed, hub, 1.0)
-        quantities += converged(names, run, (10, 20, 40), exact, 1e-4, "Ritz, 24 polynomials")
+        quantities += converged(names, run, (10, 20, 40), exact, 1e-4, "exact: Ritz, 24 polynomials")
     return quantities
 
 
@@ -296,5 +296,5 @@ def overhung_rotor_case() -> list[Quantity]:
             f"{'forward' if value > 0 else 'backward'} whirl {abs(value):.3g} rad/s at {spin:g} rad/s"
             for value in exact
         ]
-        quantities += converged(names, run, (10, 20, 40), exact, 1e-5, "two coordinates")
+        quantities += converged(names, run, (10, 20, 40), exact, 1e-5, "exact: two coordinates")
     return quantities

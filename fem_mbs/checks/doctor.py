@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import runpy
 import sys
 import traceback
@@ -23,17 +22,6 @@ RUNS = ("simulate", "simulate_many", "statics", "steady_rotation", "modes", "buc
 
 class _SeenEnough(BaseException):
     """Ends a script; not one of those errors that a script may catch."""
-
-
-def add(commands: Any) -> None:
-    """Add the command to those of a parser."""
-    parser = commands.add_parser("doctor", help="check the models of a script before they run")
-    parser.add_argument("script", help="a Python file that makes a model and runs it")
-    parser.add_argument(
-        "--all", action="store_true", help="let the runs run, to check all models that the script makes"
-    )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets in sys.argv")
-    parser.set_defaults(run=lambda options: doctor(options.script, options.arguments, options.all))
 
 
 def doctor(script: str, arguments: list[str], go_on: bool) -> int:

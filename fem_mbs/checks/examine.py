@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.checks.report import Check, Finding
-from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, same
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial.singular import free_motions, surplus_equations
 from fem_mbs.initial.state_point import as_built, check_system, largest_gap, without_accelerations
@@ -89,33 +89,18 @@ def _graph(pairs: IntArray, n: int) -> coo_array:
 
 def look_at_twins(system: System) -> Iterator[Finding]:
     """Equal bodies, beams, springs and loads; sensors and blocks may be as many as there are questions."""
-    groups: dict[Any, list[Any]] = defaultdict(list)
+    groups: dict[Any, list[tuple[Element, Any]]] = defaultdict(list)
     for element in system.elements:
         made = element.constructor_arguments
         if element.nodes and made is not None and not isinstance(element, ControlElement):
-            groups[type(element), tuple(map(id, element.nodes))].append(element)
+            groups[type(element), tuple(map(id, element.nodes))].append((element, (made.arguments, made.named)))
     for alike in groups.values():
-        for k, element in enumerate(alike):
-            same = [other for other in alike[:k] if _equal(element.constructor_arguments, other.constructor_arguments)]
-            if same:
+        for k, (element, made_of) in enumerate(alike):
+            twins = [other for other, arguments in alike[:k] if same(arguments, made_of)]
+            if twins:
                 yield Finding(
-                    f"the same as {same[0]}, on the same nodes; remove one if it is meant once", (str(element),)
+                    f"the same as {twins[0]}, on the same nodes; remove one if it is meant once", (str(element),)
                 )
-
-
-def _equal(one: Any, other: Any) -> bool:
-    """Whether arguments are equal; functions and parts are if they are the same."""
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, list | tuple):
-        return type(one) is type(other) and len(one) == len(other) and all(map(_equal, one, other))
-    if isinstance(one, dict):
-        return isinstance(other, dict) and one.keys() == other.keys() and all(_equal(one[k], other[k]) for k in one)
-    if isinstance(one, int | float | str):
-        return bool(one == other)
-    return False
 
 
 def examine(model: ModelDescription) -> Check:

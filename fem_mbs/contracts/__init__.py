@@ -16,8 +16,8 @@ a joint             :class:`Constraint` and                         ``internal_v
                     :class:`ConstraintBatch`                        ``offsets``; a :class:`CoordinateBatch` for each of
                                                                     its ``coordinates``
 a sensor            :class:`Sensor` and :class:`SensorBatch`        more than one output: ``outputs``
-a block             :class:`ControlElement` and an                  ``inputs`` as arrays: :class:`Wires`
-                    :class:`ElementBatch`
+a block             :class:`ControlElement` and                     ``inputs`` as arrays: :class:`Wires`
+                    :class:`WiredBatch`
 a law of time       :class:`TimeLaw`; any function of t will do     ``jumps``; a function :class:`Differentiable`,
                                                                     :class:`Jumping`
 a force law         a function                                      exact derivatives: :class:`ByLength`,
@@ -34,255 +34,149 @@ Arguments are checked by their annotations (:func:`checked`); a class so checked
 that a file can hold its objects (docs/store.md). :mod:`fem_mbs.testing` holds each of these to its laws.
 """
 
-from fem_mbs.contracts.arguments import (
-    Direction,
-    Flags,
-    Index,
-    Name,
-    NotNegative,
-    Path,
-    Positive,
-    PositiveInt,
-    RotationLike,
-    Seconds,
-    UnitInterval,
-    Vector3,
-    choice,
-    shaped,
-)
-from fem_mbs.contracts.changes import as_frozen, changed_since, freezes
-from fem_mbs.contracts.checked import checked, hints_of
-from fem_mbs.contracts.constraint import (
-    Constraint,
-    ConstraintBatch,
-    Coordinate,
-    CoordinateBatch,
-    GeometricStiffnessBlocks,
-    Measured,
-    Rates,
-    StepEnd,
-    continued,
-)
-from fem_mbs.contracts.element import Element, ElementBatch, Energy, ModelContext, SectionForces
-from fem_mbs.contracts.event import Event, EventFunction, EventLike
-from fem_mbs.contracts.functions import (
-    OPTIONAL,
-    ByCoordinate,
-    ByLength,
-    ByRate,
-    BySpeed,
-    ByVelocity,
-    Differentiable,
-    Jumping,
-    derivatives,
-    evaluate,
-    next_jump,
-)
-from fem_mbs.contracts.internal_variable import InternalVariable, check_internal_variables
-from fem_mbs.contracts.method import (
-    FrozenModel,
-    Limit,
-    Method,
-    Nothing,
-    Report,
-    Step,
-    StepErrorEstimate,
-    check_step,
-    unconstrained,
-)
-from fem_mbs.contracts.motion import ARRAYS, Motion, RateSensitivities, Source, State, none
-from fem_mbs.contracts.named import ElementOrName, JointOrName, NodeLike, NodeOrName, Part, of_kind
-from fem_mbs.contracts.names import PartNames, look_up, make
-from fem_mbs.contracts.node import Group, Node, check_node, lever, make_node
-from fem_mbs.contracts.numbering import Numbering, consecutive, node_rows, own_rows
-from fem_mbs.contracts.picture import Cells, Faces, Kind, Picture, Placed, Polyline, Shape
-from fem_mbs.contracts.public import (
-    ConstructorArguments,
-    Public,
-    attributes_of,
-    called,
-    complete,
-    former,
-    instance,
-    public,
-)
-from fem_mbs.contracts.sensor import SENSOR_VALUE, Sensor, SensorBatch
-from fem_mbs.contracts.signal import (
-    Combines,
-    ControlElement,
-    Input,
-    Inputs,
-    Signal,
-    SignalSource,
-    Wires,
-    signal,
-    signals,
-    sources,
-)
-from fem_mbs.contracts.time_law import Constant, Delayed, Product, Sum, TimeLaw, Vector
-from fem_mbs.contracts.validate import (
-    LARGEST,
-    SMALLEST,
-    array,
-    direction,
-    function,
-    is_of,
-    is_rotation,
-    is_symmetric,
-    name_of,
-    named_file,
-    number,
-    one_of,
-    path,
-    real,
-    rotation_matrix,
-    shown,
-    text,
-    truth,
-    vector,
-    whole_number,
-)
-from fem_mbs.lie import se3, so3
-
-__all__ = [
-    "ARRAYS",
-    "ByCoordinate",
-    "ByLength",
-    "ByRate",
-    "BySpeed",
-    "ByVelocity",
-    "Cells",
-    "Combines",
-    "Constant",
-    "Constraint",
-    "ConstraintBatch",
-    "ConstructorArguments",
-    "ControlElement",
-    "Coordinate",
-    "CoordinateBatch",
-    "Delayed",
-    "Differentiable",
-    "Direction",
-    "Element",
-    "ElementBatch",
-    "ElementOrName",
-    "Energy",
-    "Event",
-    "EventFunction",
-    "EventLike",
-    "Faces",
-    "Flags",
-    "FrozenModel",
-    "GeometricStiffnessBlocks",
-    "Group",
-    "Index",
-    "Input",
-    "Inputs",
-    "JointOrName",
-    "Jumping",
-    "Kind",
-    "LARGEST",
-    "Limit",
-    "Measured",
-    "Method",
-    "ModelContext",
-    "Motion",
-    "Name",
-    "Node",
-    "NodeLike",
-    "NodeOrName",
-    "NotNegative",
-    "Nothing",
-    "Numbering",
-    "OPTIONAL",
-    "Part",
-    "PartNames",
-    "Path",
-    "Picture",
-    "Placed",
-    "Polyline",
-    "Positive",
-    "PositiveInt",
-    "Product",
-    "Public",
-    "RateSensitivities",
-    "Rates",
-    "Report",
-    "RotationLike",
-    "SENSOR_VALUE",
-    "SMALLEST",
-    "Seconds",
-    "SectionForces",
-    "Sensor",
-    "SensorBatch",
-    "Shape",
-    "Signal",
-    "SignalSource",
-    "Source",
-    "State",
-    "Step",
-    "StepEnd",
-    "StepErrorEstimate",
-    "Sum",
-    "TimeLaw",
-    "UnitInterval",
-    "InternalVariable",
-    "Vector",
-    "Vector3",
-    "Wires",
-    "array",
-    "as_frozen",
-    "attributes_of",
-    "called",
-    "changed_since",
-    "check_node",
-    "check_step",
-    "check_internal_variables",
-    "checked",
-    "choice",
-    "complete",
-    "consecutive",
-    "continued",
-    "derivatives",
-    "direction",
-    "evaluate",
-    "former",
-    "freezes",
-    "function",
-    "hints_of",
-    "instance",
-    "is_of",
-    "is_rotation",
-    "is_symmetric",
-    "lever",
-    "look_up",
-    "make",
-    "make_node",
-    "name_of",
-    "named_file",
-    "next_jump",
-    "node_rows",
-    "none",
-    "number",
-    "of_kind",
-    "one_of",
-    "own_rows",
-    "path",
-    "public",
-    "real",
-    "rotation_matrix",
-    "se3",
-    "shaped",
-    "shown",
-    "signal",
-    "signals",
-    "so3",
-    "sources",
-    "text",
-    "truth",
-    "unconstrained",
-    "vector",
-    "whole_number",
-]
+from fem_mbs.contracts.arguments import LARGEST as LARGEST
+from fem_mbs.contracts.arguments import SMALLEST as SMALLEST
+from fem_mbs.contracts.arguments import Direction as Direction
+from fem_mbs.contracts.arguments import Flags as Flags
+from fem_mbs.contracts.arguments import Index as Index
+from fem_mbs.contracts.arguments import Name as Name
+from fem_mbs.contracts.arguments import NotNegative as NotNegative
+from fem_mbs.contracts.arguments import Path as Path
+from fem_mbs.contracts.arguments import Positive as Positive
+from fem_mbs.contracts.arguments import PositiveInt as PositiveInt
+from fem_mbs.contracts.arguments import RotationLike as RotationLike
+from fem_mbs.contracts.arguments import Seconds as Seconds
+from fem_mbs.contracts.arguments import UnitInterval as UnitInterval
+from fem_mbs.contracts.arguments import Vector3 as Vector3
+from fem_mbs.contracts.arguments import array as array
+from fem_mbs.contracts.arguments import choice as choice
+from fem_mbs.contracts.arguments import direction as direction
+from fem_mbs.contracts.arguments import function as function
+from fem_mbs.contracts.arguments import is_of as is_of
+from fem_mbs.contracts.arguments import is_rotation as is_rotation
+from fem_mbs.contracts.arguments import is_symmetric as is_symmetric
+from fem_mbs.contracts.arguments import name_of as name_of
+from fem_mbs.contracts.arguments import named_file as named_file
+from fem_mbs.contracts.arguments import number as number
+from fem_mbs.contracts.arguments import one_of as one_of
+from fem_mbs.contracts.arguments import or_function as or_function
+from fem_mbs.contracts.arguments import path as path
+from fem_mbs.contracts.arguments import real as real
+from fem_mbs.contracts.arguments import rotation_matrix as rotation_matrix
+from fem_mbs.contracts.arguments import shaped as shaped
+from fem_mbs.contracts.arguments import shown as shown
+from fem_mbs.contracts.arguments import text as text
+from fem_mbs.contracts.arguments import truth as truth
+from fem_mbs.contracts.arguments import vector as vector
+from fem_mbs.contracts.arguments import whole_number as whole_number
+from fem_mbs.contracts.changes import as_of as as_of
+from fem_mbs.contracts.changes import changed_since as changed_since
+from fem_mbs.contracts.changes import moments as moments
+from fem_mbs.contracts.checked import checked as checked
+from fem_mbs.contracts.checked import hints_of as hints_of
+from fem_mbs.contracts.component import Component as Component
+from fem_mbs.contracts.component import keep_up as keep_up
+from fem_mbs.contracts.constraint import Constraint as Constraint
+from fem_mbs.contracts.constraint import ConstraintBatch as ConstraintBatch
+from fem_mbs.contracts.constraint import Coordinate as Coordinate
+from fem_mbs.contracts.constraint import CoordinateBatch as CoordinateBatch
+from fem_mbs.contracts.constraint import GeometricStiffnessBlocks as GeometricStiffnessBlocks
+from fem_mbs.contracts.constraint import Measured as Measured
+from fem_mbs.contracts.constraint import Rates as Rates
+from fem_mbs.contracts.constraint import StepEnd as StepEnd
+from fem_mbs.contracts.constraint import continued as continued
+from fem_mbs.contracts.element import Element as Element
+from fem_mbs.contracts.element import ElementBatch as ElementBatch
+from fem_mbs.contracts.element import Energy as Energy
+from fem_mbs.contracts.element import ModelContext as ModelContext
+from fem_mbs.contracts.element import SectionForces as SectionForces
+from fem_mbs.contracts.event import Event as Event
+from fem_mbs.contracts.event import EventFunction as EventFunction
+from fem_mbs.contracts.event import EventLike as EventLike
+from fem_mbs.contracts.functions import OPTIONAL as OPTIONAL
+from fem_mbs.contracts.functions import ByCoordinate as ByCoordinate
+from fem_mbs.contracts.functions import ByLength as ByLength
+from fem_mbs.contracts.functions import ByRate as ByRate
+from fem_mbs.contracts.functions import BySpeed as BySpeed
+from fem_mbs.contracts.functions import ByVelocity as ByVelocity
+from fem_mbs.contracts.functions import Differentiable as Differentiable
+from fem_mbs.contracts.functions import Jumping as Jumping
+from fem_mbs.contracts.functions import answer as answer
+from fem_mbs.contracts.functions import derivatives as derivatives
+from fem_mbs.contracts.functions import evaluate as evaluate
+from fem_mbs.contracts.functions import next_jump as next_jump
+from fem_mbs.contracts.method import FrozenModel as FrozenModel
+from fem_mbs.contracts.method import Limit as Limit
+from fem_mbs.contracts.method import Method as Method
+from fem_mbs.contracts.method import Nothing as Nothing
+from fem_mbs.contracts.method import Report as Report
+from fem_mbs.contracts.method import Step as Step
+from fem_mbs.contracts.method import StepErrorEstimate as StepErrorEstimate
+from fem_mbs.contracts.method import check_step as check_step
+from fem_mbs.contracts.method import unconstrained as unconstrained
+from fem_mbs.contracts.motion import ARRAYS as ARRAYS
+from fem_mbs.contracts.motion import Motion as Motion
+from fem_mbs.contracts.motion import RateSensitivities as RateSensitivities
+from fem_mbs.contracts.motion import Source as Source
+from fem_mbs.contracts.motion import State as State
+from fem_mbs.contracts.motion import none as none
+from fem_mbs.contracts.named import ElementOrName as ElementOrName
+from fem_mbs.contracts.named import JointOrName as JointOrName
+from fem_mbs.contracts.named import NodeLike as NodeLike
+from fem_mbs.contracts.named import NodeOrName as NodeOrName
+from fem_mbs.contracts.named import Part as Part
+from fem_mbs.contracts.named import of_kind as of_kind
+from fem_mbs.contracts.names import PartNames as PartNames
+from fem_mbs.contracts.names import look_up as look_up
+from fem_mbs.contracts.names import make as make
+from fem_mbs.contracts.node import Group as Group
+from fem_mbs.contracts.node import Node as Node
+from fem_mbs.contracts.node import check_node as check_node
+from fem_mbs.contracts.node import lever as lever
+from fem_mbs.contracts.node import make_node as make_node
+from fem_mbs.contracts.numbering import InternalVariable as InternalVariable
+from fem_mbs.contracts.numbering import Numbering as Numbering
+from fem_mbs.contracts.numbering import check_internal_variables as check_internal_variables
+from fem_mbs.contracts.numbering import consecutive as consecutive
+from fem_mbs.contracts.numbering import node_rows as node_rows
+from fem_mbs.contracts.numbering import own_rows as own_rows
+from fem_mbs.contracts.picture import Cells as Cells
+from fem_mbs.contracts.picture import Faces as Faces
+from fem_mbs.contracts.picture import Kind as Kind
+from fem_mbs.contracts.picture import Picture as Picture
+from fem_mbs.contracts.picture import Placed as Placed
+from fem_mbs.contracts.picture import Polyline as Polyline
+from fem_mbs.contracts.picture import Shape as Shape
+from fem_mbs.contracts.public import ConstructorArguments as ConstructorArguments
+from fem_mbs.contracts.public import Public as Public
+from fem_mbs.contracts.public import attributes_of as attributes_of
+from fem_mbs.contracts.public import called as called
+from fem_mbs.contracts.public import complete as complete
+from fem_mbs.contracts.public import former as former
+from fem_mbs.contracts.public import instance as instance
+from fem_mbs.contracts.public import public as public
+from fem_mbs.contracts.public import same as same
+from fem_mbs.contracts.sensor import SENSOR_VALUE as SENSOR_VALUE
+from fem_mbs.contracts.sensor import Sensor as Sensor
+from fem_mbs.contracts.sensor import SensorBatch as SensorBatch
+from fem_mbs.contracts.signal import Combines as Combines
+from fem_mbs.contracts.signal import ControlElement as ControlElement
+from fem_mbs.contracts.signal import Input as Input
+from fem_mbs.contracts.signal import Inputs as Inputs
+from fem_mbs.contracts.signal import Signal as Signal
+from fem_mbs.contracts.signal import SignalSource as SignalSource
+from fem_mbs.contracts.signal import WiredBatch as WiredBatch
+from fem_mbs.contracts.signal import Wires as Wires
+from fem_mbs.contracts.signal import signal as signal
+from fem_mbs.contracts.signal import signals as signals
+from fem_mbs.contracts.signal import sources as sources
+from fem_mbs.contracts.time_law import Constant as Constant
+from fem_mbs.contracts.time_law import Delayed as Delayed
+from fem_mbs.contracts.time_law import Product as Product
+from fem_mbs.contracts.time_law import Sum as Sum
+from fem_mbs.contracts.time_law import TimeLaw as TimeLaw
+from fem_mbs.contracts.time_law import Vector as Vector
+from fem_mbs.lie import se3 as se3
+from fem_mbs.lie import so3 as so3
 
 __getattr__ = former(globals())

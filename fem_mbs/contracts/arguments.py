@@ -1,26 +1,260 @@
-"""What arguments may be: annotations that :func:`~fem_mbs.contracts.checked.checked` reads."""
+"""What arguments may be: checks of what a user gives, and annotations by which ``checked`` finds them.
+
+Every message begins with a label that names the user's object and its argument: a text, or anything that makes one when
+it is printed (``checked.py``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import os
+import sys
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Annotated, Any
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from unicodedata import category
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from fem_mbs.contracts.validate import (
-    array,
-    direction,
-    flags,
-    number,
-    one_of,
-    path,
-    rotation_matrix,
-    text,
-    vector,
-    whole_number,
-)
+from fem_mbs.arrays import Array
+from fem_mbs.errors import ModelError
+
+ROTATION_TOLERANCE = 1e-8
+ROTATION_ROUNDING = 1e-14
+SYMMETRY_TOLERANCE = 1e-8
+SHOWN = 100
+FEW = 16
+MOST = 2**53
+"""Whole numbers up to this one are exact."""
+LARGEST, SMALLEST = 1e60, 1e-60
+"""No quantity is larger in any units, and none that has to be positive smaller; fourth powers of them are numbers."""
+
+Kind = TypeVar("Kind")
+
+
+def shown(value: object) -> str:
+    """A value on one line, cut where it gets long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever a user's class raises, and whole numbers of thousands of digits
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} ..."
+
+
+def real(value: object) -> Array | None:
+    """A new array of real numbers; None if ``value`` holds others: text, complex or masked ones, truth values, None."""
+    try:
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            return None
+        result = np.array(value)
+        if result.dtype == np.float64:
+            return result
+        with np.errstate(over="ignore"):
+            return result.astype(float) if result.dtype.kind in "iuf" else None
+    except Exception:  # whatever a user's class raises
+        return None
+
+
+def array(value: ArrayLike, label: object, *shapes: tuple[int | None, ...], what: str = "") -> Array:
+    """A new array of finite numbers of one of the shapes, or a :class:`ModelError` that begins with ``label``.
+
+    None in a shape stands for any positive number.
+    """
+    result = real(value)
+    if result is None or (shapes and result.shape not in shapes and not any(_fits(result, own) for own in shapes)):
+        expected = what or "an array of the shape " + " or ".join(map(str, shapes)).replace("None", "n")
+        shape = "" if result is None else f" of shape {result.shape}"
+        raise ModelError(f"{label} must be {expected}, received {shown(value)}{shape}")
+    # of a few numbers, a list tells faster
+    small = result.size < FEW
+    if all(-LARGEST <= own <= LARGEST for own in result.ravel().tolist()) if small else _bounded(result):
+        return result
+    if np.isfinite(result).all():
+        raise ModelError(f"{label} must not be larger than {LARGEST:g}, received {shown(result)}; look at the units")
+    raise ModelError(f"{label} must be finite, received {shown(result)}; look for a division by zero in the script")
+
+
+def _bounded(array: Array) -> bool:
+    return bool((np.abs(array) <= LARGEST).all())
+
+
+def _fits(array: Array, expected: tuple[int | None, ...]) -> bool:
+    pairs = zip(array.shape, expected, strict=False)
+    return array.ndim == len(expected) and all(n == m or (m is None and n > 0) for n, m in pairs)
+
+
+def vector(value: ArrayLike, label: object) -> Array:
+    """Three finite numbers, or a :class:`ModelError` that begins with ``label``."""
+    return array(value, label, (3,), what="three numbers")
+
+
+def number(
+    value: object,
+    label: object,
+    *,
+    positive: bool = False,
+    low: float = -LARGEST,
+    high: float = LARGEST,
+    unit: str = "",
+) -> float:
+    """One finite (positive) number between bounds, or a :class:`ModelError` that begins with ``label``."""
+    if type(value) is int and -MOST < value < MOST:
+        value = float(value)
+    elif type(value) is not float:
+        result = real(value)
+        if result is None or result.shape != ():
+            what = f"a {'positive ' if positive else ''}number{unit}" if unit else "a number"
+            raise ModelError(f"{label} must be {what}, received {shown(value)}")
+        value = float(result)
+    if low <= value <= high and (not positive or value >= SMALLEST):
+        return value
+    if positive and not value > 0.0 or abs(value) == np.inf or value != value:
+        kind = f"{'positive' if positive else 'finite'} number{unit}"
+        raise ModelError(f"{label} must be a {kind}, received {value}")
+    if abs(value) > LARGEST or (positive and value < SMALLEST):
+        where = f"between {SMALLEST:g} and {LARGEST:g}" if positive else f"of at most {LARGEST:g} in size"
+        raise ModelError(f"{label} must be a number {where}, received {value}; look at the units")
+    bounds = f"in [{low:.4g}, {high:.4g}]" if high < LARGEST else f"at least {low:.4g}"
+    raise ModelError(f"{label} must be {bounds}, received {value}")
+
+
+def whole_number(value: object, label: object, least: int | None = 1) -> int:
+    """A whole number of at least ``least``, or a :class:`ModelError` that begins with ``label``."""
+    result = real(value)
+    if (
+        result is None
+        or result.shape != ()
+        or not abs(result) < MOST
+        or result % 1.0 != 0.0
+        or (least is not None and result < least)
+    ):
+        least_text = "" if least is None else f" of at least {least}"
+        raise ModelError(f"{label} must be a whole number{least_text}, received {shown(value)}")
+    return int(result)
+
+
+def truth(value: object, label: object) -> bool:
+    """True or False, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, bool | np.bool_):
+        raise ModelError(f"{label} must be True or False, received {shown(value)}")
+    return bool(value)
+
+
+def flags(value: object, label: object) -> bool | tuple[bool, ...]:
+    """True or False, or three of them, or a :class:`ModelError` that begins with ``label``."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    several = isinstance(value, list | tuple) or isinstance(value, np.ndarray) and value.ndim == 1
+    if several and len(value) == 3:  # type: ignore[arg-type]
+        three = tuple(truth(own, label) for own in value)  # type: ignore[attr-defined]
+        return three[0] if len(set(three)) == 1 else three
+    raise ModelError(f"{label} must be True or False, or three of these, for the axes x, y, z, received {shown(value)}")
+
+
+def text(value: object, label: object, empty: bool = False) -> str:
+    """Text that can be printed and written to a file, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str) or not (value or empty):
+        raise ModelError(f"{label} must be text, received {shown(value)}")
+    if not value.isprintable() and any(category(letter) in ("Cc", "Cs") for letter in value):
+        raise ModelError(f"{label} must be text that can be printed, received {shown(value)}")
+    return str(value)
+
+
+def path(value: object, label: object) -> FilePath:
+    """A path, with ``~`` for the home of the user, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str | os.PathLike):
+        raise ModelError(f"{label} must be a text such as 'out/name', received {shown(value)}")
+    text(os.fspath(value), label, empty=True)
+    try:
+        return FilePath(value).expanduser()
+    except RuntimeError as error:
+        raise ModelError(f"{label} has no such home, received {shown(value)}: {error}") from None
+
+
+def named_file(given: FilePath, suffix: str, label: str) -> FilePath:
+    """A path with a suffix, unless it has one, or a :class:`ModelError` that begins with ``label``."""
+    if given.name in ("", ".."):
+        raise ModelError(f"{label} must name a file, received '{given}'; try '{given / f'run{suffix}'}'")
+    return given if given.suffix else given.with_suffix(suffix)
+
+
+def function(value: Kind, label: object, of: str = "") -> Kind:
+    """Something that can be called, or a :class:`ModelError` that begins with ``label``."""
+    if not callable(value):
+        raise ModelError(f"{label} must be a function{of}, received {shown(value)}")
+    return value
+
+
+def one_of(value: object, allowed: Collection[str], label: object) -> str:
+    """One of the allowed words, or a :class:`ModelError` that begins with ``label``."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ModelError(f"{label} must be one of {', '.join(map(repr, allowed))}, received {shown(value)}")
+    return value
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """What messages call something that can be called: the name of a function, or of the class of an object."""
+    named = isinstance(function, FunctionType | BuiltinFunctionType | MethodType | type)
+    return function.__name__ if named else type(function).__name__
+
+
+def direction(value: ArrayLike, label: object) -> Array:
+    """A unit vector along ``value``, or a :class:`ModelError` that begins with ``label``."""
+    result = vector(value, label)
+    largest = np.abs(result).max()
+    if largest == 0.0:
+        raise ModelError(f"{label} must have a length, received {result}")
+    result /= largest  # the square of a small number may be zero
+    return np.asarray(result / np.linalg.norm(result))
+
+
+def is_symmetric(matrix: Array, size: int) -> bool:
+    """Whether a matrix is ``(size, size)``, finite and symmetric, whatever the units of its rows."""
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        return False
+    units = np.sqrt(np.abs(np.diag(matrix)))
+    return bool((np.abs(matrix - matrix.T) <= SYMMETRY_TOLERANCE * np.outer(units, units)).all())
+
+
+def is_of(value: object, module: str, *kinds: str) -> bool:
+    """Whether a value is of classes of a module that takes long to import: as long as nobody has, nothing is."""
+    loaded = sys.modules.get(module)
+    return loaded is not None and isinstance(value, tuple(getattr(loaded, kind) for kind in kinds))
+
+
+def is_rotation(value: object) -> bool:
+    """Whether something is a rotation of scipy."""
+    return is_of(value, "scipy.spatial.transform", "Rotation")
+
+
+def rotation_matrix(value: Any, label: object) -> Array:
+    """A rotation matrix, freed of small errors, or a :class:`ModelError` that begins with ``label``.
+
+    ``R R^T = I``, ``det R = 1`` (Holzinger, Arnold, Gerstmayr 2024, eq. 16).
+    """
+    given = value.as_matrix() if is_rotation(value) else value
+    result = array(given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation")
+    # plain numbers are faster here than arrays
+    (a, b, c), (d, e, f), (g, h, i) = result.tolist()
+    lengths = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0
+    products = a * b + d * e + g * h, b * c + e * f + h * i, c * a + f * d + i * g
+    error, determinant = (
+        max(map(abs, (*lengths, *products))),
+        a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g),
+    )
+    if error > ROTATION_TOLERANCE or determinant < 0.0:
+        raise ModelError(
+            f"{label} must be a rotation matrix (orthogonal, determinant +1); its columns miss orthonormality by "
+            f"{error:.1e} and its determinant is {determinant:+.3g}. scipy.spatial.transform.Rotation makes "
+            "one from a rotation vector, Euler angles or a quaternion"
+        )
+    if error > ROTATION_ROUNDING:
+        left, _, right = np.linalg.svd(result)
+        result = left @ right
+    return result
+
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -50,6 +284,11 @@ Direction = Annotated[ArrayLike, direction]
 def shaped(*shapes: tuple[int | None, ...], what: str = "") -> Any:
     """A rule: finite numbers of one of the shapes, where None stands for any number; ``what`` says it in words."""
     return lambda value, label: array(value, label, *shapes, what=what)
+
+
+def or_function(rule: Callable[[Any, Any], Any], value: Any, label: Any) -> Any:
+    """What obeys a rule, or a function, as it is."""
+    return value if callable(value) else rule(value, label)
 
 
 def choice(allowed: Collection[str]) -> Any:

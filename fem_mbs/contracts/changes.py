@@ -1,8 +1,8 @@
-"""What was changed of the parts of a model since it was frozen: a result is of the parts as they were.
+"""What was changed of the parts of a model: results are of parts as they were, and parts of nodes where these were.
 
-Queries of a result make batches again from elements and joints. A part whose attribute is set keeps the value before,
-once for each time that models were frozen since; :func:`as_frozen` gives it back for as long as batches are made. What
-is never changed keeps nothing.
+Queries of a result make batches again from elements and joints. A part whose attribute is set, or a node that is moved,
+keeps the value before, once for each moment at which something was made of it; :func:`as_of` gives it back for as long
+as batches are made, or a part is made again. What is never changed keeps nothing.
 """
 
 from __future__ import annotations
@@ -15,70 +15,78 @@ from weakref import WeakSet
 
 PAST = "_past"
 """Where a part keeps its changes."""
+MADE = "constructor_arguments"
+"""Where a part keeps what it was made of."""
 
 
 class Change(NamedTuple):
-    """A value that an attribute had until so many models had been frozen."""
+    """A value that an attribute had up to a moment."""
 
     until: int
     name: str
     value: Any
 
 
-class Freezes:
-    """Counts how often models were frozen and parts were changed, and knows which were."""
+class Moments:
+    """Counts the moments at which models were frozen and nodes moved, and how often parts were changed."""
 
     def __init__(self) -> None:
-        self.models = self.changes = 0
+        self.now = self.changes = 0
         self.changed: WeakSet[Any] = WeakSet()
         self.lock = RLock()
 
-    def model(self) -> int:
-        """Another model is frozen: its number."""
-        self.models += 1
-        return self.models
+    def next(self) -> int:
+        """What is changed from now on is changed after this moment."""
+        self.now += 1
+        return self.now
 
 
-freezes = Freezes()
+moments = Moments()
 
 
 def remember(part: Any, name: str) -> None:
-    """Keep the value of an attribute that is about to change, if a model was frozen with it."""
+    """Keep the value of an attribute that is about to change, for what was made of the part at this moment."""
     own = vars(part)
-    if not freezes.models or name not in own:
+    if name not in own:
         return
-    with freezes.lock:
-        freezes.changes += 1
+    with moments.lock:
+        moments.changes += 1
         past = own.setdefault(PAST, [])
-        if not any(change.until == freezes.models and change.name == name for change in past):
-            past.append(Change(freezes.models, name, own[name]))
-            freezes.changed.add(part)
+        if not any(change.until == moments.now and change.name == name for change in past):
+            past.append(Change(moments.now, name, own[name]))
+            moments.changed.add(part)
 
 
-def changes_since(part: Any, model: int) -> dict[str, Any]:
-    """Attributes of a part that were changed since the model of a number was frozen, with their values then."""
+def earlier(part: Any, name: str) -> list[Change]:
+    """The values that an attribute has had before, first to last."""
+    return [change for change in vars(part).get(PAST, ()) if change.name == name]
+
+
+def changes_since(part: Any, moment: int) -> dict[str, Any]:
+    """Attributes of a part that were changed since a moment, with their values then."""
     values: dict[str, Any] = {}
     for change in vars(part).get(PAST, ()):
-        if change.until >= model:
+        if change.until >= moment:
             values.setdefault(change.name, change.value)
     return values
 
 
-def changed_since(parts: Iterable[Any], model: int) -> str:
+def changed_since(parts: Iterable[Any], moment: int) -> str:
     """The parts that were changed since, each with the names of its attributes; empty if none was."""
-    names = ((part, ", ".join(changes_since(part, model))) for part in parts if part in freezes.changed)
+    changed = ((part, changes_since(part, moment)) for part in parts if part in moments.changed)
+    names = ((part, ", ".join(name for name in values if name != MADE)) for part, values in changed)
     return "; ".join(f"{part}: {text}" for part, text in names if text)
 
 
 @contextmanager
-def as_frozen(parts: Container[int], model: int) -> Iterator[None]:
-    """Within it, parts of these identities are as they were when the model of a number was frozen."""
-    if not freezes.changed:
+def as_of(parts: Container[int], moment: int) -> Iterator[None]:
+    """Within it, parts of these identities are as they were at a moment."""
+    if not moments.changed:
         yield
         return
-    with freezes.lock:
-        own = [part for part in freezes.changed if id(part) in parts]
-        then = [(part, changes_since(part, model)) for part in own]
+    with moments.lock:
+        own = [part for part in moments.changed if id(part) in parts]
+        then = [(part, changes_since(part, moment)) for part in own]
         now = [(part, {name: vars(part)[name] for name in values}) for part, values in then]
         try:
             for part, values in then:

@@ -18,6 +18,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_orig
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts.arguments import function, number, shown, text, truth, whole_number
+from fem_mbs.contracts.changes import MADE, moments
 from fem_mbs.contracts.names import PartNames, Slots, by_model, defer, takes_parts, waits
 from fem_mbs.contracts.public import (
     ConstructorArguments,
@@ -26,10 +28,8 @@ from fem_mbs.contracts.public import (
     called,
     complete,
     misfit,
-    placements,
     snapshot,
 )
-from fem_mbs.contracts.validate import function, number, shown, text, truth, whole_number
 from fem_mbs.errors import ModelError
 
 Rule: TypeAlias = Callable[[Any, Any], Any]
@@ -49,6 +49,8 @@ Kinds: TypeAlias = tuple[type, ...]
 """Classes whose objects pass as they are."""
 UNFIT: Kinds = str, bytes, Mapping
 """What can be gone through and is no list; nor is a set, where the order matters."""
+ARRAY_LIKE = get_args(ArrayLike) or (ArrayLike,)
+"""What a union with it has among its members: NumPy 2.5 gives it a name where Python can."""
 FREE: tuple[None, Kinds] = None, ()
 """Of arguments that may be anything."""
 CONSTRUCTORS: set[Callable[..., Any]] = set()
@@ -74,66 +76,57 @@ def _frozen(value: Any, name: str, new: Any) -> None:
 
 
 def _checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    signature = inspect.signature(function)
-    parameters = signature.parameters.values()
-    names = [own.name for own in parameters if own.kind not in (own.VAR_POSITIONAL, own.KEYWORD_ONLY, own.VAR_KEYWORD)]
-    method, constructor = names[:1] in (["self"], ["cls"]), function.__name__ == "__init__"
-    ordered: list[tuple[Rule | None, Kinds]] = []
+    code = inspect.unwrap(function).__code__
+    names = code.co_varnames[: code.co_argcount]
+    method, constructor = names[:1] in (("self",), ("cls",)), function.__name__ == "__init__"
     rules: dict[str, tuple[Rule | None, Kinds]] = {}
     slots: set[str] = set()
     """Arguments that take nodes, elements and joints, and so their names."""
 
     def resolve() -> None:
         """At the first call: names in annotations may stand further down in a file."""
-        for name, hint in hints_of(function).items():
-            rules[name] = rule_of(hint)
-            if takes_parts(hint):
-                slots.add(name)
-        ordered.extend([rules.get(name, FREE) for name in names])  # at once: another thread may be here
+        hints = hints_of(function)
+        slots.update(name for name, hint in hints.items() if takes_parts(hint))
+        rules.update({name: rule_of(hint) for name, hint in hints.items()}, self=FREE)  # at once: there may be threads
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         outer = type(given[0]).__init__ if constructor else None
         if outer is not call and outer in CONSTRUCTORS:
             return function(*given, **named)  # of a base, by a constructor that has checked
-        if not ordered:
+        if not rules:
             resolve()
-        pairs = [*zip(names, given, strict=False), *named.items()]
-        waiting = [name for name, value in pairs if waits(value, name in slots)]
+        waiting = [
+            name for name, value in (*zip(names, given, strict=False), *named.items()) if waits(value, name in slots)
+        ]
         deferred = (given[1:], dict(named)) if waiting and outer is call and isinstance(given[0], ModelPart) else None
         if waiting and not deferred:
             model = next((value for value in (*given, *named.values()) if isinstance(value, PartNames)), None)
-            about = Label(function, list(given), {}, method).call
-            given, named = by_model(model, about, Slots(tuple(names), frozenset(slots)), given, named)
+            about = Label(function, given, {}, method, len(given)).call
+            given, named = by_model(model, about, Slots(names, frozenset(slots)), given, named)
         keeps = outer is call and isinstance(given[0], Public) and given[0].remembers
         raw = (snapshot(given[1:]), snapshot(named)) if keeps else None
-        values, label = list(given), None
-        for k, (value, (rule, kinds)) in enumerate(zip(given, ordered, strict=False)):
-            if rule is None or isinstance(value, kinds) or (deferred and names[k] in waiting):
-                continue
-            label = label or Label(function, values, named, method)
-            label.argument, label.passed = names[k], k
-            values[k] = rule(value, label)
-        for name, value in named.items():
+
+        def fitting(name: str, value: Any, passed: int) -> Any:
             rule, kinds = rules.get(name, FREE)
             if rule is None or isinstance(value, kinds) or (deferred and name in waiting):
-                continue
-            label = label or Label(function, values, named, method)
-            label.argument, label.passed = name, len(given)
-            named[name] = rule(value, label)
+                return value
+            return rule(value, Label(function, given, named, method, passed, name))
+
+        values = [fitting(name, value, k) for k, (name, value) in enumerate(zip(names, given, strict=False))]
+        values += given[len(values) :]
+        named = {name: fitting(name, value, len(given)) for name, value in named.items()}
         try:
             if deferred:
-                signature.bind(*given, **named)
-                return defer(given[0], Slots(tuple(names[1:]), frozenset(slots)), *deferred)
+                inspect.signature(function).bind(*given, **named)
+                return defer(given[0], Slots(names[1:], frozenset(slots)), *deferred)
             result = function(*values, **named)
         except TypeError:
             if why := misfit(function, values, named, method):
-                label = Label(function, values, named, method)
-                label.passed = len(values)
-                raise ModelError(f"{label.call}: {why}") from None
+                raise ModelError(f"{Label(function, given, named, method, len(given)).call}: {why}") from None
             raise
         if raw is not None:
-            vars(given[0])["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
+            vars(given[0])[MADE] = ConstructorArguments(*raw, moments.now)
         if outer is call:
             complete(given[0])
         return result
@@ -153,9 +146,17 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 class Label:
     """How a message calls an argument: by the call, the nodes that it is about or its name, and the argument."""
 
-    def __init__(self, function: Callable[..., Any], given: list[Any], named: dict[str, Any], method: bool) -> None:
-        self.argument, self.passed = "", 0
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        given: Sequence[Any],
+        named: dict[str, Any],
+        method: bool,
+        passed: int,
+        argument: str = "",
+    ) -> None:
         self._function, self._given, self._named, self._method = function, given, named, method
+        self._passed, self.argument = passed, argument
 
     def __str__(self) -> str:
         return f"{self.call}: {self.argument}"
@@ -163,9 +164,9 @@ class Label:
     @property
     def call(self) -> str:
         """The call, and what it is about."""
-        name, arguments = self._function.__name__, self._given[: self.passed]
+        name, arguments = self._function.__name__, self._given[: self._passed]
         if self._method:
-            owner, *arguments = self._given[: max(self.passed, 1)]
+            owner, *arguments = self._given[: max(self._passed, 1)]
             kind = (owner if isinstance(owner, type) else type(owner)).__name__
             name = kind if name in ("__init__", "__call__") else f"{kind}.{name}"
         own = self._named.get("name")
@@ -197,10 +198,10 @@ def _parts(arguments: Iterable[Any]) -> Iterator[Any]:
 def rule_of(hint: Any) -> tuple[Rule | None, Kinds]:
     """The rule of an annotation, None if it allows anything, and the classes whose objects need none."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any or isinstance(hint, TypeVar) or all(part in inner for part in get_args(ArrayLike)):
-        return FREE
     if origin is Annotated:
         return inner[1], ()
+    if hint is Any or isinstance(hint, TypeVar) or hint is ArrayLike or all(part in inner for part in ARRAY_LIKE):
+        return FREE
     if origin in (Union, UnionType):
         return _either(inner)
     if origin in LISTS:

@@ -189,6 +189,11 @@ class ConstraintBatch(Batch):
     driven: ClassVar[bool] = False
     """Whether ``rates`` is written."""
 
+    def __init__(self, constraints: Sequence[Any], number: Numbering) -> None:
+        super().__init__(constraints, number)
+        self.cell = np.repeat(np.arange(len(constraints)), [len(own.equations) for own in constraints])
+        self.length = np.ones(len(self.cell), np.bool_)
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.driven = cls.rates is not ConstraintBatch.rates

@@ -49,7 +49,7 @@ class Element(Component):
     1. ``__init__`` stores the nodes in ``self.nodes`` and checks every value it is given; an element that exists is
        valid. It raises :class:`~fem_mbs.errors.ModelError` naming its argument otherwise.
     2. ``internal_variables`` lists what it has of its own beside the six of each node; see
-       :class:`~fem_mbs.contracts.internal_variable.InternalVariable`.
+       :class:`~fem_mbs.contracts.numbering.InternalVariable`.
     3. ``class MyBatch(ElementBatch, of=MyElement)`` computes for all elements of the class. It is made of these and
        their numbering, ``MyBatch(elements, number)``: ``number(node)`` is the row of a node in the arrays of
        :class:`~fem_mbs.contracts.motion.Motion`, ``number.own(element)`` has the rows of internal variables. A class
@@ -140,13 +140,15 @@ class ElementBatch(Batch):
         linearly, the second the context of a stiffness with these stresses in place of its own.
     12. ``kinked`` is True where the law has kinks (a stop that is met, a limit, friction that reverses);
         ``branches(context)`` returns small whole numbers ``(n, j)`` that differ on the two sides of each. A step in
-        which they change is taken in shorter parts where its error is large.
+        which they change is taken in shorter parts where its error is large. ``asks`` is True where functions of users
+        are asked for more than the time, which tell no kinks: steps whose error is large all at once are taken so.
     """
 
     owners: Sequence[Element]
     reads: IntArray | None = None
     terms: int = 1
     kinked: bool = False
+    asks: bool = False
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
 

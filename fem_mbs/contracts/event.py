@@ -10,9 +10,9 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from fem_mbs.contracts.arguments import LARGEST, function, name_of, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.motion import State
-from fem_mbs.contracts.validate import LARGEST, function, name_of, shown
 from fem_mbs.errors import ModelError
 
 EventFunction = Annotated[

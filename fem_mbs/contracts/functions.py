@@ -7,8 +7,8 @@ them.
 
 Derivatives that a function does not have itself are one-sided differences of six values, back in time where there is
 any, over ever shorter steps, extrapolated (Ridders, *Accurate computation of F'(x) and F'(x)F''(x)*, Advances in
-Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. A function of any
-rate up to some MHz is resolved. Steps have no common measure, lest a vibration looks as if it stood still. Plain
+Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. Functions of
+rates up to 1e6 rad/s are resolved. Steps have no common measure, lest a vibration looks as if it stood still. Plain
 numbers are several times faster here than arrays.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.validate import LARGEST, real, shown
+from fem_mbs.contracts.arguments import LARGEST, real, shown
 from fem_mbs.errors import LawError
 
 
@@ -242,4 +242,33 @@ def evaluate(law: Callable[[float], Any], t: float, owner: object, size: int | N
         wanted += "" if rows is None else f", or {rows} times as many"
         received = shown(given) if value is None else value
         raise LawError(f"{owner}: its function of time must return {wanted}, received {received} at t = {t:.6g} s")
+    return value
+
+
+def answer(
+    owner: object,
+    what: str,
+    law: Callable[..., Any],
+    given: Sequence[Any],
+    shapes: Sequence[tuple[int, ...]] = ((),),
+    where: Callable[[], str] = str,
+    largest: float = float(np.finfo(float).max),
+) -> Array:
+    """What a user's function of the motion returns: finite numbers of one of ``shapes``, up to the ``largest``.
+
+    An error says whose function it is, ``what`` it is, and ``where`` it was asked.
+    """
+    try:
+        returned = law(*given)
+    except Exception as error:
+        raise LawError(f"{owner}: {what} failed{where()}: {error!r}", of_motion=True) from error
+    value = real(returned)
+    if value is None or value.shape not in shapes or not (np.abs(value) <= largest).all():
+        first = shapes[0]
+        wanted = f"finite numbers of shape {' or '.join(map(str, shapes))}"
+        if len(first) < 2:
+            wanted = f"{first[0]} finite numbers" if first not in ((), (1,)) else "one finite number"
+        shape = f" of shape {value.shape}" if value is not None and len(first) > 1 else ""
+        text = f"{owner}: {what} must return {wanted}, received {shown(returned)}{shape}{where()}"
+        raise LawError(text, of_motion=True)
     return value

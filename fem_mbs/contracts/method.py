@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.contracts.arguments import LARGEST, number, shown
 from fem_mbs.contracts.motion import State
 from fem_mbs.contracts.public import Public, instance
-from fem_mbs.contracts.validate import LARGEST, number, shown
 from fem_mbs.errors import ModelError
 
 if TYPE_CHECKING:
@@ -33,12 +33,15 @@ class StepErrorEstimate(NamedTuple):
     unresolved : (2,)
         Size of oscillations that are too fast for the step.
     sudden : bool
-        Whether it tells nothing of the steps around, as across a kink of a law.
+        Whether it tells nothing of the steps around.
+    kink : bool
+        Whether it comes from a kink of a law: the velocity is then off by ``lasting`` over the step, too.
     """
 
     lasting: Array
     unresolved: Array
     sudden: bool = False
+    kink: bool = False
 
 
 @dataclass
@@ -54,10 +57,8 @@ class Report:
     """How far the step led the nodes astray; None where the method did not look: some steps suffice."""
     branches: Array | None = None
     """On which side of their kinks laws are at the end, from ``system.branches``; None where there are none."""
-    node_error: float | None = None
-    """Where there are kinks, the size of the local error of the nodes alone."""
-    error_so_far: float | None = None
-    """Size of the error of the run up to here, where the method follows what becomes of its local errors."""
+    local_error: Array | None = None
+    """Where there may be kinks, the local error ``(N,)`` of the step in group components."""
 
 
 class Limit(NamedTuple):
@@ -139,9 +140,8 @@ class Method(Public):
     To write one:
 
     1. ``order`` is the order of its errors in the step. ``error_order``, if it estimates its local errors, is the power
-       of the step with which these fall; an error of the result of the size of a tolerance then wants local errors of
-       ``error_share tolerance^(error_order/order)``. Steps that follow a tolerance stay as they are for changes by
-       factors below ``deadband``, because a change costs something; 1 where it does not.
+       of the step with which these fall. Steps that follow a tolerance stay as they are for changes by factors below
+       ``deadband``, because a change costs something; 1 where it does not.
     2. ``Memory`` is the NamedTuple that ``init`` and ``step`` return as memory.
     3. ``init(system, state, h)`` returns the memory for a first step of about ``h`` from a consistent state.
     4. ``step(system, state, h, memory)`` returns a :class:`Step`. ``h`` may differ from call to call; what a change of
@@ -167,7 +167,7 @@ class Method(Public):
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
-        *("error_order", "error_share", "deadband", "invariant", "levels"),
+        *("error_order", "deadband", "invariant", "levels"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -180,7 +180,6 @@ class Method(Public):
 
     order: ClassVar[int]
     error_order: ClassVar[int | None] = None
-    error_share: ClassVar[float] = 1.0
     deadband: ClassVar[float] = 1.2
     invariant: ClassVar[bool] = True
     levels: ClassVar[tuple[str, ...]] = ()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
+from fem_mbs.contracts.arguments import shown
 from fem_mbs.contracts.constraint import Constraint
 from fem_mbs.contracts.element import Element
 from fem_mbs.contracts.node import Node
-from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
 Part: TypeAlias = Node | Element | Constraint

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
+from fem_mbs.contracts.arguments import shown
 from fem_mbs.contracts.public import ModelPart, Public
-from fem_mbs.contracts.validate import shown
 from fem_mbs.errors import ModelError
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice
+from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, choice, rotation_matrix, truth, vector
+from fem_mbs.contracts.changes import earlier, moments, remember
 from fem_mbs.contracts.checked import checked
-from fem_mbs.contracts.public import ModelPart, instance, placements
-from fem_mbs.contracts.validate import rotation_matrix, truth, vector
+from fem_mbs.contracts.public import ModelPart, instance
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import GROUPS
 
@@ -22,8 +22,8 @@ HOLDS = {"velocity": "fixed_translation", "angular_velocity": "fixed_rotation"}
 """What keeps a node from having a velocity."""
 
 
-class EarlierPlacement(NamedTuple):
-    """Where a node was until so many placements of nodes."""
+class Placement(NamedTuple):
+    """Where a node was up to a moment."""
 
     until: int
     position: Array
@@ -44,8 +44,6 @@ class Node(ModelPart):
     _internal: ClassVar[tuple[str, ...]] = ("place", "before")
     called: ClassVar[str] = "a node made by model.add_node"
     remembers: ClassVar[bool] = False
-    before: ClassVar[tuple[EarlierPlacement, ...]] = ()
-    """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
 
     name: Name
     group: Group
@@ -84,11 +82,17 @@ class Node(ModelPart):
 
     def place(self, position: Array, rotation: Array) -> None:
         """Move the node before the start, as :meth:`Model.assemble` does; what is built on it goes along as it is."""
-        for value in (position, rotation):
+        for name, value in (("position", position), ("rotation", rotation)):
             value.flags.writeable = False
-        before = EarlierPlacement(placements.count, self.position, self.rotation)
-        vars(self).update(position=position, rotation=rotation, before=(*self.before, before))
-        placements.count += 1
+            remember(self, name)
+            vars(self)[name] = value
+        moments.next()
+
+    @property
+    def before(self) -> list[Placement]:
+        """Where it was when it was made and later, for what was built on it then; of a node that was moved."""
+        pairs = zip(earlier(self, "position"), earlier(self, "rotation"), strict=True)
+        return [Placement(position.until, position.value, rotation.value) for position, rotation in pairs]
 
     def __str__(self) -> str:
         return f"node '{self.name}'"

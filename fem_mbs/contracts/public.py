@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from fem_mbs.contracts.changes import remember
-from fem_mbs.contracts.validate import shown
+from fem_mbs.contracts.arguments import shown
+from fem_mbs.contracts.changes import MADE, moments, remember
 from fem_mbs.errors import ModelError
 
 ARGUMENTS = {
@@ -64,7 +64,7 @@ def former(module: dict[str, Any]) -> Callable[[str], Any]:
     """A ``__getattr__`` of a module, which tells how what is looked for is called now."""
 
     def look_up(name: str) -> Any:
-        if CLASSES.get(name) in module["__all__"]:
+        if CLASSES.get(name) in module:
             raise ModelError(f"{module['__name__']}: '{name}' is called '{CLASSES[name]}' now")
         raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
 
@@ -81,17 +81,8 @@ class ConstructorArguments(NamedTuple):
 
     arguments: tuple[Any, ...]
     named: dict[str, Any]
-    placed: int
-    """How many nodes of any model had been moved by then: an object is built on nodes where they were."""
-
-
-class Placements:
-    """Counts the nodes that were moved after they were made."""
-
-    count = 0
-
-
-placements = Placements()
+    moment: int
+    """When it was made: an object is built on nodes where they were."""
 
 
 def snapshot(value: Any) -> Any:
@@ -148,33 +139,39 @@ class Public:
 class ModelPart(Public):
     """What stands in a model under a name: a node, an element or a constraint.
 
-    Attributes may be set once it is made: for later runs. Results keep the values that they were computed with. What
-    the constructor takes becomes what the constructor makes of it, or is refused as there.
+    Attributes may be set once it is made: for later runs. Results keep the values that they were computed with.
     """
 
-    _set: ClassVar[dict[str, Any]] = {}
-    """Arguments of the constructor that were set since."""
-
     def __setattr__(self, name: str, value: Any) -> None:
-        if COMPLETE in vars(self):
-            value = _read_only(self._made(name, value))
-            if name != "name":
-                remember(self, name)
-        super().__setattr__(name, value)
+        if COMPLETE not in vars(self) or name == "name":
+            super().__setattr__(name, value)
+        elif made := self._made_with(name, value):
+            self._change(made)
+        else:
+            remember(self, name)
+            super().__setattr__(name, _read_only(value))
 
-    def _made(self, name: str, value: Any) -> Any:
-        """What the constructor makes of another value of its argument of this name."""
-        if name == "name" or name not in vars(self) or self.constructor_arguments is None:
-            return value
-        given, named, _ = self.constructor_arguments
-        bound = inspect.signature(type(self).__init__).bind(self, *given, **named)
-        if name not in bound.signature.parameters:
-            return value
-        changed = {**self._set, name: snapshot(value)}
-        bound.arguments.update(changed)
-        made = vars(type(self)(*bound.args[1:], **bound.kwargs))
-        vars(self)["_set"] = changed
-        return made.get(name, value)
+    def _change(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            remember(self, name)
+            vars(self)[name] = _read_only(value)
+
+    def _made_with(self, name: str, value: Any) -> dict[str, Any]:
+        """Attributes that follow from another value of an argument of the constructor; none of what is no argument."""
+        return {}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two are one, or equal numbers, texts, arrays or lists of such."""
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray):
+        return isinstance(other, np.ndarray) and np.array_equal(one, other)
+    if isinstance(one, list | tuple):
+        return type(one) is type(other) and len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return isinstance(other, dict) and one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    return isinstance(one, int | float | str) and type(one) is type(other) and bool(one == other)
 
 
 def instance(value: object, kind: type[Kind], label: object) -> Kind:
@@ -220,7 +217,7 @@ def _completing(constructor: Callable[..., None]) -> Callable[..., None]:
         raw = (snapshot(given), snapshot(named)) if self.remembers else None
         constructor(self, *given, **named)
         if raw is not None:
-            vars(self)["constructor_arguments"] = ConstructorArguments(*raw, placements.count)
+            vars(self)[MADE] = ConstructorArguments(*raw, moments.now)
         complete(self)
 
     return construct

@@ -6,21 +6,20 @@ Sums and multiples of signals are signals, so that they need no internal variabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.arguments import function, name_of, number, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.constraint import Constraint
-from fem_mbs.contracts.element import Element
+from fem_mbs.contracts.element import Element, ElementBatch
 from fem_mbs.contracts.functions import evaluate, next_jump
-from fem_mbs.contracts.internal_variable import InternalVariable
-from fem_mbs.contracts.numbering import Numbering
+from fem_mbs.contracts.numbering import InternalVariable, Numbering, own_rows
 from fem_mbs.contracts.public import Public
-from fem_mbs.contracts.validate import function, name_of, number, real, shown
 from fem_mbs.errors import ModelError
 
 Part = Element | Constraint
@@ -229,6 +228,10 @@ class ControlElement(SignalSource, Element):
         """Say what it reads, where it was made without."""
         raise ModelError(f"{self} is given its inputs when it is made; a Junction may be connected later")
 
+    def batch_key(self) -> Hashable:
+        """Those of one size share a batch."""
+        return len(self.internal_variables), len(self.outputs), len(self.inputs), len(sources(self.inputs))
+
     def __str__(self) -> str:
         kind = type(self).__name__
         if self.name:
@@ -307,6 +310,30 @@ class Wires:
     def next_jump(self, t: float) -> float:
         """When one of the laws jumps next."""
         return min((next_jump(law, t) for _, _, law, _ in self._laws), default=inf)
+
+
+class WiredBatch(ElementBatch):
+    """Base of batches of elements with ``inputs``, as ``_wires``; ``own`` are internal variables and what inputs read.
+
+    Without nodes, if a subclass does not say more.
+    """
+
+    own: IntArray
+
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
+        self.owners = elements
+        self.nodes = np.zeros((len(elements), 0), np.intp)
+        self._wires = Wires(elements, [element.inputs for element in elements], number)
+        self._own = own_rows(elements, number)
+        self.own = np.concatenate([self._own, self._wires.rows], axis=1)
+
+    def at(self, t: float) -> Any:
+        """What functions of time put in, ``(n, m)``."""
+        return self._wires.at(t)
+
+    def next_jump(self, t: float, u: Array) -> float:
+        """When an input jumps next."""
+        return self._wires.next_jump(t)
 
 
 def sources(inputs: Iterable[Signal]) -> tuple[Term, ...]:

@@ -12,10 +12,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fem_mbs.contracts.arguments import LARGEST, real, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.public import Public
 from fem_mbs.contracts.signal import Combines
-from fem_mbs.contracts.validate import LARGEST, real, shown
 from fem_mbs.errors import ModelError
 
 

@@ -23,7 +23,7 @@ from fem_mbs.contracts import (
     shown,
     signal,
 )
-from fem_mbs.elements.laws.external_input import ExternalInput
+from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.model.parts import held_by

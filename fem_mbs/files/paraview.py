@@ -12,9 +12,9 @@ import re
 import time
 from collections.abc import Iterable
 from functools import partial
+from html import escape
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeAlias
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -147,8 +147,8 @@ def _collection(times: Array, files: list[FilePath], legend: list[str]) -> str:
     lines += [re.sub("-(?=-)", "- ", line) for line in legend]  # a comment must not contain two hyphens in a row
     lines += ["-->", "<Collection>"]
     for t, file in zip(times, files, strict=True):
-        place = quoteattr(f"{file.parent.name}/{file.name}")
-        lines.append(f'<DataSet timestep="{float(t)!r}" group="" part="0" file={place}/>')
+        place = escape(f"{file.parent.name}/{file.name}")
+        lines.append(f'<DataSet timestep="{float(t)!r}" group="" part="0" file="{place}"/>')
     return "\n".join([*lines, "</Collection>", "</VTKFile>", ""])
 
 

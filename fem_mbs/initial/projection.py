@@ -55,12 +55,13 @@ def project_velocities(model: ModelDescription) -> None:
     ModelError
         If nothing can move or a joint is open.
     SingularSystemError
-        If the closest velocities are not unique or joints repeat each other; names the nodes or joints.
+        If the closest velocities are not unique, or joints repeat each other at this position alone; names the nodes
+        or joints.
     """
     system = System(model)
     check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
-    explain_singular(system, evaluation, "at the start")
+    explain_singular(system, evaluation, "at the start", of_reactions=False)
     change = system.nodes_of(_smallest(system, evaluation, -constraints.velocity_residual(system, evaluation))).copy()
     change[:, :3] = np.matvec(system.R0, change[:, :3])
     for node, w in zip(system.nodes, change, strict=True):

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion
+from fem_mbs.contracts import Constraint, Element, Motion
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.state_point import by_joint, worst_joint
 from fem_mbs.linear.least_norm import Redundant
@@ -37,8 +37,8 @@ CONTRADICTS = 1e-6
 REST = 1e-8
 """Rates in 1/s and accelerations in 1/s^2 that count as rest: what differences make of a drive that starts smoothly."""
 RULE = (
-    "The motion is unique, and so are the sums of their reactions; single reactions are not: of all that do the same, "
-    "those with the least sum of squares of forces and of moments over the extent of the model are given"
+    "the sums of their reactions; single reactions are not: of all that do the same, those with the least sum of "
+    "squares of forces and of moments over the extent of the model are given"
 )
 
 
@@ -71,6 +71,12 @@ def more_joints(system: System, causes: Causes, when: str) -> str:
     return name_joints(system, causes, when) if surplus(causes) > known_surplus(system) else ""
 
 
+def redundant_joints(system: System) -> tuple[Constraint, ...]:
+    """Joints that repeat each other, whose reactions are not unique."""
+    sharing = () if system.redundant is None else system.redundant.sharing
+    return tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
+
+
 def known_surplus(system: System) -> int:
     """How many equations are too many by what the system knows."""
     return 0 if system.redundant is None else system.redundant.surplus
@@ -81,7 +87,46 @@ def surplus(causes: Causes) -> int:
     return len(causes.void) + int(causes.repeated.shape[1])
 
 
-def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, when: str) -> None:
+def sharing_equations(system: System, causes: Causes) -> IntArray:
+    """Equations that repeat others or act on nothing."""
+    return np.flatnonzero(np.abs(_basis(system, causes)).max(axis=1, initial=0.0) > SMALL)
+
+
+def _basis(system: System, causes: Causes) -> Array:
+    basis = np.zeros((system.m, surplus(causes)))
+    basis[causes.acting, len(causes.void) :] = causes.repeated
+    basis[causes.void, np.arange(len(causes.void))] = 1.0
+    return basis
+
+
+def leaning(system: System, sharing: IntArray, resting: Evaluation | None = None) -> dict[Element, IntArray]:
+    """Elements that depend on reactions that are not unique, with the equations of these, some of the ``sharing``.
+
+    Where all rests, those count that depend on them at rest, as a sensor does, and friction does not.
+    """
+    found: dict[Element, IntArray] = {}
+    for k, reads in system.reads:
+        leans = np.isin(reads, sharing)
+        if resting is not None:
+            leans &= system.batches[k].by_multipliers(resting.contexts[k]).any(axis=1)
+        owners = system.batches[k].owners
+        found |= {owner: rows[on] for owner, rows, on in zip(owners, reads, leans, strict=True) if on.any()}
+    return found
+
+
+def describe_leaning(system: System, found: dict[Element, IntArray]) -> str:
+    """Which elements depend on reactions that are not unique, and what to do; empty if none does."""
+    if not found:
+        return ""
+    names = listed([f"{element} on {_by_owner(system, equations)}" for element, equations in found.items()], "\n  ")
+    return (
+        f"elements depend on reactions that are not unique, and where they act, the motion is not unique either:\n  "
+        f"{names}\nLet one of the joints close fewer motions, put a Bushing in its place or let a body be flexible, or "
+        "give friction its normal force, preload=..., reactions=False"
+    )
+
+
+def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, when: str) -> bool:
     """Have the system solve with equations that repeat each other, if there are more than it knows of.
 
     Raises
@@ -92,19 +137,15 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
         If they repeat each other at this position alone.
     """
     if surplus(causes) <= known_surplus(system):
-        return
-    basis = np.zeros((system.m, surplus(causes)))
-    basis[causes.acting, len(causes.void) :] = causes.repeated
-    basis[causes.void, np.arange(len(causes.void))] = 1.0
-    sharing = np.flatnonzero(np.abs(basis).max(axis=1) > SMALL)
-    joints = tuple(dict.fromkeys(system.constraint_owner[k][0] for k in sharing))
+        return False
+    basis, sharing = _basis(system, causes), sharing_equations(system, causes)
     text = name_joints(system, causes, when)
     count = surplus(causes)
     if not causes.complete:
         B = tangent.gradient_matrix(system, evaluation.gradients)
         units = diags_array(1.0 / system.weight[system.free_rows])
         count = len(causes.void) + count_repeated(csc_array((B @ units)[causes.acting]))
-    system.regularize(Redundant(joints, count, sharing, basis[sharing], text))
+    system.regularize(Redundant(count, sharing, basis[sharing], text))
     rates = constraints.velocity_residual(system, _moving(system, evaluation, np.zeros(system.N)))
     _refuse(system, evaluation.motion, rates, "rates", when)
     if worst := _branching(system, evaluation):
@@ -112,7 +153,15 @@ def handle_redundant(system: System, evaluation: Evaluation, causes: Causes, whe
             f"the position {when} is singular: {text}\nThey do so at this position alone ({worst}), where joints jam "
             "or motions branch; start from a position a little further on, or remove what holds the motion twice"
         )
-    LOG.warning("%s\n%s (solution.redundant names these joints)", text, RULE)
+    return True
+
+
+def say_redundant(system: System, resting: Evaluation | None = None) -> None:
+    """Log which reactions are not unique, and what depends on them; ``resting`` as of :func:`leaning`."""
+    assert system.redundant is not None
+    leans = describe_leaning(system, leaning(system, system.redundant.sharing, resting))
+    unique = f"{leans}\nUnique are" if leans else "The motion is unique, and so are"
+    LOG.warning("%s\n%s %s (solution.redundant names these joints)", system.redundant.text, unique, RULE)
 
 
 def refuse_accelerations(system: System, evaluation: Evaluation, when: str) -> None:

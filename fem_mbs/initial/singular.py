@@ -9,7 +9,19 @@ from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.initial.redundant import SMALL, Causes, handle_redundant, listed, more_joints, name_joints, surplus
+from fem_mbs.initial.redundant import (
+    SMALL,
+    Causes,
+    describe_leaning,
+    handle_redundant,
+    leaning,
+    listed,
+    more_joints,
+    name_joints,
+    say_redundant,
+    sharing_equations,
+    surplus,
+)
 from fem_mbs.initial.state_point import largest_gap
 from fem_mbs.linear.null_space import lengths, null_spaces, scaled
 from fem_mbs.system import matrices as tangent
@@ -21,8 +33,10 @@ DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
 
 
-def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
+def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> None:
     """Raise :class:`SingularSystemError` if accelerations are not unique; have joints that repeat each other handled.
+
+    Where reactions are asked for, it is logged which are not unique.
 
     Raises
     ------
@@ -35,7 +49,8 @@ def explain_singular(system: System, evaluation: Evaluation, when: str) -> None:
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     if moving := _move_without_mass(system, causes, when):
         raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
-    handle_redundant(system, evaluation, causes, when)
+    if handle_redundant(system, evaluation, causes, when) and of_reactions:
+        say_redundant(system)
     if text := _without_inertia(system, leading_matrix(system, evaluation), when):
         raise SingularSystemError(text)
 
@@ -46,7 +61,8 @@ def handle_repeated(system: System, evaluation: Evaluation, values: Array, when:
         causes = _causes(
             system, system.solver.matrix(values), largest_gap(system, evaluation.constraint), definite=False
         )
-        handle_redundant(system, evaluation, causes, when)
+        if handle_redundant(system, evaluation, causes, when):
+            say_redundant(system, resting=evaluation)
 
 
 def describe_singular(system: System, evaluation: Evaluation, when: str) -> str:
@@ -79,6 +95,8 @@ def surplus_equations(system: System, evaluation: Evaluation) -> tuple[int, str,
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     count = surplus(causes)
     repeated = name_joints(system, causes, "as built") if count else ""
+    leans = describe_leaning(system, leaning(system, sharing_equations(system, causes)))
+    repeated = "\n".join(filter(None, (repeated, leans)))
     return count, repeated, _move_without_mass(system, causes, "as built")
 
 

@@ -12,7 +12,7 @@ Bruels, Cardona, Arnold 2012, eqs. 25 and 26, the first ones).
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, factorial
+from math import factorial
 
 import numpy as np
 
@@ -158,12 +158,12 @@ def _alternating(offset: int, scale: int = 1) -> list[Fraction]:
     return [Fraction((-1) ** k, factorial(2 * k + offset) * scale ** (2 * k)) for k in range(TERMS + 3)]
 
 
-def _bernoulli_series() -> list[Fraction]:
-    """Series of ``e``: ``|B_{2k+2}| / (2k+2)!`` (Bernoulli numbers by their recurrence)."""
-    bernoulli = [Fraction(1)]
-    for m in range(1, 2 * TERMS + 8):
-        bernoulli.append(-sum((comb(m + 1, k) * bernoulli[k] for k in range(m)), Fraction(0)) / (m + 1))
-    return [abs(bernoulli[2 * k + 2]) / factorial(2 * k + 2) for k in range(TERMS + 3)]
+def _cotangent_series() -> list[Fraction]:
+    """Series of ``e = (1 - (phi/2) cot(phi/2))/phi^2``: that of the cosine is divided by that of ``sin(x)/x``."""
+    sine, quotient = _alternating(1, scale=2), list[Fraction]()
+    for k, cosine in enumerate(_alternating(0, scale=2)):
+        quotient.append(cosine - sum(quotient[n] * sine[k - n] for n in range(k)))
+    return [-q for q in quotient[1:]]
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def _closed_midpoint(phi: Array) -> Array:
 
 
 _B, _C = _alternating(2), _alternating(3)
-_E = _bernoulli_series()
+_E = _cotangent_series()
 _E1 = _derivative(_E)
 _E2 = _derivative(_E1)
 _J0 = _alternating(1, scale=2)

@@ -21,7 +21,6 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint
 from fem_mbs.linear.solvers import Factors, Solve, make_solver, sums
 
 COMPLIANCE = 1e-9
@@ -33,8 +32,6 @@ LIGHT = 1e-4
 class Redundant(NamedTuple):
     """Constraint equations that repeat each other."""
 
-    joints: tuple[Constraint, ...]
-    """To which they belong: the reactions of these are not unique."""
     surplus: int
     """Equations too many."""
     sharing: IntArray

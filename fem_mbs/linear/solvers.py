@@ -8,7 +8,6 @@ banded factorisation is several times faster than a general sparse one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import SingularSystemError
+from fem_mbs.errors import SingularSystemError, StoreError
 
 DENSE_SIZE = 40
 BAND_WIDTH = 80
@@ -31,21 +30,14 @@ class Factors(NamedTuple):
 
     solve: Solve
     arrays: tuple[Array, ...]
-    many: bool = False
-    """Whether it solves for many right-hand sides in hardly more time than for one."""
 
     def of_last(self, size: int, m: int) -> Solve:
-        """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations."""
-        if self.many:
-            return self.solve(_last_units(size, m)).dot
+        """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations.
+
+        One by one: for several at once BLAS wakes its threads, which takes longer where systems are small.
+        """
         none = np.zeros(size - m)
         return lambda right: self.solve(np.concatenate([none, right]))
-
-
-@lru_cache(maxsize=16)
-def _last_units(size: int, m: int) -> Array:
-    """The last ``m`` columns of the unit matrix."""
-    return np.eye(size, m, m - size)
 
 
 class LinearSolver(Protocol):
@@ -115,13 +107,15 @@ class DenseSolver:
         lu, pivots, info = factor(values.reshape(self.size, self.size).T, overwrite_a=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
-        return self.restore((lu, pivots))
+        return self._factors(lu, pivots)
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
-        lu, pivots = arrays
+        return self._factors(*_usable(arrays, (self.size, self.size)))
+
+    def _factors(self, lu: Array, pivots: Array) -> Factors:
         solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
-        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), many=True)
+        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -146,12 +140,14 @@ class BandedSolver:
         lu, pivots, info = factor(values.reshape(self.size, self.height).T, k, k, overwrite_ab=1)
         if info > 0:
             raise SingularSystemError("the matrix is singular")
-        return self.restore((lu, pivots))
+        return self._factors(lu, pivots)
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
-        (lu, pivots), k = arrays, self.width
-        solve = lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
+        return self._factors(*_usable(arrays, (self.height, self.size)))
+
+    def _factors(self, lu: Array, pivots: Array) -> Factors:
+        k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
         return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
 
     def matrix(self, values: Array) -> csc_array:
@@ -159,6 +155,13 @@ class BandedSolver:
         band = values.reshape(self.size, self.height).T[self.width :]
         banded = dia_array((band, np.arange(self.width, -self.width - 1, -1)), shape=(self.size, self.size))
         return csc_array(banded.tocsc()[self.place][:, self.place])
+
+
+def _usable(arrays: Sequence[Array], shape: tuple[int, int]) -> Sequence[Array]:
+    """Factors that were kept, perhaps in a file: LAPACK goes wherever pivots send it."""
+    if [array.shape for array in arrays] != [shape, shape[1:]] or not ((arrays[1] >= 0) & (arrays[1] < shape[1])).all():
+        raise StoreError("the factors of a matrix that were kept are not those of this model")
+    return arrays
 
 
 class SparseSolver:

@@ -115,7 +115,6 @@ class RadauIIA(Method):
 
     order: ClassVar[int] = 5
     error_order: ClassVar[int] = 4
-    error_share: ClassVar[float] = 0.001
     Memory: ClassVar[type] = RadauMemory
 
     newton: Newton = Newton(max_iterations=20)

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import bernoulli, factorial
 
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.arrays import Array
@@ -188,6 +187,8 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
         if self.commutators is None:
             exact: Array = np.matvec(system.kinematics.inverse_tangent(D), v)
             return exact
+        from scipy.special import bernoulli, factorial  # which take long to import
+
         result, term = v.copy(), v
         orders = np.arange(self.commutators + 1)
         # left-trivialised velocities have the other sign, which odd numbers but the first do not notice

@@ -19,7 +19,7 @@ from fem_mbs.contracts import (
     checked,
 )
 from fem_mbs.errors import ModelError
-from fem_mbs.initial.redundant import independent
+from fem_mbs.initial.redundant import describe_leaning, independent, leaning
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import worst_joint
 from fem_mbs.modal.eigen import Pencil, eigenmodes
@@ -94,11 +94,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
         C, K = C - linear.dissipation[0], K - linear.dissipation[1]
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, C, K))
     rows = independent(system)
-    if len(rows) < system.m and abs(linear.L - linear.B.T)[second_order(system)].sum() > 0.0:
-        raise ModelError(
-            "modes: friction depends on reactions of joints that repeat each other, which are not unique; leave out "
-            "the friction, or joints that repeat others"
-        )
+    _refuse_leaning(linear)
     B, L, G = (
         csc_array((diags_array(system.constraint_weight) @ part @ units)[rows])
         for part in (linear.B, linear.L.T, linear.G)
@@ -114,6 +110,19 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     if linear.varies and _fastest(linear) > DRIFT * _lowest(result):
         raise ModelError(f"modes: {linear.varies}")
     return result
+
+
+def _refuse_leaning(linear: LinearModel) -> None:
+    """Refuse motions that depend on reactions that are not unique."""
+    system = linear.system
+    if system.redundant is None or not system.readers:
+        return
+    sharing = system.redundant.sharing
+    leans = abs(linear.L - linear.B.T)[:, sharing].sum(axis=1) > 0.0
+    own = diags_array(linear.K.diagonal())
+    acts = second_order(system) | ((abs(linear.K - own) + abs(linear.C)).sum(axis=0) > 0.0)
+    if (leans & acts).any():
+        raise ModelError(f"modes: {describe_leaning(system, leaning(system, sharing))}")
 
 
 def growing(modes: Modes) -> int:

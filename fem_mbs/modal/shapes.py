@@ -17,7 +17,7 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, Film, Renderer, Size, View
+from fem_mbs.pictures.pictures import SIZE, Film, Size, View
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.solution import Solution
 
@@ -99,13 +99,12 @@ class ShapesOfMotion(Public):
         *,
         amplitude: Positive | None = None,
         size: Size = SIZE,
-        renderer: Renderer | None = None,
     ) -> View:
         """A picture of a mode (counted from 0) where it is largest, and in grey the lines of the state it swings about.
 
-        ``amplitude`` as for :meth:`animation`, ``size`` and ``renderer`` as for :meth:`fem_mbs.Model.plot`.
+        ``amplitude`` as for :meth:`animation`, ``size`` as for :meth:`fem_mbs.Model.plot`.
         """
-        picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size, renderer)
+        picture = pictures.of_mode(self, mode, self._title(mode), amplitude, size)
         view: View = pictures.saved(picture, file)
         return view
 
@@ -119,13 +118,12 @@ class ShapesOfMotion(Public):
         duration: Positive = 2.0,
         fps: Positive = 25.0,
         size: Size = SIZE,
-        renderer: Renderer | None = None,
     ) -> Film:
         """A film of one period of a mode (counted from 0); see :meth:`fem_mbs.Solution.animate`."""
         motion = self.animation(mode, amplitude, max(round(duration * fps), 2))
         states = [motion.history.state(k) for k in range(len(motion.t) - 1)]
         titles = [self._title(mode)] * len(states)
-        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size, renderer), file)
+        film: Film = pictures.saved(pictures.of_states(motion.system, states, titles, fps, size), file)
         return film
 
     def _title(self, mode: int) -> str:

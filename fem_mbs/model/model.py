@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from fem_mbs.checks.examine import examine
 from fem_mbs.checks.report import Check
 from fem_mbs.contracts import Flags, Node, NodeLike, Path, checked
-from fem_mbs.elements.joints.primitive import GeneralJoint
+from fem_mbs.elements.joints.lower_pairs import GeneralJoint
 from fem_mbs.initial.assembly import Assembly, assemble
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, SMALL, Renderer, Size, View, page
+from fem_mbs.pictures.pictures import SIZE, SMALL, Size, View, page
 from fem_mbs.system.system import System
 
 
@@ -89,7 +89,7 @@ class Model(ModelDescription):
         return assemble(self, [hold] if isinstance(hold, Node) else hold)
 
     @checked
-    def plot(self, file: Path | None = None, *, size: Size = SIZE, renderer: Renderer | None = None) -> View:
+    def plot(self, file: Path | None = None, *, size: Size = SIZE) -> View:
         """A picture of the model as built: nodes with their axes, bodies, sections, joints, springs, loads, names.
 
         Parameters
@@ -98,8 +98,6 @@ class Model(ModelDescription):
             Where to write it, such as "model.png".
         size : (int, int)
             Width and height in pixels.
-        renderer : {"pyvista", "matplotlib"}, optional
-            What draws it; PyVista if it is installed.
 
         Returns
         -------
@@ -109,9 +107,9 @@ class Model(ModelDescription):
         Raises
         ------
         MissingPackageError
-            If neither PyVista nor matplotlib is installed.
+            If PyVista is not installed.
         """
-        view: View = pictures.saved(pictures.of_model(System(self), size, renderer), file)
+        view: View = pictures.saved(pictures.of_model(System(self), size), file)
         return view
 
     def check(self) -> Check:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -246,19 +245,3 @@ def _at(batch: Any, t: float) -> Any:
         return batch.at(t)
     except FemMbsError:
         return batch.at(0.0)
-
-
-def bounds(frames: Sequence[Frame], reach: float) -> Array:
-    """The box ``(2, 3)`` around some frames, with room for symbols."""
-    points = np.concatenate([frame.points for frame in frames])
-    arrows = [arrow.starts + arrow.vectors for frame in frames for arrow in frame.arrows if len(arrow.starts)]
-    points = np.concatenate([points, *arrows])
-    return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
-
-
-def plane(toward: Array) -> tuple[Array, Array]:
-    """Directions to the right and up in a picture that is looked at from ``toward``; z is up, or y from above."""
-    up = np.array((0.0, 1.0, 0.0) if abs(toward[2]) > 0.99 * np.linalg.norm(toward) else (0.0, 0.0, 1.0))
-    right = np.cross(up, toward)
-    above = np.cross(toward, right)
-    return right / np.linalg.norm(right), above / np.linalg.norm(above)

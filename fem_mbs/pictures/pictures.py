@@ -9,6 +9,7 @@ import io
 import logging
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from html import escape
 from pathlib import Path as FilePath
@@ -16,29 +17,20 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
-from fem_mbs.contracts import Path, Public, State, checked, choice, shown, whole_number
+from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number
 from fem_mbs.errors import ModelError
-from fem_mbs.pictures.drawing import Drawing, Frame, bounds
+from fem_mbs.pictures.drawing import Drawing, Frame
 from fem_mbs.pictures.extras import need, there_is, there_is_a_screen, written
-from fem_mbs.pictures.matplotlib_canvas import MatplotlibCanvas
 from fem_mbs.pictures.pyvista_canvas import PyvistaCanvas
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
 SIZE, SMALL = (960, 640), (480, 320)
 """Width and height in pixels of pictures, and of those in tables."""
-RENDERERS = ("pyvista", "matplotlib")
 KINDS = (".mp4", ".gif")
 QUARTERS = 4
 SHORTEST, LONGEST = 2.0, 10.0
 """Seconds of a film, where nobody says how long it is to be: those of the run between these."""
-OBLIQUE = np.array([0.75, -1.0, 0.6])
-FLAT = 0.15
-"""Extent across a model that is seen from the side, against its diagonal."""
-ALIKE = 2.0
-"""Ratio of two extents across a model that is slender, not flat."""
-Renderer = Annotated[str, choice(RENDERERS)]
 
 
 def pair_of_pixels(value: object, label: object) -> tuple[int, int]:
@@ -60,18 +52,14 @@ class View(Public):
         The picture, 0 to 255.
     """
 
-    def __init__(self, drawing: Drawing, frame: Frame, title: str, size: Size, renderer: str | None) -> None:
+    def __init__(self, drawing: Drawing, frame: Frame, title: str, size: Size) -> None:
         self._drawing, self._frame, self._title, self._size = drawing, frame, title, size
-        self._renderer = renderer or default_renderer()
 
     @cached_property
     def pixels(self) -> Any:
         """The picture, computed when it is asked for."""
-        canvas = self._canvas()
-        try:
+        with closing(PyvistaCanvas(self._drawing, [self._frame], self._size)) as canvas:
             return canvas.draw(self._frame, self._title)
-        finally:
-            canvas.close()
 
     @checked
     def save(self, path: Path) -> FilePath:
@@ -84,16 +72,9 @@ class View(Public):
         if not there_is_a_screen():
             LOG.warning("there is no screen to show a picture on; view.save('model.png') writes it to a file")
             return
-        canvas = self._canvas(off_screen=False) if self._renderer == "pyvista" else self._canvas()
-        if isinstance(canvas, PyvistaCanvas):
-            canvas.update(self._frame, self._title)
-        else:
-            canvas.draw(self._frame, self._title)
-        canvas.show()
-
-    def _canvas(self, **options: bool) -> PyvistaCanvas | MatplotlibCanvas:
-        box = bounds([self._frame], self._drawing.size)
-        return make_canvas(self._renderer, self._drawing, self._frame, box, self._size, **options)
+        canvas = PyvistaCanvas(self._drawing, [self._frame], self._size, off_screen=False)
+        canvas.update(self._frame, self._title)
+        canvas.plotter.show()
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -102,31 +83,6 @@ class View(Public):
 
     def __repr__(self) -> str:
         return f"View of {self._size[0]} x {self._size[1]} pixels; view.show(), view.save('model.png')"
-
-
-def default_renderer() -> str:
-    """PyVista if it is installed, matplotlib otherwise."""
-    return "pyvista" if there_is("pyvista") else "matplotlib"
-
-
-def make_canvas(
-    renderer: str, drawing: Drawing, frame: Frame, box: Array, size: Size, **options: bool
-) -> PyvistaCanvas | MatplotlibCanvas:
-    """A canvas that sees a box."""
-    kind: Any = PyvistaCanvas if renderer == "pyvista" else MatplotlibCanvas
-    canvas: PyvistaCanvas | MatplotlibCanvas = kind(drawing, frame, box, toward(box), size, **options)
-    return canvas
-
-
-def toward(box: Array) -> Array:
-    """Where a model is seen from: from the side if it is flat, else obliquely; what is slender too, with z up."""
-    extent = np.ptp(box, axis=0)
-    reach, least = float(np.linalg.norm(extent)) or 1.0, float(extent.min())
-    if least > FLAT * reach:
-        return OBLIQUE * reach
-    thin = next(axis for axis in (1, 0, 2) if extent[axis] <= ALIKE * least)
-    side: Array = np.diag([1.0, -1.0, 1.0])[thin]
-    return reach * side
 
 
 class Film(Public):
@@ -145,23 +101,18 @@ class Film(Public):
         titles: Sequence[str],
         fps: float,
         size: Size,
-        renderer: str | None,
     ) -> None:
         self._drawing, self._frames, self._titles = drawing, frames, titles
-        self.fps, self._size, self._renderer = fps, size, renderer or default_renderer()
+        self.fps, self._size = fps, size
 
     def __len__(self) -> int:
         return len(self._frames)
 
     def __iter__(self) -> Iterator[Any]:
         """The pixels ``(height, width, 3)`` of one frame after the other."""
-        box = bounds(self._frames, self._drawing.size)
-        canvas = make_canvas(self._renderer, self._drawing, self._frames[0], box, self._size)
-        try:
+        with closing(PyvistaCanvas(self._drawing, self._frames, self._size)) as canvas:
             for frame, title in zip(self._frames, self._titles, strict=True):
                 yield canvas.draw(frame, title)
-        finally:
-            canvas.close()
 
     @checked
     def save(self, path: Path) -> FilePath:
@@ -217,25 +168,25 @@ def _image(picture: Callable[[], View] | None) -> str:
     return f'<img src="data:image/png;base64,{data}">'
 
 
-def of_model(system: System, size: Size, renderer: str | None) -> View:
+def of_model(system: System, size: Size) -> View:
     """A model as it is built."""
     drawing = Drawing(system)
-    return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size, renderer)
+    return View(drawing, drawing.frame(system.at_rest(), np.zeros(system.m)), "", size)
 
 
-def of_state(system: System, state: State, title: str, size: Size, renderer: str | None) -> View:
+def of_state(system: System, state: State, title: str, size: Size) -> View:
     """A model at a state, whose positions count from the origin of the system."""
     with system.as_frozen():
         drawing = Drawing(system)
-        return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size, renderer)
+        return View(drawing, drawing.frame(system.motion(state), state.multipliers), title, size)
 
 
-def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size, renderer: str | None) -> View:
+def of_mode(result: Any, mode: int, title: str, amplitude: float | None, size: Size) -> View:
     """A mode where it is largest, and the lines of the state about which it swings."""
     motion = result.animation(mode, amplitude, QUARTERS)
     state, rest = motion.history.state(QUARTERS // 4), motion.history.state(0)
     drawing = Drawing(motion.system, motion.system.motion(rest))
-    return View(drawing, drawing.frame(motion.system.motion(state), state.multipliers), title, size, renderer)
+    return View(drawing, drawing.frame(motion.system.motion(state), state.multipliers), title, size)
 
 
 def of_states(
@@ -244,13 +195,12 @@ def of_states(
     titles: Sequence[str],
     fps: float,
     size: Size,
-    renderer: str | None,
 ) -> Film:
     """A film of states."""
     with system.as_frozen():
         drawing = Drawing(system)
         frames = [drawing.frame(system.motion(state), state.multipliers) for state in states]
-    return Film(drawing, frames, titles, fps, size, renderer)
+    return Film(drawing, frames, titles, fps, size)
 
 
 def seconds(duration: float | None, run: float) -> float:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.pictures.drawing import Arrows, Drawing, Frame, Layer, plane
+from fem_mbs.pictures.drawing import Arrows, Drawing, Frame, Layer
 from fem_mbs.pictures.extras import need, quiet_window
 
 MARGIN = 1.15
 """What the camera sees against what it has to."""
+OBLIQUE = np.array([0.75, -1.0, 0.6])
+FLAT = 0.15
+"""Extent across a model that is seen from the side, against its diagonal."""
+ALIKE = 2.0
+"""Ratio of two extents across a model that is slender, not flat."""
 
 
 class PyvistaCanvas:
@@ -21,25 +27,21 @@ class PyvistaCanvas:
     ----------
     drawing : Drawing
         What is drawn.
-    frame : Frame
-        Where it is at first.
-    box : (2, 3)
-        What the camera has to see.
-    toward : (3,)
-        Where the camera looks from.
+    frames : list of Frame
+        Where it will be: all of it is to be seen.
     size : (int, int)
         Width and height in pixels.
     """
 
     def __init__(
-        self, drawing: Drawing, frame: Frame, box: Array, toward: Array, size: tuple[int, int], off_screen: bool = True
+        self, drawing: Drawing, frames: Sequence[Frame], size: tuple[int, int], off_screen: bool = True
     ) -> None:
         self._pv = pv = need("pyvista", "a picture of this kind")
         with quiet_window():
             self.plotter: Any = pv.Plotter(off_screen=off_screen, window_size=list(size))
         self.plotter.set_background("white")
         self._font = max(8, round(size[1] / 40))
-        self._meshes = [(layer, self._mesh(layer, frame)) for layer in drawing.layers]
+        self._meshes = [(layer, self._mesh(layer, frames[0])) for layer in drawing.layers]
         for layer, mesh in self._meshes:
             self.plotter.add_mesh(
                 mesh,
@@ -52,8 +54,10 @@ class PyvistaCanvas:
             )
         self.plotter.add_axes()
         self.plotter.enable_parallel_projection()
-        middle, (right, above) = box.mean(axis=0), plane(toward)
-        self.plotter.camera_position = [middle + toward, middle, above]
+        box = bounds(frames, drawing.size)
+        eye, middle = toward(box), box.mean(axis=0)
+        right, above = plane(eye)
+        self.plotter.camera_position = [middle + eye, middle, above]
         self.plotter.reset_camera(bounds=box.T.ravel().tolist())
         self.plotter.camera.parallel_scale = MARGIN * _half_height(box, right, above, size[0] / size[1])
 
@@ -102,10 +106,6 @@ class PyvistaCanvas:
                 render=False,
             )
 
-    def show(self) -> None:
-        """Open a window."""
-        self.plotter.show()
-
     def close(self) -> None:
         """Let go of the window."""
         self.plotter.close()
@@ -115,6 +115,33 @@ class PyvistaCanvas:
         mesh["vectors"] = arrows.vectors
         mesh["size"] = np.linalg.norm(arrows.vectors, axis=1)
         return mesh.glyph(orient="vectors", scale="size", factor=1.0)
+
+
+def bounds(frames: Sequence[Frame], reach: float) -> Array:
+    """The box ``(2, 3)`` around some frames, with room for symbols."""
+    points = np.concatenate([frame.points for frame in frames])
+    arrows = [arrow.starts + arrow.vectors for frame in frames for arrow in frame.arrows if len(arrow.starts)]
+    points = np.concatenate([points, *arrows])
+    return np.stack([points.min(axis=0) - 0.02 * reach, points.max(axis=0) + 0.02 * reach])
+
+
+def toward(box: Array) -> Array:
+    """Where a model is seen from: from the side if it is flat, else obliquely; what is slender too, with z up."""
+    extent = np.ptp(box, axis=0)
+    reach, least = float(np.linalg.norm(extent)) or 1.0, float(extent.min())
+    if least > FLAT * reach:
+        return OBLIQUE * reach
+    thin = next(axis for axis in (1, 0, 2) if extent[axis] <= ALIKE * least)
+    side: Array = np.diag([1.0, -1.0, 1.0])[thin]
+    return reach * side
+
+
+def plane(toward: Array) -> tuple[Array, Array]:
+    """Directions to the right and up in a picture that is looked at from ``toward``; z is up, or y from above."""
+    up = np.array((0.0, 1.0, 0.0) if abs(toward[2]) > 0.99 * np.linalg.norm(toward) else (0.0, 0.0, 1.0))
+    right = np.cross(up, toward)
+    above = np.cross(toward, right)
+    return right / np.linalg.norm(right), above / np.linalg.norm(above)
 
 
 def _half_height(box: Array, right: Array, above: Array, aspect: float) -> float:

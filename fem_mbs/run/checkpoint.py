@@ -11,7 +11,7 @@ import numpy as np
 from fem_mbs.contracts import Method, Path, Public, State, checked, named_file
 from fem_mbs.errors import ModelError
 from fem_mbs.files.replacing import reason, replacing
-from fem_mbs.files.store.records import Record, record
+from fem_mbs.files.store.values import Record, record
 from fem_mbs.run.interfaces import StepControl
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -71,7 +71,7 @@ class Checkpoint(Public):
         try:
             with np.load(path, allow_pickle=False) as file:
                 stored = Record(file["checkpoint"].tobytes())
-            state, control, names = stored.state("state"), stored["control"], stored["names"]
+            state, control, names = stored["state"], stored["control"], stored["names"]
             pace, memory = type(control).Memory(**stored["pace"]), dict(stored["memory"])
         except OSError as error:
             raise ModelError(f"Checkpoint.load: cannot read path '{path}': {reason(error)}") from error

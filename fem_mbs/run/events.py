@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from fem_mbs.contracts import Event, EventLike, State, real, shown
 from fem_mbs.errors import FemMbsError, ModelError
@@ -112,6 +111,8 @@ class Events:
             return None
         if value == 0.0:
             return 1.0, state
+
+        from scipy.optimize import brentq  # which takes long to import
 
         def along(s: float) -> float:
             if s in (0.0, 1.0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
 from fem_mbs.contracts import Limit, Method, Public
@@ -19,10 +19,22 @@ LEFT_OVER = 1e-6
 """A rest of this share of a step is rounding and goes to the step before."""
 ALLOWED, OF_PATH, OF_STATES = 1e-5, 2e-4, 1e-3
 """Local error of nodes in a step across a kink above which it is taken in parts; the same over its path; of states."""
+LEAST = 1e-10
+"""A local error that is nothing, however still everything is: over the extent, rad, or over the size of a variable."""
 SHORTEST = 2.0**-12
 """Shortest part of a step because of its error."""
 SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8
 """How far parts become shorter or longer at once; the error that is aimed at."""
+SUDDEN, FADING = 3.0, 0.9
+"""A local error so many times the usual one tells of a kink; how much of that is left after a step."""
+YOUNG, GROSS = 2.0, 1e-3
+"""A motion that has grown so much since its speed was looked at has just begun: its errors grow with it, up to here."""
+LASTING = 2.0
+"""How fast the usual error grows in parts of steps, in the time of a step."""
+SEEN = 8
+"""The speed is looked at in every so many steps."""
+DOUBTFUL = 0.01
+"""What the shortest parts have missed, over the largest speed, is worth a warning from here on."""
 TINY = 1e-12
 
 
@@ -46,8 +58,10 @@ class FixedStepMemory(NamedTuple):
     """A number that stands for the sides of their kinks on which laws are."""
     speed: float = 0.0
     """Largest speed so far, over the extent or in rad/s."""
-    coarse: int = 0
-    """How many of the shortest parts had too large an error."""
+    coarse: float = 0.0
+    """What parts that were too short already have missed: the sum of their local errors over their lengths."""
+    usual: float = -1.0
+    """Local error of whole steps lately; negative before the first."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,8 @@ class FixedStep(Public):
     no step can end at, such as one where rigid bars are in line, a step to the middle of the next one passes it.
 
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
-    error is above ``ALLOWED``. Their length follows the error until whole steps do.
+    error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
+    local error that is suddenly large tells of a kink.
     """
 
     Memory: ClassVar[type] = FixedStepMemory
@@ -112,27 +127,52 @@ class FixedStep(Public):
         return memory._replace(halvings=memory.halvings + 1, beyond=False)
 
     def judge(
-        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
+        self, memory: FixedStepMemory, plan: Plan, error: float | None, kinks: Kinks | None
     ) -> tuple[bool, FixedStepMemory]:
         """Accept every step that crosses no kink of a law."""
-        if kinks is not None:
-            branches, first = crc32(kinks.branches.tobytes()), memory.branches < 0
-            changed = branches != memory.branches
-            speed = max(memory.speed, kinks.speed)
-            if error is not None and kinks.error is not None and (changed or memory.part):
-                allowed = ALLOWED if first else min(ALLOWED, OF_PATH * speed * plan.h) or ALLOWED
-                excess = max(kinks.error / allowed, error / OF_STATES, TINY)
-                # of the error of velocities, which lasts, over the step
-                factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
-                part, shortest = plan.h * min(max(factor, SHRINK), GROW), SHORTEST * memory.h
-                if excess > 1.0 and plan.h > shortest:
-                    return False, memory._replace(part=max(part, shortest), halvings=0)
-                coarse = memory.coarse + (excess > 1.0)
-                memory = memory._replace(part=part if part < memory.h else 0.0, coarse=coarse)
-            memory = memory._replace(branches=branches, speed=speed)
-        if plan.end is None and not memory.beyond:
-            return True, memory
-        return True, memory._replace(target=memory.target + 1, halvings=0, beyond=False)
+        changes: dict[str, Any] = {}
+        if kinks is not None and error is not None:
+            passed, changes = self._across(memory, plan.h, error, kinks)
+            if not passed:
+                return False, memory._replace(halvings=0, **changes)
+        if plan.end is not None or memory.beyond:
+            changes.update(target=memory.target + 1, halvings=0, beyond=False)
+        return True, memory._replace(**changes) if changes else memory
+
+    def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:
+        """Whether a step passes that may have crossed a kink, and what changes in the memory."""
+        branches, share = memory.branches, (h / memory.h) ** memory.order
+        if kinks.branches is not None:
+            branches = crc32(kinks.branches.tobytes())
+        first, crossed = memory.usual < 0.0, branches != memory.branches
+        sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
+        young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
+        if not (memory.part or crossed or sudden and not young):
+            changes = {"branches": branches, "usual": error / share}
+            if not first:
+                changes["usual"] = max(changes["usual"], FADING * memory.usual)
+            if first or sudden or memory.target % SEEN == 0:
+                changes["speed"] = max(memory.speed, kinks.speed())
+            return True, changes
+        speed, of_nodes = max(memory.speed, kinks.speed()), kinks.error(error)
+        allowed = ALLOWED if memory.branches < 0 <= branches else min(ALLOWED, OF_PATH * speed * h) or ALLOWED
+        excess = max(of_nodes / allowed, error / OF_STATES, TINY)
+        if error <= LEAST or (
+            kinks.branches is None and (first or error <= share * memory.usual)
+        ):  # as in smooth motion
+            excess = TINY
+        # of the error of velocities, which lasts, over the step
+        factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
+        part, shortest = h * min(max(factor, SHRINK), GROW), SHORTEST * memory.h
+        if excess > 1.0 and h > shortest:
+            return False, {"part": max(part, shortest)}
+        coarse = memory.coarse + (of_nodes / h if excess > 1.0 else 0.0)
+        part = part if part < memory.h else 0.0
+        # what lasts for some steps is no kink
+        usual = (
+            memory.usual if first else min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
+        )
+        return True, {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual}
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are not stable."""
@@ -144,9 +184,9 @@ class FixedStep(Public):
 
     def warning(self, memory: FixedStepMemory) -> str:
         """Kinks that the shortest parts of steps do not resolve."""
-        if not memory.coarse:
+        if not memory.coarse > DOUBTFUL * memory.speed:
             return ""
         return (
-            f"{memory.coarse} steps across kinks of laws (stops, limits, friction) have too large an error even where "
-            f"they are {SHORTEST:.0e} of the given step: try a smaller step than {self.h:g} s"
+            f"steps across kinks of laws (stops, limits, friction, functions that jump) have too large an error even "
+            f"where they are {SHORTEST:.0e} of the given step: try a smaller step than {self.h:g} s"
         )

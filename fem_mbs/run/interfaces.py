@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Limit, Method, Report, State, function
+from fem_mbs.contracts import Limit, Method, Report, State, Step, function
 from fem_mbs.errors import FemMbsError
 from fem_mbs.solution.outcome import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
@@ -72,14 +72,21 @@ class Plan(NamedTuple):
 
 
 class Kinks(NamedTuple):
-    """What is known at the end of a step of a model whose laws have kinks."""
+    """What is known at the end of a step of a model whose laws have kinks, or may have them."""
 
-    branches: Array
-    """On which side of their kinks laws are."""
-    speed: float
-    """Largest speed of a node: over the extent of the model, or in rad/s."""
-    error: float | None
-    """Local error of the nodes alone, likewise; None if it is not known."""
+    system: System
+    step: Step
+    branches: Array | None
+    """On which side of their kinks laws are, if there are any that tell."""
+
+    def speed(self) -> float:
+        """Largest speed of a node: over the diameter of the model, or in rad/s."""
+        return self.system.largest_of_nodes(self.step.state.v.ravel())
+
+    def error(self, of_all: float) -> float:
+        """Local error of the nodes alone, likewise; that of everything if it is not known."""
+        local = self.step.report.local_error
+        return of_all if local is None else self.system.largest_of_nodes(local)
 
 
 class StepControl(Protocol):
@@ -100,10 +107,8 @@ class StepControl(Protocol):
     def failed(self, memory: Any, plan: Plan) -> Any | None:
         """The memory after a step that has no solution; None to give up."""
 
-    def judge(
-        self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None, so_far: float | None
-    ) -> tuple[bool, Any]:
-        """Whether a step with this local error passes, and the memory after it; ``so_far`` is the error of the run."""
+    def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
+        """Whether a step with this local error passes, and the memory after it."""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""

@@ -18,7 +18,7 @@ from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
-SUMS = ("known", "sum", "rate", "unresolved", "displacement", "rotation", "turn", "looked")
+SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked")
 
 
 class MemoryRecorder:
@@ -38,7 +38,7 @@ class MemoryRecorder:
         selection: Selection | None = None,
         unstable: int = 0,
     ) -> None:
-        self._make, self._started, self._selection = make, started, selection
+        self._make, self._started, self._selection, self._system = make, started, selection, system
         self._last, self._last_unstable = first, unstable
         self._states: list[State] = []
         self.unstable, self._iterations, self._sizes = array("q"), array("q"), array("d")
@@ -84,6 +84,7 @@ class MemoryRecorder:
             read_only(np.array(self._sizes)),
             time.perf_counter() - self._started,
             error,
+            compiled=self._system.compiled,
         )
         turns = None if self._turns is None else self._turns.counted()
         return self._make(self._states, outcome, stats, events, turns)
@@ -92,7 +93,8 @@ class MemoryRecorder:
 class GlobalError:
     """The error of a run, estimated from those of its steps (docs/accuracy.md).
 
-    That is the sum of what lasts of them, and the largest oscillation that they do not resolve.
+    That is the sum of what lasts of them, and the largest oscillation that they do not resolve. What velocities keep of
+    kinks grows with time; signs are taken as those of chance, so that squares add up.
 
     Steps that were not looked at count like the last one that was.
     """
@@ -103,16 +105,21 @@ class GlobalError:
         """Time up to which errors are summed."""
         self.sum = self.rate = self.unresolved = np.zeros(2)
         """Of what lasts: the sum, and the last one over its step."""
+        self.drift = np.zeros((3, 2))
+        """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
 
-    def add(self, state: State, estimate: StepErrorEstimate, h: float) -> None:
-        """A step of ``h`` that was accepted, and how far it led the nodes astray."""
+    def add(self, state: State, estimate: StepErrorEstimate, h: float, part: bool) -> None:
+        """A step of ``h`` that was accepted, and how far it led the nodes astray; ``part`` is one of a longer step."""
         self.looked = True
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
             if estimate.sudden:
                 self.sum = self.sum + max(state.t - h - self.known, 0.0) * self.rate + estimate.lasting
+                if estimate.kink and part:
+                    at = state.t - self.first.t
+                    self.drift = self.drift + np.outer((1.0, at, at * at), (estimate.lasting / h) ** 2)
             else:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + (state.t - self.known) * self.rate
@@ -128,7 +135,9 @@ class GlobalError:
         """The estimate at a time, or None if no step was looked at."""
         if not self.looked:
             return None
-        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + self.unresolved).tolist()
+        since = t - self.first.t
+        drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
+        length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
         return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
 
     def sums(self) -> tuple[Any, ...]:

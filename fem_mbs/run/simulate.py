@@ -24,6 +24,7 @@ from fem_mbs.run.interfaces import Callback, Recorder, StepControl
 from fem_mbs.run.output import AtTimes, Store, output_times, progress_bar
 from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
+from fem_mbs.run.trial_runs import calibrated
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
@@ -103,8 +104,11 @@ def simulate(
     method.check(system)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
-    LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, control)
-    integration = TimeIntegration(system, method, control, t_end, initial)
+    if isinstance(control, VariableStep):
+        integration = calibrated(system, method, control, t_end, initial, events)
+    else:
+        integration = TimeIntegration(system, method, control, t_end, initial)
+    LOG.info("simulate: from t = %g s to %g s, %s", begin, t_end, integration.control)
     between = partial(method.between, system)
     selection = None if output is None else AtTimes(output, between)
     watched = None if events is None else Events(events, system, integration.state, between)

@@ -147,8 +147,7 @@ def _share(redundant: Redundant, own: System, rows: IntArray) -> None:
     if not len(sharing):
         return
     basis = orth(redundant.basis[np.searchsorted(redundant.sharing, rows[sharing])])
-    joints = tuple(dict.fromkeys(own.constraint_owner[k][0] for k in sharing))
-    own.regularize(Redundant(joints, basis.shape[1], sharing, basis, redundant.text))
+    own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
 
 
 def _joined(rows: Iterable[IntArray]) -> IntArray:

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, Step, changed_since, check_step, freezes, shown
+from fem_mbs.compiled import accelerate
+from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.failure import explain_failure
@@ -66,7 +67,7 @@ def run_to_end(
         states = () if events is None else events.states
         return recorder.solution(outcome, steps.failed, steps.rejected, states, steps.error)
 
-    outcome, changes = Outcome.FINISHED, freezes.changes
+    outcome, changes = Outcome.FINISHED, moments.changes
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
             if events is not None and (last := events.until(step.state)) is not None:
@@ -76,8 +77,8 @@ def run_to_end(
                 progress(step.state.t)
             if callback is not None and _ends(callback, step.state, steps) and outcome is Outcome.FINISHED:
                 outcome = Outcome.STOPPED
-            if freezes.changes != changes:
-                changes = freezes.changes
+            if moments.changes != changes:
+                changes = moments.changes
                 _refuse_changes(steps, step.state.t)
     except KeyboardInterrupt:
         outcome = Outcome.INTERRUPTED
@@ -155,6 +156,7 @@ class TimeIntegration:
         self._doubt = self._beyond_limit = ""
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
+        accelerate(system)
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             self._go_on(initial)
@@ -225,8 +227,8 @@ class TimeIntegration:
                     raise
                 self.control_memory = shorter
                 continue
-            kinks, so_far = self._kinks(step) if self.system.kinked else None, step.report.error_so_far
-            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks, so_far)
+            kinks = self._kinks(step) if self.system.watched else None
+            passed, self.control_memory = self.control.judge(self.control_memory, plan, step.error, kinks)
             if not passed:
                 self.rejected += 1
                 continue
@@ -235,7 +237,7 @@ class TimeIntegration:
                 self.state = self.state.at(plan.end)
             self.steps += 1
             if step.report.error_estimate is not None:
-                self._error.add(self.state, step.report.error_estimate, plan.h)
+                self._error.add(self.state, step.report.error_estimate, plan.h, plan.end is None)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
@@ -245,13 +247,12 @@ class TimeIntegration:
             return AcceptedStep(self.state, step.report)
 
     def _kinks(self, step: Step) -> Kinks:
-        """On which side of their kinks laws are at the end of a step, and how fast things move there."""
+        """On which side of their kinks laws are at the end of a step."""
         system, state, branches = self.system, step.state, step.report.branches
-        if branches is None:
+        if branches is None and system.kinked:
             motion = system.motion(state)
             branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
-        error = step.error if step.report.node_error is None else step.report.node_error
-        return Kinks(branches, system.largest_of_nodes(state.v.ravel()), error)
+        return Kinks(system, step, branches)
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -99,17 +99,20 @@ class Stats(Public):
     steps : int
         Accepted steps. A run that is stored with fewer states than steps has ``newton_iterations`` and ``step_sizes``
         of all steps from one stored state to the next.
+    compiled : tuple of str
+        Classes of elements and joints whose compiled kernels ran; those of all others were NumPy's.
     """
 
-    newton_iterations: IntArray
+    newton_iterations: IntArray = field(repr=False)
     residual_evaluations: int
     factorizations: int
     failed_steps: int
     rejected_steps: int
-    step_sizes: Array
+    step_sizes: Array = field(repr=False)
     wall_time: float
     error: Accuracy | None = None
     steps: int = -1
+    compiled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.steps < 0:
@@ -119,3 +122,14 @@ class Stats(Public):
     def mean_newton_iterations(self) -> float:
         """Newton iterations a step; 0 without steps."""
         return float(self.newton_iterations.sum()) / self.steps if self.steps else 0.0
+
+    def __str__(self) -> str:
+        steps = f"{self.steps} steps"
+        if len(self.step_sizes):
+            shortest, longest = (f"{size:.3g}" for size in (self.step_sizes.min(), self.step_sizes.max()))
+            steps += f" of {longest} s" if shortest == longest else f" of {shortest} to {longest} s"
+        repeated = self.failed_steps + self.rejected_steps
+        return (
+            f"{steps}, {repeated} repeated shorter; {self.mean_newton_iterations:.2f} Newton iterations a step, "
+            f"{self.wall_time:.3g} s" + (f"; {self.error}" if self.error else "")
+        )

@@ -173,7 +173,10 @@ class Queries(Public):
         return values[:, 0] if len(joint.coordinates) == 1 else values
 
     def coordinate_rate(self, joint: JointOrName) -> Array:
-        """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s."""
+        """Rates ``(nt,)``, or ``(nt, c)``, of :meth:`coordinate`, in m/s and rad/s: those of the momentum.
+
+        A ``JointSensor`` reads those that forces see, whose errors are smaller under stiff control (docs/theory.md).
+        """
         joint = self._joint(joint)
         rates = self._coordinates(joint)[1]
         return rates[:, 0] if len(joint.coordinates) == 1 else rates

@@ -15,10 +15,11 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.hdf5 import to_hdf5
 from fem_mbs.files.paraview import write_paraview
 from fem_mbs.files.store.save import save
+from fem_mbs.initial.redundant import leaning, listed, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.curves import curves
-from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Renderer, Size, page
+from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, page
 from fem_mbs.solution.channels import parse
 from fem_mbs.solution.history import History, Instant
 from fem_mbs.solution.outcome import Outcome, Stats
@@ -100,7 +101,7 @@ class Solution(Queries):
     @property
     def redundant(self) -> tuple[Constraint, ...]:
         """Joints that repeat each other, whose single reactions are not unique: those of least norm are given."""
-        return () if self.system.redundant is None else self.system.redundant.joints
+        return redundant_joints(self.system)
 
     @property
     def event_times(self) -> list[Array]:
@@ -109,6 +110,9 @@ class Solution(Queries):
 
     def __str__(self) -> str:
         failed, rejected, repeated = self.stats.failed_steps, self.stats.rejected_steps, self.redundant
+        leans = (
+            [] if self.system.redundant is None else list(map(str, leaning(self.system, self.system.redundant.sharing)))
+        )
         return (
             f"{self.message} {self.stats.steps} steps to t = {self.t[-1]:g} s, "
             + (f"{failed} more failed and were repeated with shorter ones, " if failed else "")
@@ -116,6 +120,7 @@ class Solution(Queries):
             + f"{self.stats.mean_newton_iterations:.2f} Newton iterations a step, {self.stats.wall_time:.3g} s, "
             + (str(self.stats.error) if self.stats.error else "error not estimated")
             + (f"; reactions of {len(repeated)} joints are not unique, least ones given" if repeated else "")
+            + (f", and so is what depends on them, {listed(leans, ', ')}" if leans else "")
         )
 
     def __repr__(self) -> str:
@@ -175,7 +180,6 @@ class Solution(Queries):
         t: float | None = None,
         file: Path | None = None,
         size: Size = SIZE,
-        renderer: Renderer | None = None,
     ) -> Any:
         """Curves of channels over time, or without channels a picture of the model.
 
@@ -188,7 +192,7 @@ class Solution(Queries):
             Of a picture, the time in s; the end by default.
         file : str or Path, optional
             Where to write it.
-        size, renderer
+        size
             Of a picture, as of :meth:`fem_mbs.Model.plot`.
 
         Returns
@@ -207,7 +211,7 @@ class Solution(Queries):
         if channels:
             return curves(self, channels, self._abscissa, file)
         state = self._at(float(self.t[-1]) if t is None else t)
-        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size, renderer), file)
+        return pictures.saved(pictures.of_state(self.system, state, self._titled(state.t), size), file)
 
     @checked
     def animate(
@@ -217,7 +221,6 @@ class Solution(Queries):
         duration: Positive | None = None,
         fps: Positive = 25.0,
         size: Size = SIZE,
-        renderer: Renderer | None = None,
     ) -> Film:
         """A film of the run: ``solution.animate("out.mp4")``, ``.gif``, or without a file a player in a notebook.
 
@@ -229,7 +232,7 @@ class Solution(Queries):
             Of the film, in s; by default that of the run, but at least 2 and at most 10.
         fps : float
             Frames a second.
-        size, renderer
+        size
             As of :meth:`fem_mbs.Model.plot`.
 
         Returns
@@ -240,7 +243,7 @@ class Solution(Queries):
         count = max(round(pictures.seconds(duration, float(np.ptp(self.t))) * fps), 2)
         states = self._along(count)
         titles = [self._titled(state.t) for state in states]
-        film: Film = pictures.saved(pictures.of_states(self.system, states, titles, fps, size, renderer), file)
+        film: Film = pictures.saved(pictures.of_states(self.system, states, titles, fps, size), file)
         return film
 
     def _along(self, count: int) -> list[State]:

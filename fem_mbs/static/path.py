@@ -12,19 +12,24 @@ import logging
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eig
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
+from fem_mbs.linear.solvers import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Point
-from fem_mbs.static.step import Arc, Direction, Metric, StepProblem, unstable_motions
+from fem_mbs.static.step import NEUTRAL, UNKNOWN, Arc, Direction, Metric, StepProblem, unstable_motions
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 
 SOFT = 10.0
-"""A model that moves so many times further under the same load than at first gives way."""
+"""A model gives way if a motion has lost its stiffness but for the inverse of this."""
 LOG = logging.getLogger("fem_mbs")
 FIRST = 0.1
 """Length of the first step."""
@@ -42,6 +47,12 @@ CAREFUL = 1e-2
 """Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
 SAME_LOAD = 1e-10
 """Load factors that differ by less of their range are the same."""
+DENSE = 30
+"""Matrices up to this size have all their eigenvalues looked at."""
+REAL = 1e-3
+"""Imaginary part, against its size, of eigenvalues that are real: rounding makes a pair of two that are equal."""
+ROUGH, RESTARTS = 0.1, 3
+"""Tolerance and restarts of Arnoldi's method: an eigenvalue that stands out from all others is found at once."""
 AIMED, TURN = 2.0, 3.0
 """Largest rotation of a node in a step, in rad: aimed at, and accepted. Below pi, rotations in between are unique."""
 
@@ -66,11 +77,11 @@ def explain_failure(path: EquilibriumPath, failure: FemMbsError) -> FemMbsError:
             "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack without "
             "them, such as a cable"
         )
-    softness = path.softness()
-    if softness > SOFT * path.first_softness:
+    softness, way = path.softened()
+    if softness > SOFT:
         text += (
-            f"\n  the model gives way: more load moves it {softness / path.first_softness:.3g} times as far as at the "
-            f"start, and {_largest(path)}; the load has a limit here, or the path branches"
+            f"\n  the model gives way: {_largest(path, way)} with 1/{softness:.3g} of its stiffness at the start; the "
+            "load has a limit here, or the path branches"
         )
         if not path.arc_length:
             text += ". arc_length=True follows the path beyond a limit"
@@ -99,15 +110,28 @@ def _attempt(path: EquilibriumPath, failure: NotConvergedError) -> str:
     return f"worst equations: {worst_equations(system, evaluation)}\n  {changed}"
 
 
-def _largest(path: EquilibriumPath) -> str:
-    """How the node that moves most goes on, in words."""
-    system, D = path.equations.system, path.here.tangent.D
+def _largest(path: EquilibriumPath, D: Array) -> str:
+    """How the node that moves most in increments ``D`` (N,) does, in words."""
+    system = path.equations.system
     size = np.linalg.norm(system.nodes_of(D * system.weight).reshape(-1, 2, 3), axis=2)
     row, kind = np.unravel_index(int(np.argmax(size)), size.shape)
     direction = path.here.point.R[row] @ system.nodes_of(D)[row].reshape(2, 3)[kind]
     direction = np.round(direction / np.linalg.norm(direction), 3) + 0.0
     words = ("moves along", "turns about")[kind]
     return f"{system.nodes[row]} {words} ({', '.join(f'{w:g}' for w in direction)})"
+
+
+def eigenvalues(solve: Solve, matrix: csc_array, which: str) -> tuple[Array, Array]:
+    """The eigenvalue of ``solve(matrix)`` that stands out as ``which`` says, and its vector; none if none does."""
+    n = matrix.shape[0]
+    if n <= DENSE:
+        return eig(solve(matrix.toarray()))  # type: ignore[no-any-return]
+    operator = LinearOperator((n, n), lambda x: solve(matrix @ x), dtype=float)
+    first = np.random.default_rng(1).normal(size=n)
+    try:
+        return eigs(operator, 1, which=which, v0=first, tol=ROUGH, maxiter=RESTARTS)  # type: ignore[no-any-return]
+    except ArpackNoConvergence as error:
+        return error.eigenvalues, error.eigenvectors
 
 
 class PathStep(NamedTuple):
@@ -162,12 +186,23 @@ class EquilibriumPath:
         self.length = FIRST if step is None else step
         self.failed = 0
         self.shortest = self.length
-        self.first_softness = self.softness()
+        self.first = self.here
+        self.singular: list[tuple[float, float]] = []
+        """Load factors between which the stiffness is singular, where it is not symmetric."""
 
-    def softness(self) -> float:
-        """How far the model moves for a change of the load factor."""
-        tangent = self.here.tangent
-        return float(np.sqrt(self.distance.product(tangent, tangent))) / abs(tangent.load)
+    def softened(self) -> tuple[float, Array]:
+        """How many times stiffer at the start was what has lost most of its stiffness, and its motion ``(N,)``."""
+        system = self.equations.system
+        values, vectors = eigenvalues(self.equations.factor(self.here.evaluation), self._matrix(self.first), "LM")
+        if not len(values):
+            return 0.0, np.zeros(system.N)
+        largest = int(np.abs(values).argmax())
+        return float(np.abs(values[largest])), system.spread(vectors[: system.n_free, largest].real)
+
+    def _matrix(self, place: PathPoint) -> csc_array:
+        equations = self.equations
+        entries = equations.entries(place.evaluation, equations.force_factor)
+        return equations.system.solver.matrix(tangent.assemble(equations.system, entries))
 
     def advance(self, stops: Array) -> PathStep:
         """Go on by a step that ends at the first of the load factors ``stops`` that it reaches."""
@@ -211,14 +246,22 @@ class EquilibriumPath:
         end = step.point
         self.equations.system.check_end(self.here.point.load, end.load, end.R, end.u, end.multipliers)
         place = self._place(step.point, step.evaluation, step.increment)
-        if self.step is None and length > CAREFUL and self._branches(place):
+        branches = place.tangent.load * self.here.tangent.load > 0.0 and self._branches(place)
+        if self.step is None and length > CAREFUL and branches:
             raise NotConvergedError("the path may branch on the way", step.report, step)
+        if branches and place.unstable == UNKNOWN:
+            self.singular.append((self.here.point.load, place.point.load))
         return step, place, iterations
 
     def _branches(self, place: PathPoint) -> bool:
-        """Whether the stability changes on the way to a place while the load goes on in the same sense."""
-        known = min(place.unstable, self.here.unstable) >= 0
-        return known and place.unstable != self.here.unstable and place.tangent.load * self.here.tangent.load > 0.0
+        """Whether the stability changes on the way to a place; where that is not known, whether stiffness is singular.
+
+        ``(1 - s) A + s A'`` is so for an ``s`` between 0 and 1 where ``A'^-1 A`` has the eigenvalue ``-s/(1 - s)``.
+        """
+        if min(place.unstable, self.here.unstable) != UNKNOWN:
+            return place.unstable != self.here.unstable
+        values, _ = eigenvalues(self.equations.factor(place.evaluation), self._matrix(self.here), "SR")
+        return bool((values.real < -np.maximum(NEUTRAL, np.abs(values.imag) / REAL)).any())
 
     def _bearable(self, length: float) -> float:
         """The length, or a shorter one in which no node turns too far."""

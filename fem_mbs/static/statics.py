@@ -188,8 +188,13 @@ class PathSequence:
         return explain_failure(self.path, failure)
 
     def warnings(self) -> Sequence[str]:
-        """Nothing."""
-        return ()
+        """Where the path may branch under loads that follow, whose stability the stiffness does not tell."""
+        return [
+            f"statics: between load factors {first:g} and {last:g} the stiffness is singular: the path branches there, "
+            "and what was stable before is not beyond. A small load or imperfection towards the other branch leads "
+            "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
+            for first, last in self.path.singular
+        ]
 
 
 def _at_loads(loads: Array, before: State | None, state: State) -> Iterable[State]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import io
 import json
 import logging
 import os
@@ -18,7 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fem_mbs.contracts import attributes_of, shown
+from fem_mbs.contracts import shown
 from fem_mbs.errors import ModelError, StoreError
 
 LOG = logging.getLogger("fem_mbs")
@@ -43,7 +44,7 @@ class CaseTable:
                 f"'{path}'"
             )
         self._path = path
-        self._about = {"function": f"{name_of(function)}{_beside_name(function)}", "source": _source(function)}
+        self._about = {"function": name_of(function), "holds": _held(function), "source": _source(function)}
         self.finished: dict[str, Row] = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,18 +106,19 @@ class CaseTable:
         try:
             row = json.loads(line)
             about = row.pop("sweep")
-            function = about["function"], about["case"], about["source"]
+            function, holds, *_ = about["function"], about.get("holds", ""), about["case"], about["source"]
         except (ValueError, KeyError, TypeError, AttributeError):
             self._file.close()
             raise ModelError(
                 f"sweep: line {number} of store '{self._path}' is no row of a sweep, received {shown(line)}; give the "
                 "name of a new file"
             ) from None
-        if function[0] != self._about["function"]:
+        if (function, holds) != (self._about["function"], self._about["holds"]):
             self._file.close()
+            other = " that holds other values" if function == self._about["function"] else ""
             raise ModelError(
-                f"sweep: store '{self._path}' has rows of {function[0]}, not of {self._about['function']}; give each "
-                "function a file of its own"
+                f"sweep: store '{self._path}' has rows of {function}{other}, not of {self._about['function']}; give "
+                "each function a file of its own"
             )
         return row, about
 
@@ -154,54 +156,37 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{module.rpartition('.')[2]}.{kind.__qualname__}"
 
 
-def _beside_name(function: Callable[..., Any]) -> str:
-    """What tells a function from others of its name: a digest of what it holds, or of its code where it has no name."""
-    held = _held(function, shown(function))
-    return f" {digest(held)}" if held else ""
+class _Contents(pickle.Pickler):
+    """Pickles functions that have no name of their own as their code and what they close over, sets in one order."""
+
+    def persistent_id(self, value: Any) -> Any:
+        """What stands for a value; None where it is pickled as usual."""
+        if isinstance(value, set | frozenset):
+            return sorted(map(_contents, value))
+        if isinstance(value, CodeType):
+            return value.co_code, value.co_names, value.co_consts
+        if isinstance(value, FunctionType) and "<" in value.__qualname__:
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            return value.__qualname__, cells, value.__code__, value.__defaults__
+        return None
 
 
-def _held(value: Any, label: str) -> list[Any]:
-    """What a function closes over, was given or is bound to, as texts and lists of these."""
-    if isinstance(value, partial):
-        given = [*value.args, *(part for pair in sorted(value.keywords.items()) for part in pair)]
-        told = [_told(part, label) for part in given if not _stands_in_name(part)]
-        return list(filter(None, [_held(value.func, label), *told]))
-    if isinstance(value, MethodType):
-        return [_held(value.__func__, label), _told(value.__self__, label)]
-    if isinstance(value, FunctionType):
-        cells = [_told(cell.cell_contents, label) for cell in value.__closure__ or ()]
-        unnamed = "<" in value.__qualname__
-        return [*cells, _code(value.__code__), _told(value.__defaults__, label)] if unnamed else cells
-    return [] if isinstance(value, WRITTEN) else [_told(attributes_of(value), label)]
+def _contents(value: Any) -> str:
+    """A short text that tells what a value holds from what others hold."""
+    _Contents(buffer := io.BytesIO(), 4).dump(value)
+    return hashlib.sha256(buffer.getvalue()).hexdigest()[:DIGITS]
 
 
-def _code(code: CodeType) -> list[Any]:
-    """Code and what stands in it."""
-    constants = [_code(part) if isinstance(part, CodeType) else _told(part, code.co_name) for part in code.co_consts]
-    return [code.co_code.hex(), *code.co_names, constants]
-
-
-def _stands_in_name(value: Any) -> bool:
-    """Whether the name of a function that was given a value has the whole of it."""
-    return isinstance(value, bool | int | float | str | None) and shown(value) == repr(value)
-
-
-def _told(value: Any, label: str) -> Any:
-    """A text that tells a value from others."""
-    if isinstance(value, (partial, *WRITTEN)):
-        return [name_of(value), _held(value, label)]
-    if isinstance(value, Mapping):
-        return [[_told(part, label) for part in pair] for pair in value.items()]
-    if isinstance(value, set | frozenset):
-        return sorted(str(_told(part, label)) for part in value)
-    if isinstance(value, list | tuple):
-        return [_told(part, label) for part in value]
+def _held(function: Callable[..., Any]) -> str:
+    """What tells a function from others of its name; empty of one that stands in a module."""
+    if isinstance(function, FunctionType | BuiltinFunctionType | type) and "<" not in function.__qualname__:
+        return ""
     try:
-        return hashlib.sha256(pickle.dumps(value, 4)).hexdigest()
+        return _contents(function)
     except Exception as error:
         raise ModelError(
-            f"sweep: {label} holds {shown(value)}, by which a store cannot tell its rows from those of others "
-            f"({error}); give a function of a module, and what it depends on as cases"
+            f"sweep: {shown(function)} holds what a store cannot tell from what others hold ({error}), and so its rows "
+            "from theirs; give a function of a module, and what it depends on as cases"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Where the cases of a sweep run: here or by an executor; what a case answers; and workers that die.
+"""Where the cases of a sweep run: here or by an executor; and what becomes of those whose worker dies.
 
 One thread for linear algebra where several cases run at once; otherwise every worker starts one for each core.
 """
@@ -13,21 +13,35 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager, nullcontext
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias
 
-from fem_mbs.contracts import shown
+from fem_mbs.contracts import is_of, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.studies.sweep_table import definition
 
-if TYPE_CHECKING:
-    from concurrent.futures import ProcessPoolExecutor
-
-
+Function: TypeAlias = Callable[..., Mapping[str, Any]]
+Case: TypeAlias = dict[str, Any]
 VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+RESERVED = ("error", "sweep")
+"""Names of what failed, and of what the table says of a row; neither cases nor results may have them."""
+HOPELESS = 3
+"""So many workers that die one after the other, before any has returned anything, show that none can work."""
+DIED = {
+    "error": "BrokenProcessPool: the worker that ran it ended abruptly: it was killed, ran out of memory, crashed in "
+    "compiled code, or could not import the script, which needs `if __name__ == '__main__':` around what it runs"
+}
+
+
+class Answer(NamedTuple):
+    """What became of a case: its number, the result or a dict with nothing but "error", and how long it took in s."""
+
+    number: int
+    result: dict[str, Any]
+    seconds: float = 0.0
 
 
 @contextmanager
@@ -57,26 +71,6 @@ def _limits() -> Any:
     return threadpool_limits(1)
 
 
-Function: TypeAlias = Callable[..., Mapping[str, Any]]
-Case: TypeAlias = dict[str, Any]
-RESERVED = ("error", "sweep")
-"""Names of what failed, and of what the table says of a row; neither cases nor results may have them."""
-HOPELESS = 3
-"""So many workers that die one after the other, before any has returned anything, show that none can work."""
-DIED = (
-    "BrokenProcessPool: the worker that ran it ended abruptly: it was killed, ran out of memory, crashed in compiled "
-    "code, or could not import the script, which needs `if __name__ == '__main__':` around what it runs"
-)
-
-
-class Answer(NamedTuple):
-    """What became of a case: its number, the result or a dict with nothing but "error", and how long it took in s."""
-
-    number: int
-    result: dict[str, Any]
-    seconds: float = 0.0
-
-
 def run_case(number: int, function: Function, case: Case, home: int) -> Answer:
     """The answer of a case, where the executor runs it; ``home`` is the process that sweeps.
 
@@ -95,92 +89,39 @@ def run_case(number: int, function: Function, case: Case, home: int) -> Answer:
 
 
 def answers(function: Function, cases: Mapping[int, Case], executor: Executor | None) -> Iterator[Answer]:
-    """The answers of all cases, as they come."""
+    """The answers of all cases, as they come.
+
+    A process that dies takes its pool along, and does not say which case it ran. It was one of the first that have no
+    answer, as many as there were workers. These run again, each in a pool of its own, and the others in a new pool.
+    """
     if executor is None:
         yield from (run_case(number, function, case, os.getpid()) for number, case in cases.items())
         return
+    left, dead = dict(cases), 0
     with one_thread_each():
-        if _is_pool(executor):
-            yield from _in_processes(function, cases, executor)
-            return
-        left = dict(cases)
-        for future in _submitted(function, cases, executor):
-            yield (answer := _answer(*future))
-            del left[answer.number]
-        for number in left:
-            yield _failed(number, f"BrokenExecutor: {type(executor).__name__} broke before the case was its turn")
-
-
-def check_travels(function: Function, cases: Mapping[int, Case], executor: Executor | None) -> None:
-    """Refuse what cannot go to other processes, where an executor sends it there by pickle alone."""
-    if executor is None or not (_is_pool(executor) or type(executor).__module__.split(".")[0] == "mpi4py"):
-        return
-    name = type(executor).__name__
-    if (reason := _stays(function) or _unknown(function, executor)) is not None:
-        raise ModelError(
-            f"sweep: function {shown(function)} cannot go to the processes of {name}: {reason}. Write it with def at "
-            "the top of a file, import it, and give it what it needs by its cases or functools.partial; threads, and "
-            "dask's Client.get_executor(), take lambdas too"
-        )
-    for number, case in cases.items():
-        for key, value in case.items():
-            if (reason := _stays(value)) is not None:
-                raise ModelError(
-                    f"sweep: cases[{number}]: {key!r} cannot go to the processes of {name}, received {shown(value)}: "
-                    f"{reason}. Give numbers, and let the function build the model"
-                )
-
-
-def _is_pool(executor: Executor | None) -> TypeGuard[ProcessPoolExecutor]:
-    from concurrent.futures import ProcessPoolExecutor  # takes long
-
-    return isinstance(executor, ProcessPoolExecutor)
-
-
-def _in_processes(function: Function, cases: Mapping[int, Case], pool: ProcessPoolExecutor) -> Iterator[Answer]:
-    """A worker that dies takes the pool along, and does not say which case it ran.
-
-    It was one of the first that have no answer, as many as there were workers. These run again, each in a pool of its
-    own, and the others in a new pool.
-    """
-    left, dead, works = dict(cases), 0, False
-    workers: int = pool._max_workers  # type: ignore[attr-defined]
-    with ExitStack() as own:
-        while left:
-            for number, future in _submitted(function, dict(left), pool):
-                if future.cancelled() or not isinstance(future.exception(), BrokenExecutor):
-                    works = True
-                    del left[number]
-                    yield _answer(number, future)
+        yield from _submitted(function, left, executor)
+        while left and is_pool(executor):
+            workers: int = executor._max_workers  # type: ignore[attr-defined]
             for number in list(left)[:workers]:
-                with _like(pool, 1) as alone:
-                    [(_, future)] = _submitted(function, {number: left.pop(number)}, alone)
-                died = isinstance(future.exception(), BrokenExecutor)
-                dead, works = dead + died, works or not died
-                yield _failed(number, DIED) if died else _answer(number, future)
-            if dead >= HOPELESS and not works:
-                yield from (_failed(number, DIED) for number in left)
-                return
-            if left:
-                pool = own.enter_context(_like(pool, workers))
+                one = {number: left.pop(number)}
+                with _like(executor, 1) as alone:
+                    yield from _submitted(function, one, alone)
+                if one:
+                    dead += 1
+                    yield Answer(number, DIED)
+            if dead >= HOPELESS and dead + len(left) == len(cases):
+                break
+            with _like(executor, workers) as pool:
+                yield from _submitted(function, left, pool)
+    broken = DIED if dead else {"error": f"BrokenExecutor: {type(executor).__name__} broke before it was its turn"}
+    yield from (Answer(number, broken) for number in left)
 
 
-def _like(pool: ProcessPoolExecutor, workers: int) -> ProcessPoolExecutor:
-    """A new pool that starts its workers as another one."""
-    from concurrent.futures import ProcessPoolExecutor
-
-    given: Any = pool
-    return ProcessPoolExecutor(workers, given._mp_context, given._initializer, given._initargs)
-
-
-def _submitted(
-    function: Function, cases: Mapping[int, Case], executor: Executor
-) -> Iterator[tuple[int, Future[Answer]]]:
-    """Numbers of cases and what became of them, as they are done; without those that a broken executor did not take."""
-    home = os.getpid()
-    futures: dict[Future[Answer], int] = {}
+def _submitted(function: Function, left: dict[int, Case], executor: Executor) -> Iterator[Answer]:
+    """Answers of cases that an executor runs; in ``left`` stay those that it takes along as it breaks."""
+    home, futures = os.getpid(), dict[Future[Answer], int]()
     try:
-        for number, case in cases.items():
+        for number, case in left.items():
             futures[executor.submit(run_case, number, function, case, home)] = number
     except BrokenExecutor:
         pass
@@ -188,21 +129,57 @@ def _submitted(
         raise ModelError(f"sweep: executor {shown(executor)} takes no cases: {error}") from error
     try:
         for future in as_completed(futures):  # once taken, none is kept: dask would compute it again on a loss
-            yield futures.pop(future), future
+            number = futures.pop(future)
+            try:
+                answer = future.result()
+            except BrokenExecutor:
+                continue
+            except Exception as error:  # of the executor: what a case raises is part of its answer
+                answer = Answer(number, {"error": f"{type(error).__name__}: {error}"})
+            del left[number]
+            yield answer
     finally:
         for future in futures:
             future.cancel()
 
 
-def _answer(number: int, future: Future[Answer]) -> Answer:
-    try:
-        return future.result()
-    except Exception as error:  # of the executor: what a case raises is part of its answer
-        return _failed(number, f"{type(error).__name__}: {error}")
+def is_pool(executor: Any) -> bool:
+    """Whether an executor is one whose processes take it along as they die."""
+    return is_of(executor, "concurrent.futures.process", "ProcessPoolExecutor")
 
 
-def _failed(number: int, why: str) -> Answer:
-    return Answer(number, {"error": why})
+def _like(pool: Any, workers: int) -> Any:
+    """A new pool that starts its workers as another one."""
+    return type(pool)(workers, pool._mp_context, pool._initializer, pool._initargs)
+
+
+def check_travels(function: Function, cases: Mapping[int, Case], executor: Executor | None) -> None:
+    """Refuse what cannot go to other processes, where an executor sends it there by pickle alone."""
+    if executor is None or not (is_pool(executor) or type(executor).__module__.split(".")[0] == "mpi4py"):
+        return
+    there = f"cannot go to the processes of {type(executor).__name__}"
+    if (reason := _stays(function) or _unknown(function, executor)) is not None:
+        raise ModelError(
+            f"sweep: function {shown(function)} {there}: {reason}. Write it with def at the top of a file, import it, "
+            "and give it what it needs by its cases or functools.partial; threads, and dask's Client.get_executor(), "
+            "take lambdas too"
+        )
+    for number, case in cases.items():
+        for key, value in case.items():
+            if (reason := _stays(value)) is not None:
+                raise ModelError(
+                    f"sweep: cases[{number}]: {key!r} {there}, received {shown(value)}: {reason}. Give numbers, and "
+                    "let the function build the model"
+                )
+
+
+def _unknown(function: Function, executor: Any) -> str | None:
+    """Why a function that can travel is not found where it arrives; None if it is."""
+    context = executor._mp_context if is_pool(executor) else None
+    forked = context is None or context.get_start_method() == "fork"
+    if forked or "__file__" in vars(sys.modules["__main__"]) or definition(function).__module__ != "__main__":
+        return None
+    return "it was written at a prompt or in a notebook, which new processes do not see"
 
 
 def _checked(result: Any, away: bool) -> dict[str, Any]:
@@ -229,16 +206,6 @@ def _stays(value: object) -> str | None:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
-
-
-def _unknown(function: Callable[..., Any], executor: Any) -> str | None:
-    """Why a function that can travel is not found where it arrives; None if it is."""
-    if "__file__" in vars(sys.modules["__main__"]) or definition(function).__module__ != "__main__":
-        return None
-    context = executor._mp_context if isinstance(executor, ProcessPoolExecutor) else None
-    if context is None or context.get_start_method() == "fork":
-        return None
-    return "it was written at a prompt or in a notebook, which new processes do not see"
 
 
 def _place(error: BaseException) -> str:

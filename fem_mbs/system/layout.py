@@ -25,10 +25,11 @@ from fem_mbs.contracts import (
     Numbering,
     Part,
     Source,
-    as_frozen,
+    as_of,
     consecutive,
-    freezes,
+    keep_up,
     look_up,
+    moments,
     of_kind,
 )
 from fem_mbs.errors import ModelError
@@ -85,7 +86,8 @@ class Layout:
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
         self.model = model
-        self.frozen_as = freezes.model()
+        keep_up([*model.elements, *model.constraints])
+        self.frozen_as = moments.next()
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
@@ -240,7 +242,7 @@ class Layout:
 
     def as_frozen(self) -> AbstractContextManager[None]:
         """Within it, nodes, elements and joints are as they were when the model was frozen."""
-        return as_frozen(self._identities, self.frozen_as)
+        return as_of(self._identities, self.frozen_as)
 
     @cached_property
     def _identities(self) -> frozenset[int]:

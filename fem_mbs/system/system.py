@@ -154,6 +154,8 @@ class System(Layout, FrozenModel):
     """
 
     remembers = False
+    compiled: tuple[str, ...] = ()
+    """Classes of elements and joints whose kernels are compiled (``fem_mbs.compiled``)."""
     from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
@@ -162,6 +164,8 @@ class System(Layout, FrozenModel):
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]
         """Numbers of the batches whose laws have kinks."""
+        self.watched = bool(self.kinked) or any(batch.asks for batch in self.batches)
+        """Whether a step may cross a kink, told or not."""
         joints = zip(self.constraint_batches, self.constraint_slices, strict=True)
         self.end_checks = [(b, rows) for b, rows in joints if type(b).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
@@ -342,8 +346,10 @@ class System(Layout, FrozenModel):
 
     def branches(self, evaluation: Evaluation) -> Array:
         """On which side of its kinks each law is, where there are such laws."""
-        sides = [self.batches[k].branches(evaluation.contexts[k]).ravel() for k in self.kinked]
-        return np.concatenate(sides).astype(np.int8)
+        sides: list[Any] = [
+            self.batches[k].branches(evaluation.contexts[k]).astype(np.int8).ravel() for k in self.kinked
+        ]
+        return sides[0] if len(sides) == 1 else np.concatenate(sides)
 
     def next_jump(self, state: State) -> float:
         """The first instant after a state at which something jumps; up to its time, if something is due there."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.compiled import in_use
 from fem_mbs.contracts import Element, Motion, SectionForces, SignalSource
 from fem_mbs.errors import FemMbsError
 from fem_mbs.files.store.build import rebuild
@@ -17,6 +18,7 @@ from fem_mbs.testing.stage import AWAY, moved
 from fem_mbs.testing.trial import LawTrial
 
 STATIONS, SIZE, SIDES = 5, 0.1, 8
+SAME = 1e-13
 
 
 def pictures_can_be_drawn(trial: LawTrial) -> str | None:
@@ -105,7 +107,29 @@ def it_can_be_made_again(trial: LawTrial) -> str | None:
     return None
 
 
+def compiled_kernels_agree(trial: LawTrial) -> str | None:
+    """What is compiled has NumPy's results to rounding, in the motion of the trial and near where it was built."""
+    if not in_use():
+        return "kernels are compiled where llvmlite is installed and FEM_MBS_FAST is not 0"
+    from fem_mbs.compiled.batches import Samples
+    from fem_mbs.compiled.tape import CannotRecordError
+
+    samples, batch = Samples(trial.system), trial.system.all_batches[0]
+    try:
+        compiled = samples.compiled(batch)
+    except CannotRecordError as reason:
+        return f"it stays NumPy: {reason}"
+    for motion in (samples.other, trial.motion):
+        difference = samples.difference(batch, compiled, motion)
+        if not difference <= SAME:
+            raise ContractError(
+                f"{trial.name}: compiled kernels differ from NumPy's results by {difference:.1e} of them"
+            )
+    return None
+
+
 OFFERS = (
+    compiled_kernels_agree,
     pictures_can_be_drawn,
     section_forces_are_of_its_frame,
     signals_are_its_internal_variables,

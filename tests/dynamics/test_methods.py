@@ -51,7 +51,9 @@ CASES = list(product(CHARTS, FORMULATIONS))
 QUICK = {("Lie group", name) for name in FORMULATIONS} | {(name, "stabilized") for name in CHARTS}
 MARKED = [pytest.param(*case, marks=[] if case in QUICK else pytest.mark.slow) for case in CASES]
 cases = pytest.mark.parametrize(("name", "formulation"), MARKED)
-groups = pytest.mark.parametrize("group", GROUPS)
+groups = pytest.mark.parametrize(
+    "group", ["mixed", *(pytest.param(name, marks=pytest.mark.slow) for name in GROUPS[:2])]
+)
 
 
 def model(group: str) -> mbs.Model:

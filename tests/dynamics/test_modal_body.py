@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 import fem_mbs as mbs
 from fem_mbs.elements import ModalBody, RevoluteJoint, RigidBody
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 MASS, INERTIA = 3.0, (0.2, 0.3, 0.4)
 K = np.array([50.0, 200.0])
 M = np.array([[1.0, 0.2], [0.2, 0.8]])

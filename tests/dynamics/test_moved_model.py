@@ -58,7 +58,7 @@ def test_moved_model_moves_alike(group: str, interpolation: str) -> None:
 SEEDS = {name: seed for seed, name in enumerate(CASES)}
 
 
-@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+@pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CASES)
 def test_every_result_turns_with_the_model(name: str, group: str) -> None:
     """Every class, built elsewhere and turned at random: runs and equilibria."""

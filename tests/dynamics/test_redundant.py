@@ -15,7 +15,19 @@ from scipy.integrate import solve_ivp
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    JointActuator,
+    JointFriction,
+    JointSpring,
+    MultiplierSensor,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.system import matrices as tangent
 
@@ -373,3 +385,76 @@ def test_slider_in_two_guides() -> None:
     np.testing.assert_allclose(solution.position(bar)[-1], (1.5, 0, 0), rtol=0, atol=1e-9)
     for rail in rails:
         np.testing.assert_allclose(solution.reaction(rail)[0], [[0, 0, 9.81]] * 21, rtol=0, atol=1e-9)
+
+
+LEANS = "elements depend on reactions that are not unique"
+
+
+def test_friction_on_unique_reactions_moves_as_with_joints_that_close_less(caplog: pytest.LogCaptureFixture) -> None:
+    """In a planar four-bar, forces in the plane are unique, those across and the moments are not."""
+    runs = []
+    for relieved in (False, True):
+        model, (nodes, joints) = four_bar("R3xSO3", CRANK_ROCKER, relieved)
+        for joint in joints[:2]:
+            model.add(JointFriction(joint, 0.3, radius=0.05))
+        run = mbs.simulate(model, 0.2, 0.01, mbs.GeneralizedAlpha(newton=EXACT))
+        runs.append((run.position(nodes[2]), mbs.modes(model, state=run.state(-1)).eigenvalues, run))
+    (moved, eigenvalues, run), (expected, others, _) = runs
+    assert run.redundant and LEANS not in caplog.text and "depends" not in str(run)
+    np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(eigenvalues, others, rtol=1e-6)
+
+
+@pytest.mark.parametrize("more", [{"thrust_radius": 0.1}, {"length": 0.2}])
+def test_friction_on_reactions_that_are_not_unique_is_named(more: dict, caplog: pytest.LogCaptureFixture) -> None:
+    model, (_, joints) = four_bar("R3xSO3", CRANK_ROCKER)
+    model.gravity = (1.0, -9.81, -3.0)
+    model.add(JointFriction(joints[0], 0.3, radius=0.05, **more), name="rust")
+    model.add(JointFriction(joints[1], 0.3, radius=0.05), name="grease")
+    run = mbs.simulate(model, 0.1, 0.01)
+    named = r"JointFriction 'rust' on RevoluteJoint 'A': " + (
+        "translation z" if "thrust_radius" in more else "rotation"
+    )
+    for text in (caplog.text, str(model.check())):
+        assert LEANS in text and named in text and "grease" not in text
+    assert "JointFriction 'rust'" in str(run) and "grease" not in str(run)
+    with pytest.raises(mbs.ModelError, match=named):
+        mbs.modes(model, state=run.state(-1))
+
+
+def test_friction_in_one_of_two_hinges_leans_on_the_choice(caplog: pytest.LogCaptureFixture) -> None:
+    """Of one hinge and a joint that closes less it does not, nor of friction that is given its normal force."""
+    one, _, joints = door(1, "SE3")
+    one.add(JointFriction(joints[0], 0.3, radius=0.05, thrust_radius=0.05, length=0.2))
+    two, _, joints = door(2, "SE3")
+    two.add(JointFriction(joints[0], 0.3, radius=0.05, preload=50.0, reactions=False))
+    for model in (one, two):
+        assert LEANS not in str(mbs.simulate(model, 0.02, 0.01)) + str(model.check()) + caplog.text
+    two.add(JointFriction(joints[1], 0.3, radius=0.05), name="rust")
+    mbs.simulate(two, 0.02, 0.01)
+    assert "JointFriction 'rust' on RevoluteJoint 'hinge 1'" in caplog.text
+
+
+def test_at_rest_a_sensor_leans_on_the_choice_and_friction_does_not(caplog: pytest.LogCaptureFixture) -> None:
+    """A controller that follows the sensor has no modes; a sensor that nothing follows leaves them as they are."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    beam = model.add_node((0.5, 0, 0), name="beam")
+    model.add(RigidBody(beam, 1.0, (0.1, 0.1, 0.1)))
+    pins = [model.add(RevoluteJoint(model.ground, beam, (0, 1, 0), (0, y, 0)), name=f"pin {y}") for y in (0, 1)]
+    model.add(JointSpring(pins[0], 100.0))
+    model.add(JointFriction(pins[0], 0.1, radius=0.01), name="rust")
+    model.add(MultiplierSensor(pins[1], "translation z"), name="gauge")
+    mbs.statics(model)
+    assert LEANS in caplog.text and "'gauge' on RevoluteJoint 'pin 1'" in caplog.text and "rust" not in caplog.text
+    assert len(mbs.modes(model).frequencies) == 1
+    model.add(JointActuator(pins[0], model["gauge"]))
+    with pytest.raises(mbs.ModelError, match=LEANS):
+        mbs.modes(model)
+
+
+def test_projected_velocities_are_unique_whatever_joints_repeat(caplog: pytest.LogCaptureFixture) -> None:
+    model, _, _ = door(2, "SE3")
+    mbs.project_velocities(model)
+    assert not caplog.records
+    mbs.simulate(model, 0.02, 0.01)
+    assert len(caplog.records) == 1

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from _amplification import amplification_matrix, error_constants, power_norms
 
 import fem_mbs as mbs
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert
 from fem_mbs.arrays import Array
-from fem_mbs.studies.amplification import amplification_matrix, error_constants, power_norms
 
 RHO = (0.0, 0.3, 0.6, 0.9, 0.99)
 METHODS = {

@@ -21,6 +21,7 @@ ROOMS = (
     ("system.pattern",),
     ("linear",),
     ("system",),
+    ("compiled",),
     ("newton",),
     ("initial",),
     ("solution",),
@@ -39,6 +40,7 @@ ROOMS = (
     ("run.simulate", "run.simulate_many"),
     ("files",),
     ("studies",),
+    ("interface",),
     ("testing",),
     ("benchmarks",),
     ("validation",),
@@ -61,7 +63,6 @@ NAMED_FOR_EDITORS = {
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.coordinates", "fem_mbs.elements.joints.rolling"),
     ("fem_mbs.elements.joints.drives", "fem_mbs.elements.joints.relative"),
-    ("fem_mbs.elements.joints.glyphs", "fem_mbs.elements.joints.relative"),
     ("fem_mbs.elements.joints.relative_batch", "fem_mbs.elements.joints.relative"),
 }
 """Imports that point back and never run, for the types that editors show: what an error carries, what methods are

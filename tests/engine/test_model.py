@@ -174,8 +174,10 @@ def test_attributes_that_do_not_exist_are_refused() -> None:
     ]:
         with pytest.raises(mbs.ModelError, match=f"has no attribute '{name}' that could be set; is it '{near}'"):
             setattr(held, name, 3)
-    model.gravity, node.velocity, own.number, body._mine = (0, 0, 1), (1, 0, 0), 2, 3  # type: ignore[attr-defined, assignment]
-    assert (model.gravity[2], node.velocity[0], own.number) == (1, 1, 2)
+    model.gravity, node.velocity, own.mass, body._mine = (0, 0, 1), (1, 0, 0), 2, 3  # type: ignore[attr-defined, assignment]
+    assert (model.gravity[2], node.velocity[0], own.mass) == (1, 1, 2)
+    with pytest.raises(mbs.ModelError, match="number cannot be set, .* the constructor takes, which can: node, mass"):
+        own.number = 2
 
 
 def test_calls_that_do_not_fit_are_refused_in_words() -> None:
@@ -208,7 +210,7 @@ def test_what_was_renamed_says_the_new_name() -> None:
     with pytest.raises(mbs.ModelError, match="'unknowns' is called 'internal_variables' now"):
         node.unknowns  # type: ignore[attr-defined]  # noqa: B018
     for own in CLASSES.values():
-        assert own in mbs.__all__ + fem_mbs.elements.__all__ + contracts.__all__
+        assert own in {*mbs.__all__, *fem_mbs.elements.__all__, *vars(contracts)}
 
 
 def test_methods_and_sections_are_made_anew_in_place_of_changed() -> None:

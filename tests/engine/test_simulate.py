@@ -70,6 +70,13 @@ def test_stats_count_the_run() -> None:
     np.testing.assert_allclose(stats.mean_newton_iterations, stats.newton_iterations.mean())
 
 
+def test_stats_read_in_a_line() -> None:
+    stats = mbs.simulate(swinging(), t_end=0.1, step=0.01).stats
+    assert str(stats).startswith("10 steps of 0.01 s, 0 repeated shorter; ")
+    assert "estimated error" in str(stats)
+    assert "array" not in repr(stats)
+
+
 def test_simulate_is_start_and_steps() -> None:
     """The loop written by hand gives the same states, but for the rounding of ``h``."""
     model, method = swinging(), mbs.GeneralizedAlpha(rho_inf=0.8)

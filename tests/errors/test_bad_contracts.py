@@ -243,10 +243,14 @@ def test_internal_variables_of_no_kind_are_refused(arguments: dict[str, Any], me
     "internal_variables", [("z",), [InternalVariable("z"), InternalVariable("z")], InternalVariable("z"), None]
 )
 def test_internal_variables_have_names_of_their_own(internal_variables: Any) -> None:
+    class Leg(Maxwell):
+        def __init__(self, *nodes: Any) -> None:
+            super().__init__(*nodes, 20.0, 3.0)
+            self.internal_variables = internal_variables
+
     model, body = hanging()
-    leg = Maxwell(model.ground, body, 20.0, 3.0)
-    leg.internal_variables = internal_variables
-    with pytest.raises(mbs.ModelError, match="Maxwell.*internal variables"):
+    leg = Leg(model.ground, body)
+    with pytest.raises(mbs.ModelError, match="Leg.*internal variables"):
         model.add(leg)
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
+from fem_mbs.contracts import vector
+from fem_mbs.contracts.checked import FREE, rule_of
 from fem_mbs.elements import (
     Beam,
     BeamSection,
@@ -453,3 +457,11 @@ def test_a_closed_ring_is_a_beam() -> None:
     ring = [model.add_node((np.cos(a), np.sin(a), 0.0)) for a in angles]
     model.add(Beam([*ring, ring[0]], SECTION))
     assert mbs.simulate(model, 0.01, 0.01).success
+
+
+def test_only_what_may_be_anything_has_no_rule() -> None:
+    """NumPy gives ``ArrayLike`` a name in place of its members, or not."""
+    assert all(
+        rule_of(hint)[0] is not None for hint in (float, str, int | None, mbs.Model, Annotated[ArrayLike, vector])
+    )
+    assert all(rule_of(hint) == FREE for hint in (ArrayLike, ArrayLike | mbs.Model, ArrayLike | None, Any, object))

@@ -47,6 +47,8 @@ RESULTS: dict[type, str] = {
     mbs.Modes: "modes",
     mbs.Buckling: "buckling",
     mbs.GeneralizedAlpha: "method",
+    mbs.RadauIIA: "radau",
+    mbs.RungeKuttaMuntheKaas: "kutta",
     mbs.LinearModel: "linear",
     mbs.Node: "node",
     mbs.CoSimulation: "steady",
@@ -76,12 +78,12 @@ ATTRIBUTES: dict[type, tuple[str, ...]] = {
 OPERATORS = {"__add__", "__sub__", "__mul__", "__truediv__", "__radd__", "__rmul__", "__getitem__"}
 """Whose messages show the sum, the product or the object in place of a name."""
 ONLY = {
-    mbs.GeneralizedAlpha: {"init", "step"},
+    **dict.fromkeys((mbs.GeneralizedAlpha, mbs.RadauIIA, mbs.RungeKuttaMuntheKaas), {"init", "step"}),
     mbs.Node: {"at", "direction"},
     fem_mbs.elements.Junction: {"connect"},
     fem_mbs.elements.NodeSensor: {"__getitem__"},
     fem_mbs.elements.PID: {"__getitem__"},
-    fem_mbs.elements.Harmonic: OPERATORS,
+    fem_mbs.elements.Harmonic: {*OPERATORS, "after"},
     fem_mbs.elements.Signal: OPERATORS,
 }
 """Of classes that authors derive from, the methods that are for users."""
@@ -156,8 +158,9 @@ def _of(thing: Any, name: str) -> Iterator[Call]:
         yield _call(name, lambda w: thing, thing)
     elif inspect.isclass(thing) and thing not in RECORDS and not issubclass(thing, Exception):
         yield _call(name, lambda w: thing, thing.__init__)
+        hidden = {own for kind in thing.__mro__ for own in vars(kind).get("_internal", ())}
         for own, method in inspect.getmembers(thing, inspect.ismethod):
-            if not own.startswith("_") and f"{name}.{own}" not in BESIDE and own not in ("batch", "coordinate_batch"):
+            if not own.startswith("_") and f"{name}.{own}" not in BESIDE and own not in hidden:
                 yield _call(f"{name}.{own}", lambda w, own=own: getattr(thing, own), method)
 
 

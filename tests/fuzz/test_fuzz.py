@@ -66,7 +66,7 @@ def test_models_at_random() -> None:
 
 @pytest.mark.slow
 def test_twenty_thousand_calls(tmp_path: Path) -> None:
-    found = campaign(2, 20_000, tmp_path)
+    found = campaign(11, 20_000, tmp_path)
     print(found)
     check(found)
 

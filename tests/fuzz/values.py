@@ -121,6 +121,8 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         structure=structure,
         sway=mbs.simulate(meshed, 0.02, 0.01),
         method=mbs.GeneralizedAlpha(),
+        radau=mbs.RadauIIA(),
+        kutta=mbs.RungeKuttaMuntheKaas(),
         linear=mbs.linearize(stiff),
         node=bob,
         section=SECTION,
@@ -253,8 +255,13 @@ SPECIAL: dict[str, Any] = {
     "h": lambda w: 0.01,
     "system": lambda w: w.run.system,
     "memory": lambda w: w.method.init(w.run.system, w.run.state(-1), 0.01),
-    "GeneralizedAlpha.init.state": lambda w: w.run.state(-1),
-    "GeneralizedAlpha.step.state": lambda w: w.run.state(-1),
+    "RadauIIA.step.memory": lambda w: w.radau.init(w.run.system, w.run.state(-1), 0.01),
+    "RungeKuttaMuntheKaas.step.memory": lambda w: w.kutta.init(w.run.system, w.run.state(-1), 0.01),
+    **{
+        f"{kind}.{call}.state": lambda w: w.run.state(-1)
+        for kind in ("GeneralizedAlpha", "RadauIIA", "RungeKuttaMuntheKaas")
+        for call in ("init", "step")
+    },
     "loads": lambda w: [0.5, 1.0],
     "events": lambda w: lambda state: state.t - 0.015,
     "steps": lambda w: [0.02, 0.01],

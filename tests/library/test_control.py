@@ -36,7 +36,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.studies.convergence import fitted_order
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 
 
 def acceleration(run, node):

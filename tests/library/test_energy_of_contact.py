@@ -10,7 +10,7 @@ import pytest
 import fem_mbs as mbs
 from fem_mbs.elements import JointFriction, JointSpring, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
 
-GROUPS = ("R3xSO3", "SE3")
+GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 Joint = PrismaticJoint | RevoluteJoint
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,15 @@ from catalogue import ELEMENTS, JOINTS
 
 import fem_mbs as mbs
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion
-from fem_mbs.elements import RigidBody, SpringDamper
+from fem_mbs.elements import (
+    FixedJoint,
+    Gravity,
+    JointFriction,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.solution import balance
 from fem_mbs.solution.copies import over_time
 from fem_mbs.solution.history import History
@@ -41,17 +51,26 @@ def answers(history: History) -> list[Any]:
 
 
 def change(part: Any, rng: np.random.Generator) -> list[str]:
-    """Set the numbers that a part has to others, but for those that its constructor refuses."""
+    """Set the numbers of which a part was made to others, but for those that its constructor refuses."""
     changed = []
-    for name, value in list(vars(part).items()):
-        if name[0] == "_" or isinstance(value, bool) or not isinstance(value, float | np.ndarray):
-            continue
-        if np.asarray(value).dtype.kind != "f":
-            continue
-        with suppress(mbs.ModelError):
-            setattr(part, name, value * rng.uniform(1.1, 1.5))
-            changed.append(name)
+    made = part.constructor_arguments
+    given = inspect.signature(type(part).__init__).bind(part, *made.arguments, **made.named).arguments
+    for name, value in given.items():
+        with suppress(mbs.ModelError, TypeError, ValueError):
+            numbers = np.asarray(value, float)
+            if numbers.size and not isinstance(value, bool):
+                setattr(part, name, (numbers * rng.uniform(1.1, 1.5, numbers.shape)).tolist())
+                changed.append(name)
     return changed
+
+
+def assert_as_made(part: Any) -> None:
+    """A part has the attributes of one that is made of the same arguments today."""
+    made = part.constructor_arguments
+    again = type(part)(*made.arguments, **made.named)
+    for name, value in vars(again).items():
+        if isinstance(value, np.ndarray | float | int | str):
+            np.testing.assert_array_equal(getattr(part, name), value, err_msg=f"{part}: {name}")
 
 
 def test_answers_stay() -> None:
@@ -64,7 +83,9 @@ def test_answers_stay() -> None:
         history = History.of(system, [frozen(state)])
         before = answers(history)
         rng = np.random.default_rng(0)
-        count += any([change(part, rng) for part in [*system.elements, *system.number.parts]])
+        count += any([change(part, rng) for part in system.number.parts])
+        for part in system.number.parts:
+            assert_as_made(part)
         for one, other in zip(before, answers(history), strict=True):
             np.testing.assert_array_equal(other, one, err_msg=name)
     assert count > 0.8 * len(TRIALS)
@@ -122,6 +143,72 @@ def test_attributes_obey_the_constructor() -> None:
         with pytest.raises(mbs.ModelError, match=name):
             setattr(part, name, value)
         assert getattr(part, name) is before
+
+
+def test_what_follows_from_an_argument_changes_along() -> None:
+    """As in a part that is made so: a brake presses with its radius, a truss has the stiffness of its section."""
+    model = mbs.Model()
+    drum = model.add_node((1, 0, 0), angular_velocity=(0, 0, 5.0))
+    model.add(RigidBody(drum, 2.0, (1, 1, 1), (0, 0, 0.1)))
+    hinge = model.add(RevoluteJoint(model.ground, drum, (0, 0, 1)))
+    brake = model.add(JointFriction(hinge, 0.3, preload=10.0, radius=0.1))
+    slow = mbs.simulate(model, 0.1, 0.01)
+    brake.radius = 0.2
+    assert slow.angular_velocity(drum)[-1, 2] == pytest.approx(5.0 - 0.1 * 0.3 * 10.0 * 0.1, rel=1e-9)
+    fast = mbs.simulate(model, 0.1, 0.01)
+    assert fast.angular_velocity(drum)[-1, 2] == pytest.approx(5.0 - 0.1 * 0.3 * 10.0 * 0.2, rel=1e-9)
+    with pytest.raises(mbs.ModelError, match="pressing cannot be set.*joint, kinetic"):
+        brake.pressing = ()
+    assert len(brake.pressing) == 1
+
+
+def test_parts_that_are_built_on_others_follow_these() -> None:
+    """Gravity of a part that becomes heavier, friction in a joint that gets a drive, and a run of before."""
+    model = mbs.Model()
+    bob = model.add_node((1, 0, 0))
+    body = model.add(RigidBody(bob, 2.0, (1, 1, 1)))
+    slide = model.add(PrismaticJoint(model.ground, bob, (0, 0, 1)))
+    model.add(Gravity(body, (1.0, 0, -9.0)))
+    model.add(JointFriction(slide, 0.5))
+    runs = {2.0: mbs.simulate(model, 0.1, 0.01)}
+    body.mass = 4.0
+    runs[4.0] = mbs.simulate(model, 0.1, 0.01)
+    for mass, run in runs.items():
+        np.testing.assert_allclose(run.reaction(slide)[0][:, 0], -mass, rtol=1e-9)
+        np.testing.assert_allclose(np.diff(run.velocity(bob)[-5:, 2]), -8.5 * np.diff(run.t[-5:]), rtol=1e-6)
+    slide.drive = {"translation z": lambda t: -(t**2)}
+    driven = mbs.simulate(model, 0.1, 0.01)
+    # the drive takes what friction does
+    bears = driven.multipliers(slide)[5:, slide.equations.index("translation z")]
+    np.testing.assert_allclose(bears, 0.5 * 4.0 - 4.0 * (9.0 - 2.0), rtol=1e-6)
+    np.testing.assert_allclose(runs[4.0].reaction(slide)[0][:, 0], -4.0, rtol=1e-9)
+
+
+def test_a_part_that_is_changed_stays_on_nodes_where_these_were() -> None:
+    """Assembly moves nodes; the free length of a rope and where it is tied are those of before."""
+    model = mbs.Model()
+    bob = model.add_node((1, 0, 0))
+    model.add(RigidBody(bob, 1.0, (1, 1, 1)))
+    model.add(FixedJoint(model.ground, bob, (0.5, 0, 0), point_b=(0.4, 0, 0)))
+    rope = model.add(SpringDamper(model.ground, bob, 2.0, point_b=(1, 0.1, 0)))
+    built, offsets = rope.built, rope.offsets
+    model.assemble()
+    assert bob.position[0] == pytest.approx(1.1)
+    rope.stiffness = 3.0
+    assert rope.built == built and rope.offsets is offsets
+    rope.point_b = (1, 0.2, 0)
+    np.testing.assert_allclose(rope.offsets[1], (0, 0.2, 0), atol=1e-12)
+
+
+@pytest.mark.parametrize("change", ["stiffness", "point_b"])
+def test_a_run_is_saved_as_it_was(change: str, tmp_path: Path) -> None:
+    model, rope, _ = oscillator()
+    earlier = mbs.simulate(model, 0.1, 0.01)
+    setattr(rope, change, 8.0 if change == "stiffness" else (0.3, 0.1, 0))
+    later = mbs.simulate(model, 0.1, 0.01)
+    for run in (earlier, later):
+        loaded = mbs.load(run.save(tmp_path / "run.db"))
+        np.testing.assert_array_equal(loaded.energy.strain, run.energy.strain)
 
 
 def test_arrays_are_not_changed_in_place() -> None:

@@ -33,10 +33,9 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.pictures import extras
-from fem_mbs.pictures.pictures import toward
+from fem_mbs.pictures.pyvista_canvas import toward
 
 SIZE = (240, 160)
-RENDERERS = ("pyvista", "matplotlib")
 HUES = {
     "load": (0.91, 0.96),
     "joint": (0.06, 0.12),
@@ -90,9 +89,8 @@ def falling() -> mbs.Solution:
     return mbs.simulate(model, 1.0, 0.05)
 
 
-@pytest.mark.parametrize("renderer", [pytest.param("pyvista", marks=pytest.mark.slow), "matplotlib"])
-def test_a_model_before_it_runs(renderer: str, tmp_path: Path) -> None:
-    view = crane().plot(tmp_path / "new" / "crane.png", size=SIZE, renderer=renderer)
+def test_a_model_before_it_runs(tmp_path: Path) -> None:
+    view = crane().plot(tmp_path / "new" / "crane.png", size=SIZE)
     pixels = view.pixels
     assert pixels.shape == (160, 240, 3)
     assert 0.5 < (pixels.min(axis=2) > 250).mean() < 0.97
@@ -115,11 +113,10 @@ def test_what_is_slender_is_seen_with_z_up(extent: tuple[float, float, float], a
     assert np.flatnonzero(toward(box)).tolist() == [axis]
 
 
-@pytest.mark.parametrize("renderer", RENDERERS)
-def test_a_film_moves_as_the_run_does(renderer: str) -> None:
+def test_a_film_moves_as_the_run_does() -> None:
     """The ball is where the run has it, by one scale for both directions, as seen from the side."""
     solution = falling()
-    film = solution.animate(duration=2, fps=2, size=SIZE, renderer=renderer)
+    film = solution.animate(duration=2, fps=2, size=SIZE)
     assert len(film) == 4
     seen = np.array([middle(pixels, "body") for pixels in film])
     t = np.linspace(0, 1, 4)
@@ -144,7 +141,7 @@ def test_films_are_files_that_others_read(tmp_path: Path) -> None:
 
 
 def test_a_state_in_between() -> None:
-    early, late = (falling().plot(t=t, size=SIZE, renderer="matplotlib") for t in (0.0, 0.5))
+    early, late = (falling().plot(t=t, size=SIZE) for t in (0.0, 0.5))
     assert colored(early.pixels, "body").any() and colored(late.pixels, "body").any()
     with pytest.raises(mbs.ModelError, match="outside the run"):
         falling().plot(t=2.0)
@@ -164,9 +161,7 @@ def test_modes_and_paths_are_pictures_too() -> None:
     assert abs(heights[1] - heights[3]) > 4 and abs(heights[0] - heights[2]) < 2, heights
     assert colored(up, "beam").sum() > 100
     path = mbs.statics(model)
-    heights = [
-        middle(pixels, "beam")[0] for pixels in path.animate(duration=1, fps=3, size=SIZE, renderer="matplotlib")
-    ]
+    heights = [middle(pixels, "beam")[0] for pixels in path.animate(duration=1, fps=3, size=SIZE)]
     assert heights[0] + 1 < heights[1] < heights[2] - 1, heights
     figure = path.plot("tongue[6].displacement.z")
     assert figure.axes[0].get_xlabel() == "load factor"
@@ -228,7 +223,7 @@ def test_a_notebook_shows_each_figure_once() -> None:
 @pytest.mark.slow
 def test_nothing_is_printed_without_a_screen(tmp_path: Path) -> None:
     script = tmp_path / "picture.py"
-    script.write_text(CELLS[0] + "\nmodel.plot('ball.png', renderer='pyvista').show()", encoding="utf-8")
+    script.write_text(CELLS[0] + "\nmodel.plot('ball.png').show()", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "MPLBACKEND")}
     run = subprocess.run(
         [sys.executable, script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
@@ -240,8 +235,7 @@ def test_nothing_is_printed_without_a_screen(tmp_path: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize("renderer", RENDERERS)
-def test_a_picture_is_filled_and_has_supports_and_links(renderer: str) -> None:
+def test_a_picture_is_filled_and_has_supports_and_links() -> None:
     """A light bob on a long arm, and a column, side by side: the ball, the arm between, and a cube at the foot."""
     model = mbs.Model()
     bob = model.add_node((3, 0, 0), name="bob")
@@ -249,7 +243,7 @@ def test_a_picture_is_filled_and_has_supports_and_links(renderer: str) -> None:
     model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
     section = BeamSection.rectangle(width=0.02, height=0.02, **STEEL)
     model.fix(Beam.line(model, (3, 0, -1.5), (3, 0, -0.5), section, elements=4).nodes[0])
-    pixels = model.plot(size=SIZE, renderer=renderer).pixels
+    pixels = model.plot(size=SIZE).pixels
     ink = np.argwhere(pixels.min(axis=2) < 200)
     ink = ink[(ink[:, 0] < 115) | (ink[:, 1] > 45)]  # not the axes in the corner
     assert np.ptp(ink[:, 1]) > 0.75 * SIZE[0]
@@ -265,7 +259,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(extras, "import_module", missing)
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[look\]'"):
-        crane().plot(renderer="pyvista").pixels  # noqa: B018
+        crane().plot().pixels  # noqa: B018
     with pytest.raises(mbs.MissingPackageError, match=r"pip install 'fem_mbs\[plot\]'"):
         falling().plot("ball.position")
 
@@ -276,7 +270,6 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         ({"zzz": 1}, "has no argument 'zzz'"),
         ({"size": 300}, "size must be a width and a height in pixels, received 300"),
         ({"size": (300, 0)}, "size must be"),
-        ({"renderer": "crayon"}, "renderer must be .*, received 'crayon'"),
     ],
 )
 def test_options_that_there_are_not_are_refused(options: dict[str, Any], told: str) -> None:
@@ -287,5 +280,5 @@ def test_options_that_there_are_not_are_refused(options: dict[str, Any], told: s
 
 def test_pictures_change_nothing() -> None:
     before = falling().history.x.copy()
-    falling().plot(size=SIZE, renderer="matplotlib").pixels  # noqa: B018
+    falling().plot(size=SIZE).pixels  # noqa: B018
     np.testing.assert_array_equal(falling().history.x, before)

@@ -25,6 +25,7 @@ from fem_mbs.benchmarks.tops import free_top, top_on_joint
 INSTANTS, SAMPLES, AIM = 60, 200, 1e-6
 ALPHA, RADAU = mbs.GeneralizedAlpha(), mbs.RadauIIA()
 TOLERANCES = {ALPHA: (1e-1, 1e-2, 1e-3), RADAU: (1e-3, 1e-4, 1e-5, 1e-6)}
+LOCAL_ERRORS = {ALPHA: lambda tolerance: 0.01 * tolerance**1.5, RADAU: lambda tolerance: 0.001 * tolerance**0.8}
 NAMES = {ALPHA: "generalised-alpha", RADAU: "Radau IIA"}
 QUANTITIES = ("x", "v", "multipliers_all")
 
@@ -79,7 +80,7 @@ def measured(case: Case) -> dict[str, list[Run]]:
             runs.append(_run(f"{count} steps", errors, seconds, solution))
         curves[NAMES[method]] = runs
     variable = [
-        (method, tolerance, *simulated(case, mbs.VariableStep(tolerance), method))
+        (method, tolerance, *simulated(case, mbs.VariableStep(local_error=LOCAL_ERRORS[method](tolerance)), method))
         for method, tolerances in TOLERANCES.items()
         for tolerance in tolerances
     ]

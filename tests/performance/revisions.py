@@ -2,7 +2,8 @@
 
 ``python tests/performance/revisions.py fa3d1b2`` unpacks that revision beside this one and runs both on rigid and
 flexible models, on modes and on the start of index 2. Each round gives one ratio, and the median over the rounds
-counts: below 1 this revision is the faster one.
+counts: below 1 this revision is the faster one. ``--fast`` compiles the kernels of this one (docs/fast.md); in place of
+a revision, ``here`` is this one with NumPy alone.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def unpack(revision: str, folder: Path) -> Path:
 class Revision:
     """A process that runs the cases with the package of a folder."""
 
-    def __init__(self, folder: Path | None) -> None:
-        before = os.environ.get("PYTHONPATH")
+    def __init__(self, folder: Path | None, fast: bool = False) -> None:
+        before = dict(os.environ)
+        os.environ["FEM_MBS_FAST"] = str(int(fast))
         if folder is not None:
             os.environ["PYTHONPATH"] = str(folder)
         self._worker = Worker("steps.py")
-        os.environ.pop("PYTHONPATH", None)
-        if before is not None:
-            os.environ["PYTHONPATH"] = before
+        os.environ.clear()
+        os.environ.update(before)
 
     def side(self, case: str) -> Side:
         """A run of a case."""
@@ -70,11 +71,12 @@ class Revision:
         self._worker.close()
 
 
-def measure(revision: str, cases: list[str], repeats: int) -> dict[str, Result]:
+def measure(revision: str, cases: list[str], repeats: int, fast: bool = False) -> dict[str, Result]:
     """Times and counts of both for each case."""
     results: dict[str, Result] = {}
     with tempfile.TemporaryDirectory() as folder:
-        both = {"now": Revision(None), "then": Revision(unpack(revision, Path(folder)))}
+        other = None if revision == "here" else unpack(revision, Path(folder))
+        both = {"now": Revision(None, fast), "then": Revision(other)}
         for case in cases:
             sides = {name: side.side(case) for name, side in both.items()}
             failed = [str(result["message"]) for result in warm_up(sides).values() if not result["ok"]]
@@ -112,10 +114,11 @@ def main() -> None:
     parser.add_argument("revision", help="what to compare with, as git knows it")
     parser.add_argument("--case", choices=CASES, action="append", help="only this one")
     parser.add_argument("--repeats", type=int, default=9, help="rounds, each with one run of both")
+    parser.add_argument("--fast", action="store_true", help="compile the kernels of this revision")
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
     options = parser.parse_args()
     machine = describe()
-    results = measure(options.revision, options.case or list(CASES), options.repeats)
+    results = measure(options.revision, options.case or list(CASES), options.repeats, options.fast)
     if options.json:
         print(json.dumps({"machine": machine, "revision": options.revision, **results}))
         return

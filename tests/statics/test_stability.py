@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy.linalg import eigvalsh, null_space
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks.beams import bend, following, frame, helix, lee
-from fem_mbs.elements import Beam, BeamSection, Force, RevoluteJoint, RigidBody
+from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, RevoluteJoint, RigidBody
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.system import matrices as tangent
 
@@ -66,6 +68,30 @@ def test_unstable_motions_are_counted(name: str) -> None:
     np.testing.assert_array_equal(solution.unstable, falling(solution))
     assert solution.unstable.max() == MOST[name]
     assert len(solution.unstable) == len(solution.t)
+
+
+@pytest.mark.parametrize("section", ["flat", "round"])
+def test_a_load_that_follows_says_where_the_path_branches(section: str, caplog: pytest.LogCaptureFixture) -> None:
+    """On hinges or ball joints, the end of a column turns with the load, which the guide bears: Euler's load."""
+    flat, whole = BeamSection.rectangle(0.01, 0.005, 2e11, 0.3, 7800), BeamSection.circle(0.01, 2e11, 0.3, 7800)
+    of_beam = flat if section == "flat" else whole
+    model = mbs.Model()
+    column = Beam.line(model, (0, 0, 0), (1, 0, 0), of_beam, elements=6, order=2)
+    model.add(GeneralJoint(model.ground, column.nodes[0], True, (True, False, False)))
+    model.add(GeneralJoint(model.ground, column.nodes[-1], (False, True, True), False))
+    model.add(
+        Force(
+            column.nodes[-1], (-(np.pi**2) * min(of_beam.stiffness[4, 4], of_beam.stiffness[5, 5]), 0, 0), frame="body"
+        )
+    )
+    mbs.statics(model, 0.9)
+    assert not caplog.records
+    solution = mbs.statics(model, 1.2)
+    (record,) = caplog.records
+    first, last = (
+        float(own) for own in re.findall(r"factors ([\d.]+) and ([\d.]+) the stiffness is singular", record.message)[0]
+    )
+    assert first - 0.01 < 1.0 < last + 0.01 and last - first < 0.02 and (solution.unstable[1:] == -1).all()
 
 
 @pytest.mark.parametrize("case", [following, lambda: helix(20)])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.files.store.database import check_sum
-from fem_mbs.files.store.records import unpacked
 from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS
 
 PLACES = {"model": MODEL, "run": RUN, "functions": FUNCTIONS, "checkpoint": STANDS}
@@ -45,21 +44,9 @@ def execute(target: Path, *questions: Any) -> None:
 def forge(source: Path, target: Path, edits: Edits) -> None:
     """Write a file in which contents are what functions return of them.
 
-    "model", "run", "functions" and "checkpoint" are texts, given as what they say, and returned as such or as bytes;
-    "model/numbers" and so on are their arrays.
+    "model", "run", "functions" and "checkpoint" are texts, given as what they say, and returned as such or as bytes.
     """
     shutil.copy(source, target)
-    for name, edit in edits.items():
-        part, _, numbers_alone = name.partition("/")
-        text, numbers = unpacked(contents(target)[PLACES[part]])
-        if numbers_alone:
-            made: Any = edit(numbers.copy())
-            numbers_bytes = made if isinstance(made, bytes) else made.astype("<f8").tobytes()
-            text_bytes = text.encode()
-        else:
-            made = edit(json.loads(text))
-            text_bytes, numbers_bytes = (
-                made if isinstance(made, bytes) else json.dumps(made).encode(),
-                numbers.tobytes(),
-            )
-        put(target, PLACES[part], len(text_bytes).to_bytes(8, "little") + text_bytes + numbers_bytes)
+    for part, edit in edits.items():
+        made = edit(json.loads(contents(target)[PLACES[part]]))
+        put(target, PLACES[part], made if isinstance(made, bytes) else json.dumps(made).encode())

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import json
 import sqlite3
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ PLAIN = [0, -1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE, 1e308, -1e308, 1e-320, floa
 WORDS = ["", "x", "../../x", "/etc/passwd", "os.system", "__class__", "\0", "x" * 5_000_000, "9" * 5000]
 LISTS = [[], {}, [[]], [None] * 3, [1.0] * 100_000, {"": 1}]
 SHAPES = [[10**12], [HUGE, 0], [0, HUGE], [-1, -1], [3], [1] * 65, [2**32, 2**32], [True], [None], ["3"], [[3]], []]
-ARRAYS = [{"array": [0, "f", *shape]} for shape in SHAPES] + [
-    {"array": own} for own in ([], [0, "O", 3], [0.5, "f", 1])
+ARRAYS = [{"array": ["f", shape, content]} for shape in SHAPES for content in ([], "", [0.0], "AAAAAAAA8D8=")] + [
+    {"array": own}
+    for own in ([], ["O", [1], [0.0]], ["f", 0.5, [1.0]], ["f", [1], "no numbers"], ["f", [1], [HUGE**9]])
 ]
-MEMBERS = [{kind: k} for kind in ("node", "part", "function") for k in (0, 1, -1, HUGE, None, "0")]
+MEMBERS = [{kind: k} for kind in ("node", "part", "function") for k in (0, 1, -1, HUGE, None, "0", "ground", "tip")]
 CLASSES = [
     {"class": "Popen", "arguments": ["true"]},
     {"class": "builtins.eval", "arguments": ["1"]},
@@ -93,18 +95,33 @@ def _changed(text: Any, rng: np.random.Generator, done: list[str]) -> Any:
     return text
 
 
-def _numbers(source: Path, target: Path, rng: np.random.Generator) -> str:
-    part = str(rng.choice(["model/numbers", "run/numbers", "functions/numbers"]))
+def _arrays(text: Any) -> list[Any]:
+    """All that stands for arrays in a text."""
+    if isinstance(text, list):
+        return [own for value in text for own in _arrays(value)]
+    if not isinstance(text, dict):
+        return []
+    here = [text] if isinstance(text.get("array"), list) and len(text["array"]) == 3 else []
+    return here + [own for value in text.values() for own in _arrays(value)]
 
-    def edit(values: Any) -> Any:
-        if not len(values):
-            return np.ones(5)
-        for _ in range(int(rng.integers(1, 4))):
+
+def _numbers(source: Path, target: Path, rng: np.random.Generator) -> str:
+    """Numbers of one array, or fewer of them."""
+    part = str(rng.choice(["model", "run", "checkpoint"]))
+
+    def edit(text: Any) -> Any:
+        arrays = _arrays(text)
+        own = arrays[int(rng.integers(len(arrays)))]["array"]
+        values = np.frombuffer(b64decode(own[2])).copy() if isinstance(own[2], str) else np.array(own[2], float)
+        for _ in range(int(rng.integers(1, 4)) if values.size else 0):
             values[int(rng.integers(len(values)))] = rng.choice(NUMBERS)
-        return values[: int(rng.integers(len(values)))] if rng.random() < 0.3 else values
+        if values.size and rng.random() < 0.3:
+            values = values[: int(rng.integers(len(values)))]
+        own[2] = b64encode(values).decode() if rng.random() < 0.5 else values.tolist()
+        return text
 
     forge(source, target, {part: edit})
-    return part
+    return f"numbers of {part}"
 
 
 def _nested(source: Path, target: Path, rng: np.random.Generator) -> str:

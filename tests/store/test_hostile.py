@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import ELEMENTS, JOINTS, build
+from forge import forge
 from hostile import attack
 from kept_runs import double_pendulum, machine
 
@@ -50,6 +51,25 @@ def test_a_file_that_was_changed(seed: int, tmp_path: Path, monkeypatch: pytest.
         except mbs.FemMbsError as error:
             assert "bad.db" in str(error) and len(str(error)) < 3000, how
     assert sorted(own.name for own in tmp_path.iterdir()) == ["bad.db", "run.db"], how
+
+
+def test_kept_factors_that_lead_elsewhere_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK goes wherever pivots send it."""
+    monkeypatch.setattr(recorder, "INTERVAL", 0.0)
+    method = mbs.GeneralizedAlpha(newton=mbs.Newton(modified=True))
+    source, file = cut(double_pendulum(), tmp_path / "run.db", method=method), tmp_path / "bad.db"
+
+    def edit(text: Any) -> Any:
+        memory = dict(text["memory"]["dict"])
+        _, lu, pivots = memory["matrix"]["tuple"]
+        assert pivots["array"][0] == "i" and lu["array"][0] == "f"
+        pivots["array"][2][0] = 10**9
+        return text
+
+    forge(source, file, {"checkpoint": edit})
+    assert mbs.load(file).status is mbs.Outcome.CUT
+    with pytest.raises(mbs.StoreError, match="bad.db.*factors of a matrix that were kept are not those of this model"):
+        mbs.resume(file)
 
 
 def models() -> dict[str, Any]:

@@ -58,6 +58,42 @@ def test_fifty_kills(tmp_path: Path) -> None:
     assert cut > 25
 
 
+READER = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import fem_mbs as mbs
+counts, last = [], None
+print("ready", flush=True)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.001)
+while not counts or counts[-1] < 6001:
+    found = mbs.load(sys.argv[2])
+    same = ("t", "x", "R", "v", "multipliers_all")
+    assert last is None or all(
+        np.array_equal(getattr(last, name), getattr(found, name)[: len(last.t)]) for name in same
+    )
+    if not counts or len(found.t) > counts[-1]:
+        counts.append(len(found.t))
+    last = found
+print(len(counts))
+"""
+
+
+@pytest.mark.slow
+def test_two_readers_beside_a_writer(tmp_path: Path) -> None:
+    """Both read on and on: what was there stays, to the bit, more is there each second, and nobody waits for long."""
+    file = tmp_path / "run.db"
+    command = [sys.executable, "-c", READER, str(Path(__file__).parent), str(file)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert all(reader.stdout is not None and reader.stdout.readline() == "ready\n" for reader in readers)
+    stored = mbs.simulate(double_pendulum(), 60.0, STEP, store=file)
+    for reader in readers:
+        said, _ = reader.communicate(timeout=120)
+        assert reader.returncode == 0 and int(said) >= 3, said
+    assert_same(stored, mbs.simulate(double_pendulum(), 60.0, STEP))
+
+
 def test_the_file_of_a_run_that_goes_on_is_taken(tmp_path: Path) -> None:
     """Another process reads it, and must not go on with it."""
     file = tmp_path / "run.db"

@@ -419,6 +419,6 @@ def test_rows_of_functions_of_one_name_are_not_mixed_up(kind: str, tmp_path: Pat
 
 
 def test_a_function_that_cannot_be_told_from_others_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(mbs.ModelError, match="by which a store cannot tell its rows from those of others"):
+    with pytest.raises(mbs.ModelError, match="holds what a store cannot tell from what others hold"):
         mbs.sweep(closed(x for x in (1.0,)), NUMBERS[:1], store=tmp_path / "rows.jsonl")
     assert not (tmp_path / "rows.jsonl").exists()

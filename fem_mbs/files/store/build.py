@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Sequence
 from typing import Any, NoReturn
 
@@ -12,28 +11,25 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
-    Coordinate,
     CoordinateBatch,
     Element,
     ElementBatch,
-    Energy,
-    InternalVariable,
-    Motion,
     Node,
     Numbering,
+    check_node,
     node_rows,
     own_rows,
 )
 from fem_mbs.errors import FemMbsError, LawError, ModelError
 from fem_mbs.files.store.functions import RecordedFunction
-from fem_mbs.files.store.values import Data, Reader, find_class
+from fem_mbs.files.store.values import Reader, find_class
 from fem_mbs.model.model import Model
 
 
 class Unavailable:
-    """What stand-ins of elements and joints share.
+    """What stand-ins of elements and joints share: all that the file says of them.
 
-    Parameters
+    Attributes
     ----------
     kind : str
         The class that they were of.
@@ -43,42 +39,20 @@ class Unavailable:
         Classes that would have to be imported.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        group: int,
-        nodes: Sequence[Node],
-        internal_variables: Sequence[InternalVariable],
-        turned: Sequence[Node],
-        pinned: Sequence[Node],
-        outside: Sequence[str] = (),
-    ) -> None:
-        self.kind, self.group, self.outside = kind, group, tuple(outside)
-        self.nodes, self.internal_variables = tuple(nodes), tuple(internal_variables)
-        self._turned, self._pinned = tuple(turned), tuple(pinned)
+    kind: str
+    group: int
+    outside: Sequence[str]
+    rotation_dependent: tuple[Node, ...]
+    rotation_free: tuple[Node, ...]
+    rotation_dependent = rotation_free = ()
+    name: str | None
 
-    @property
-    def rotation_dependent(self) -> tuple[Node, ...]:
-        """As it was."""
-        return self._turned
-
-    @property
-    def rotation_free(self) -> tuple[Node, ...]:
-        """As it was."""
-        return self._pinned
+    def __init__(self, **own: Any) -> None:
+        vars(self).update(own)
 
     def batch_key(self) -> Hashable:
         """As they shared batches."""
         return self.group
-
-
-class UnavailableElement(Unavailable, Element):
-    """An element of a class that is not at hand."""
-
-    @classmethod
-    def batch(cls, elements: Sequence[UnavailableElement], number: Numbering) -> ElementBatch:
-        """Elements that shared a batch."""
-        return UnavailableElements(elements, number)
 
     def __str__(self) -> str:
         return f"{self.kind} '{self.name}'"
@@ -86,20 +60,14 @@ class UnavailableElement(Unavailable, Element):
     __repr__ = __str__
 
 
+class UnavailableElement(Unavailable, Element):
+    """An element of a class that is not at hand."""
+
+
 class UnavailableConstraint(Unavailable, Constraint):
     """A joint of a class that is not at hand."""
 
-    def __init__(
-        self,
-        equations: Sequence[str],
-        coordinates: Sequence[Coordinate],
-        offset: Array,
-        length: Sequence[bool],
-        *rest: Any,
-    ) -> None:
-        super().__init__(*rest)
-        self.equations, self.coordinates = tuple(equations), tuple(coordinates)
-        self.offset, self.length = np.asarray(offset), tuple(length)
+    length: Sequence[bool]
 
     def coordinate_key(self, name: str) -> Hashable:
         """Each alone."""
@@ -110,70 +78,49 @@ class UnavailableConstraint(Unavailable, Constraint):
         """Coordinates that nobody can measure."""
         return UnavailableCoordinate(joints, number)
 
-    @classmethod
-    def batch(cls, constraints: Sequence[UnavailableConstraint], number: Numbering) -> ConstraintBatch:
-        """Joints that shared a batch."""
-        return UnavailableConstraints(constraints, number)
 
-    def __str__(self) -> str:
-        return f"{self.kind} '{self.name}'"
+class _Batch:
+    """Places, and nothing else."""
 
-    __repr__ = __str__
+    def __init__(self, parts: Sequence[Any], number: Numbering) -> None:
+        self.owners, self.nodes = parts, node_rows(parts, number)
+        self.own = own_rows(parts, number) if parts[0].internal_variables else None
 
-
-def refuse(part: Any) -> NoReturn:
-    """What is asked of a class that is not at hand."""
-    modules = sorted({name.partition(":")[0] for name in part.outside} - {"__main__"})
-    hint = f"Import {' and '.join(modules)} before mbs.load, or give" if modules else "Give"
-    raise LawError(
-        f"{part} is of a class of the script that made the file, or was given what no file can hold; classes do not "
-        f"travel in files. {hint} the model of the script as model"
-    )
+    def _refuse(self, *asked: Any, **named: Any) -> NoReturn:
+        """Of what is asked of a class that is not at hand."""
+        part = self.owners[0]
+        modules = sorted({name.partition(":")[0] for name in part.outside} - {"__main__"})
+        hint = f"Import {' and '.join(modules)} before mbs.load, or give" if modules else "Give"
+        raise LawError(
+            f"{part} is of a class of the script that made the file, or was given what no file can hold; classes do "
+            f"not travel in files. {hint} the model of the script as model"
+        )
 
 
-class UnavailableElements(ElementBatch):
-    """Elements whose class is not at hand, which have places and nothing else."""
+class UnavailableElements(_Batch, ElementBatch, of=UnavailableElement):
+    """Elements whose class is not at hand."""
 
-    def __init__(self, elements: Sequence[UnavailableElement], number: Numbering) -> None:
-        self.owners, self.nodes = elements, node_rows(elements, number)
-        self.own = own_rows(elements, number) if elements[0].internal_variables else None
-
-    def force(self, motion: Motion, prescribed: Any) -> NoReturn:
-        """Not known."""
-        refuse(self.owners[0])
-
-    def energy(self, motion: Motion) -> Energy:
-        """Not known."""
-        refuse(self.owners[0])
+    force = energy = _Batch._refuse
 
 
-class UnavailableConstraints(ConstraintBatch):
+class UnavailableConstraints(_Batch, ConstraintBatch, of=UnavailableConstraint):
     """Joints whose class is not at hand."""
 
+    evaluate = _Batch._refuse
+
     def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
-        self.owners, self.nodes = joints, node_rows(joints, number)
-        self.own = own_rows(joints, number) if joints[0].internal_variables else None
+        super().__init__(joints, number)
         self.cell = np.repeat(np.arange(len(joints)), [len(joint.equations) for joint in joints])
         self.length = np.concatenate([np.asarray(joint.length, np.bool_) for joint in joints])
 
-    def evaluate(self, motion: Motion, prescribed: Any) -> NoReturn:
-        """Not known."""
-        refuse(self.owners[0])
 
-
-class UnavailableCoordinate(CoordinateBatch):
+class UnavailableCoordinate(_Batch, CoordinateBatch):
     """A coordinate of a joint whose class is not at hand."""
 
-    def __init__(self, joints: Sequence[UnavailableConstraint], number: Numbering) -> None:
-        self._joint, self.nodes = joints[0], node_rows(joints, number)
-        self.own = own_rows(joints, number) if joints[0].internal_variables else None
-
-    def measure(self, x: Array, R: Array, u: Array) -> NoReturn:
-        """Not known."""
-        refuse(self._joint)
+    measure = _Batch._refuse
 
 
-def rebuild(data: Data, functions: list[RecordedFunction], whole: bool = True) -> Model:
+def rebuild(text: dict[str, Any], functions: list[RecordedFunction], whole: bool = True) -> Model:
     """The model of a description, with laws of the script made again if ``whole``, else by their samples.
 
     Raises
@@ -181,18 +128,17 @@ def rebuild(data: Data, functions: list[RecordedFunction], whole: bool = True) -
     FemMbsError
         If there is none.
     """
-    return _Builder(data, functions, whole).model
+    return _Builder(text, functions, whole).model
 
 
 class _Builder:
     """Makes a model: parts that others are built on first."""
 
-    def __init__(self, data: Data, functions: list[RecordedFunction], whole: bool) -> None:
-        text = json.loads(data.text)
+    def __init__(self, text: dict[str, Any], functions: list[RecordedFunction], whole: bool) -> None:
         self._parts: list[dict[str, Any]] = text["parts"]
         self._made: dict[int, Any] = {}
         self._functions = functions
-        self._reader = reader = Reader(data.numbers, self._node, self._part, self._function, whole)
+        self._reader = reader = Reader(self._node, self._part, self._function, whole)
         self.model = model = Model(text["group"], reader.value(text["gravity"]))
         self._add_nodes(text["nodes"])
         moved = [(cut, k, reader.value(x), reader.value(R)) for k, cut, x, R in text["moved"]]
@@ -226,8 +172,8 @@ class _Builder:
                 self._node(k).place(x, R)
         return [] if stage is None else [own for own in moved if own[0] >= stage]
 
-    def _node(self, k: int) -> Node:
-        return self.model.nodes[_number(k, len(self.model.nodes), "node")]
+    def _node(self, name: str) -> Node:
+        return check_node(self.model[name], "it has a node that")
 
     def _function(self, k: int) -> RecordedFunction:
         function = self._functions[_number(k, len(self._functions), "function")]
@@ -249,17 +195,9 @@ class _Builder:
         return part
 
     def _unavailable(self, part: dict[str, Any]) -> Element | Constraint:
-        own = part["unavailable"]
-        nodes, turned, pinned, variables = (
-            self._reader.value(own[n]) for n in ("nodes", "rotation_dependent", "rotation_free", "internal_variables")
-        )
-        shared = own["kind"], own["group"], nodes, variables, turned, pinned, part.get("outside", ())
-        if "equations" not in own:
-            return UnavailableElement(*shared)
-        coordinates = [Coordinate(*given) for given in own["coordinates"]]
-        return UnavailableConstraint(
-            own["equations"], coordinates, self._reader.value(own["offset"]), own["length"], *shared
-        )
+        own = {name: self._reader.value(value) for name, value in part["unavailable"].items()}
+        kind = UnavailableConstraint if "equations" in own else UnavailableElement
+        return kind(**own, outside=part.get("outside", ()))
 
 
 def _call(own: dict[str, Any]) -> dict[str, Any]:

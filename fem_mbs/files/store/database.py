@@ -207,7 +207,7 @@ def guarded(path: Path, own: bool = True) -> Iterator[None]:
     except FileNotFoundError:
         raise StoreError(f"there is no file '{path}'") from None
     except FemMbsError as error:
-        if isinstance(error, StoreError) or not own:
+        if str(path) in str(error) or not (own or isinstance(error, StoreError)):
             raise
         raise StoreError(f"'{path}' cannot be opened: {error}") from error
     except sqlite3.DatabaseError as error:

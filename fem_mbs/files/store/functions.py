@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -12,23 +11,22 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import OPTIONAL, TimeLaw, name_of, shown
 from fem_mbs.errors import LawError
-from fem_mbs.files.store.values import Data, Reader, UnstorableError, Writer
+from fem_mbs.files.store.values import Reader, UnstorableError, Writer
 
 LONGEST = 200
 """Letters of the name of a function, which is only for reading."""
 
 
-def write_samples(functions: list[RecordedFunction]) -> Data:
+def write_samples(functions: list[RecordedFunction]) -> list[Any]:
     """Functions by their names, and what they returned."""
-    writer = Writer()
-    return writer.data([_samples(writer, own) for own in functions])
+    return [_samples(Writer(), own) for own in functions]
 
 
-def read_samples(data: Data) -> list[RecordedFunction]:
+def read_samples(written: list[Any]) -> list[RecordedFunction]:
     """Functions of a script that is not at hand."""
-    reader = Reader(data.numbers)
+    reader = Reader()
     functions: list[RecordedFunction] = []
-    for own in json.loads(data.text):
+    for own in written:
         samples: Samples = {}
         for method, arguments, result in own["samples"]:
             given = tuple(reader.value(arguments))

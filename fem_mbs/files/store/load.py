@@ -132,14 +132,14 @@ def _integration(file: RunFile, model: Model | None, system: System, method: Met
     """The run where it stands."""
     with guarded(file.path):
         checkpoint, control = file.checkpoint(method), file.run["control"]
-        from_user(system, file.run.state("first"), "its first state")
+        from_user(system, file.run["first"], "its first state")
         if checkpoint is not None:
             check_checkpoint(checkpoint, system, method)
     if checkpoint is None:
         raise ModelError(f"resume: '{file.path}': {type(method).__name__} has not made the run; give its method")
     with guarded(file.path, own=model is None):
-        integration = TimeIntegration(system, method, control, file.run["t_end"], checkpoint)
-        integration.resume(file.stands["tally"], file.run.state("first"))
+        integration = TimeIntegration(system, method, control, file.end, checkpoint)
+        integration.resume(file.stands["tally"], file.run["first"])
     return integration
 
 

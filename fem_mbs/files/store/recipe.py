@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, ControlElement, Node, Public, attributes_of
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.functions import RecordedFunction, recorded
-from fem_mbs.files.store.values import Data, UnstorableError, Writer
+from fem_mbs.files.store.values import Reader, UnstorableError, Writer, packed
 from fem_mbs.system.system import System
 
 PASSED_OVER = ("constructor_arguments", "name")
@@ -62,31 +62,15 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other or (one != one and other != other))
 
 
-def check_same(model: Data, other: Data, label: str) -> None:
+def check_same(model: dict[str, Any], other: dict[str, Any], label: str) -> None:
     """Refuse another model than that of a file."""
-    if model.text == other.text and np.array_equal(model.numbers, other.numbers, equal_nan=True):
+    if packed(model) == packed(other):
         return
-    here, there = (json.loads(own.text) for own in (model, other))
-    inlined = [
-        _inlined(text, own.numbers, {"node": text["nodes"]["names"], "part": [part["name"] for part in text["parts"]]})
-        for text, own in ((here, model), (there, other))
-    ]
-    what = next(_differing(*inlined), "it has other parts")
+    try:
+        what = next(_differing(model, other), "it has other parts")
+    except ModelError as error:
+        raise ModelError(f"{label}: {error}") from None
     raise ModelError(f"{label}: the model is not the one of the file: {what}")
-
-
-def _inlined(value: Any, numbers: Array, names: dict[str, list[str]]) -> Any:
-    """A description with its arrays in place, and names in place of numbers."""
-    if isinstance(value, list):
-        return [_inlined(own, numbers, names) for own in value]
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        first, _, *shape = value["array"]
-        return numbers[first : first + int(np.prod(shape))].tolist()
-    if len(value) == 1 and (kind := next(iter(value))) in names:
-        return {kind: names[kind][value[kind]]}
-    return {name: _inlined(own, numbers, names) for name, own in value.items()}
 
 
 def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
@@ -95,9 +79,10 @@ def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
     if names[0] != names[1]:
         yield f"its nodes are {', '.join(names[0][:8])} ..., those of the file {', '.join(names[1][:8])} ..."
     for what in here["nodes"]:
-        pairs = zip(names[0], here["nodes"][what], there["nodes"][what], strict=False)
-        yield from (f"{what} of node '{name}'" for name, own, other in pairs if own != other)
-    parts = [{part["name"]: part for part in text["parts"]} for text in (here, there)]
+        values = (Reader().value(side["nodes"][what]) for side in (here, there))
+        rows = zip(names[0], *values, strict=False)
+        yield from (f"{what} of node '{name}'" for name, one, other in rows if np.any(one != other))
+    parts = [_named(side["parts"]) for side in (here, there)]
     for name in dict.fromkeys((*parts[1], *parts[0])):
         own, other = (side.get(name) for side in parts)
         if own is None or other is None:
@@ -106,6 +91,19 @@ def _differing(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
             yield f"'{name}' was made of {_brief(own)}, that of the file of {_brief(other)}"
     if here["gravity"] != there["gravity"]:
         yield f"its gravity is {here['gravity']}, that of the file {there['gravity']}"
+
+
+def _named(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Parts by their names, with names in place of the numbers of others."""
+
+    def named(value: Any) -> Any:
+        if isinstance(value, list):
+            return [named(own) for own in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: parts[own]["name"] if key == "part" else named(own) for key, own in value.items()}
+
+    return {part["name"]: named(part) for part in parts}
 
 
 def _brief(part: dict[str, Any]) -> str:
@@ -120,48 +118,54 @@ START = ("x0", "R0", "velocities", "u0", "udot0", "gravity", "free")
 class Description(NamedTuple):
     """A model as data, and what functions of its script returned."""
 
-    model: Data
+    model: dict[str, Any]
     functions: list[RecordedFunction]
     system: System
     """The same model made from the data, whose functions remember what they returned."""
 
 
 def describe(system: System) -> Description:
-    """The description of the model that a system was made of.
+    """The description of the model that a system was made of, as it was then.
 
     Raises
     ------
     ModelError
-        If the model or a part of it was changed since it was made, so that it would not be the same when made again.
+        If a part of it was changed so that it would not be the same when made again.
     """
+    with system.as_frozen():
+        return _describe(system)
+
+
+def _describe(system: System) -> Description:
     nodes, parts = system.nodes, system.number.parts
     writer = Writer(nodes, parts)  # type: ignore[arg-type]
-    cuts = sorted({place.until for node in nodes for place in node.before})
+    places: dict[Node, list[Any]] = {
+        node: [*(own for own in node.before if own.until < system.frozen_as), node] for node in nodes
+    }
+    cuts = sorted({place.until for own in places.values() for place in own[:-1]})
     groups: dict[Any, int] = {}
     text = {
         "group": nodes[0].group,
         "gravity": writer.value(system.gravity),
-        "nodes": _nodes(writer, system),
+        "nodes": _nodes(writer, system, [own[0] for own in places.values()]),
         "moved": [
-            [k, cuts.index(place.until), writer.value(x), writer.value(R)]
-            for k, node in enumerate(nodes)
-            for place, (x, R) in zip(node.before, _later(node), strict=True)
+            [node.name, cuts.index(place.until), writer.value(moved.position), writer.value(moved.rotation)]
+            for node, own in places.items()
+            for place, moved in pairwise(own)
         ],
         "parts": (described := []),
         "added": len(parts),
     }
     for part in writer.parts:  # which grows by those that others are built on, without being in the model
         described.append(_part(writer, system, part, cuts, groups))
-    data = writer.data(text)
     functions = [recorded(own) for own in writer.functions]
-    again = System(rebuild(data, functions, whole=False), *([system.end] if np.isfinite(system.end) else []))
+    again = System(rebuild(text, functions, whole=False), *([system.end] if np.isfinite(system.end) else []))
     _check(system, again)
-    return Description(data, functions, again)
+    return Description(text, functions, again)
 
 
-def _nodes(writer: Writer, system: System) -> dict[str, Any]:
+def _nodes(writer: Writer, system: System, first: Sequence[Any]) -> dict[str, Any]:
     nodes = system.nodes
-    first: list[Any] = [node.before[0] if node.before else node for node in nodes]
     return {
         "names": [node.name for node in nodes],
         "groups": [node.group for node in nodes],
@@ -172,15 +176,9 @@ def _nodes(writer: Writer, system: System) -> dict[str, Any]:
     }
 
 
-def _later(node: Node) -> Iterator[tuple[Array, Array]]:
-    """Where a node was after each of its moves."""
-    later: Sequence[Any] = (*node.before, node)[1:]
-    return ((place.position, place.rotation) for place in later)
-
-
 def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: dict[Any, int]) -> dict[str, Any]:
     made = part.constructor_arguments
-    own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.placed for cut in cuts) if made else len(cuts)}
+    own: dict[str, Any] = {"name": part.name, "stage": sum(cut < made.moment for cut in cuts) if made else len(cuts)}
     known = len(writer.outside)
     try:
         own |= writer.arguments(part)
@@ -196,19 +194,13 @@ def _part(writer: Writer, system: System, part: Any, cuts: list[int], groups: di
 
 def _unavailable(writer: Writer, system: System, part: Any, groups: dict[Any, int]) -> dict[str, Any]:
     """What stands for a part whose class is not at hand."""
-    group = groups.setdefault((type(part), part.batch_key()), len(groups))
-    lists = {name: writer.value(list(getattr(part, name))) for name in ("nodes", "rotation_dependent", "rotation_free")}
-    lists["internal_variables"] = [writer.arguments(variable) for variable in part.internal_variables]
-    own = {"kind": type(part).__name__, "group": group, **lists}
+    own = {name: getattr(part, name) for name in ("nodes", "rotation_dependent", "rotation_free", "internal_variables")}
+    own |= {"kind": type(part).__name__, "group": groups.setdefault((type(part), part.batch_key()), len(groups))}
     if isinstance(part, Constraint):
+        own |= {name: getattr(part, name) for name in ("equations", "coordinates", "offset")}
         added = part in system.number.equations
-        own |= {
-            "equations": list(part.equations),
-            "coordinates": [[c.name, bool(c.angle)] for c in part.coordinates],
-            "offset": writer.value(np.asarray(part.offset, dtype=float)),
-            "length": system.of_length[system.number.equations[part]].tolist() if added else [],
-        }
-    return own
+        own["length"] = system.of_length[system.number.equations[part]].tolist() if added else []
+    return {name: writer.value(value) for name, value in own.items()}
 
 
 def _check(system: System, again: System) -> None:

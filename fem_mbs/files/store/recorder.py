@@ -12,13 +12,11 @@ from typing import Any
 
 from fem_mbs.contracts import State
 from fem_mbs.errors import ModelError, StoreError
-from fem_mbs.files.store.database import Database, new_file
-from fem_mbs.files.store.functions import write_samples
-from fem_mbs.files.store.recipe import describe
-from fem_mbs.files.store.records import packed, record
-from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes
+from fem_mbs.files.store.database import Database, guarded, new_file
+from fem_mbs.files.store.rows import RowWriter, Steps, flat_turns
 from fem_mbs.files.store.run_file import RunFile
-from fem_mbs.files.store.save import FUNCTIONS, MODEL, RUN, STANDS, asked, stands
+from fem_mbs.files.store.save import STANDS, asked, stands
+from fem_mbs.files.store.values import record
 from fem_mbs.run.events import NO_STATS, Events
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.output import AtTimes, EveryNth, Store
@@ -84,6 +82,7 @@ class FileRecorder:
         known = file.stands
         self._since, self._evaluated, self._wall = known["since"], list(known["evaluated"]), known["wall"]
         self._selection.done, self._hits = known["done"], known["hits"]
+        self._kept_last = not self._since  # nothing was counted since the last row
         if self.events is not None:
             for states, found in zip(self.events.states, file.events(), strict=True):
                 states += found
@@ -143,8 +142,9 @@ class FileRecorder:
                 trouble, outcome = None if outcome is Outcome.FAILED else error, Outcome.FAILED
         self.steps.database.close()
         file = RunFile(self.steps.database.path)
-        file.stand(self._stands(outcome))
-        result = file.solution(self.system, self.integration.checkpoint(), events)
+        with guarded(file.path):
+            file.stand(self._stands(outcome))
+            result = file.solution(self.system, self.integration.checkpoint(), events)
         if trouble is not None:
             trouble.solution = result
             raise trouble
@@ -235,29 +235,24 @@ def in_file(
     if store.every > 1 and times is not None:
         raise ModelError(f"simulate: store: every = {store.every} and times exclude each other; give one of them")
     selection = times or EveryNth(store.every, integration.t_end)
-    description = describe(system)
-    functions = asked_in_time(description.functions, description.system, integration.state.t)
-    turning = turning_joints(system) if is_sparse(channels, selection) else []
-    writer = RowWriter(row_shapes(system, channels, turning, functions), description.functions, channels)
-    run = asked(
+    contents, writer = asked(
+        system,
         integration.method,
+        channels,
+        turning_joints(system) if is_sparse(channels, selection) else [],
         begin=integration.state.t,
         t_end=integration.t_end,
         control=integration.control,
         times=None if times is None else times.times,
         every=store.every,
-        channels=None if store.channels is None else list(store.channels),
         events=0 if events is None else len(events.states),
         names=list(integration.checkpoint().names),
         first=integration.state,
         loading=None,
-        shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
-        origin=system.origin,
     )
-    samples = packed(write_samples(description.functions))
     with new_file(store.file, "store") as database:
         steps = Steps(database)
         recorder = FileRecorder(integration, steps, writer, channels, selection, events, started)
-        recorder.begin({MODEL: packed(description.model), RUN: run, FUNCTIONS: samples})
+        recorder.begin(contents)
     steps.database = Database(store.file, write=True)
     return recorder

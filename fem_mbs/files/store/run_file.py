@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.contracts import Method, State, shown
+from fem_mbs.contracts import Method, State, number, shown
 from fem_mbs.errors import StoreError
 from fem_mbs.files.store.build import rebuild
 from fem_mbs.files.store.database import Database, guarded
 from fem_mbs.files.store.functions import RecordedFunction, read_samples
 from fem_mbs.files.store.recipe import check_same, describe
-from fem_mbs.files.store.records import Record, unpacked
 from fem_mbs.files.store.rows import StoredRows, history, row_shapes, turns_of
 from fem_mbs.files.store.save import FUNCTIONS, LOADINGS, MODEL, RUN, STANDS
-from fem_mbs.files.store.values import CLASSES
+from fem_mbs.files.store.values import CLASSES, Record
 from fem_mbs.linear.least_norm import Redundant
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -47,7 +47,8 @@ class RunFile:
         with guarded(self.path):
             self._database = Database(self.path)
             self.run = Record(self._content(RUN))
-            self.model, self._functions = (unpacked(self._content(own)) for own in (MODEL, FUNCTIONS))
+            self.end = number(self.run["t_end"], "its end")
+            self.model, self._functions = (json.loads(self._content(own)) for own in (MODEL, FUNCTIONS))
             self.stand(self._content(STANDS))
 
     def stand(self, content: bytes) -> None:
@@ -69,8 +70,8 @@ class RunFile:
         """The system of the model, that of the script, which must be the same, or the one in the file."""
         if model is None:
             with guarded(self.path):
-                return System(rebuild(self.model, self.functions), self.run["t_end"])
-        system = System(model, self.run["t_end"])
+                return System(rebuild(self.model, self.functions), self.end)
+        system = System(model, self.end)
         check_same(describe(system).model, self.model, f"'{self.path}'")
         return system
 
@@ -100,9 +101,9 @@ class RunFile:
             raise StoreError(f"'{self.path}': its 'events' is {shown(count)}")
         self._database.sizes("checkpoints")
         found: list[list[State]] = [[] for _ in range(count)]
-        for number in range(known):
-            record = Record(self._database.content("checkpoints", number + 1))
-            found[record["event"]].append(record.state("state"))
+        for k in range(known):
+            record = Record(self._database.content("checkpoints", k + 1))
+            found[record["event"]].append(record["state"])
         return found
 
     @cached_property
@@ -119,7 +120,7 @@ class RunFile:
             return None
         memory, control = dict(self.stands["memory"]), self.run["control"]
         kind, pace, names = type(control).Memory, dict(self.stands["pace"]), tuple(self.run["names"])
-        return Checkpoint(self.stands.state("state"), known[name](**memory), control, kind(**pace), names)
+        return Checkpoint(self.stands["state"], known[name](**memory), control, kind(**pace), names)
 
     def solution(
         self, system: System, checkpoint: Checkpoint | None = None, events: Sequence[list[State]] | None = None
@@ -143,9 +144,8 @@ class RunFile:
         """The run as another process has it, with the model of the script or one made of the file."""
         system = self.system(model)
         with guarded(self.path):
-            if names := set(self.stands["redundant"]):
-                joints = tuple(part for part in system.number.parts if part.name in names)  # type: ignore[attr-defined]
-                system.redundant = Redundant(joints, 0, np.empty(0, np.intp), np.empty((0, 0)), "")  # type: ignore[arg-type]
+            if sharing := self.stands["redundant"]:
+                system.redundant = Redundant(0, np.array(sharing, np.intp), np.empty((0, 0)), "")
             return self.solution(system)
 
     def _stats(self, rows: StoredRows) -> Stats:
@@ -154,11 +154,12 @@ class RunFile:
         sizes = np.diff(rows.t, prepend=self.run["begin"])
         begins = 0 if rows.t[0] > self.run["begin"] else 1
         iterations, sizes = rows.iterations[begins:], sizes[begins:]
-        last, error = self.stands.state("state").t, self.stands["error"]
+        last, error = self.stands["state"].t, self.stands["error"]
         if last > rows.t[-1]:
             iterations, sizes = np.append(iterations, self.stands["since"]), np.append(sizes, last - rows.t[-1])
         if "listed" in self.stands.text:
             iterations, sizes = self.stands["listed"]
         evaluations, factorizations = self.stands["evaluated"]
         accuracy, wall = None if error is None else Accuracy(*error), self.stands["wall"]
-        return Stats(iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps)
+        counts = iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps
+        return Stats(*counts, tuple(self.stands["compiled"]))

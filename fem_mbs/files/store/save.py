@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from fem_mbs.errors import ModelError
 from fem_mbs.files.store.database import new_file
 from fem_mbs.files.store.functions import write_samples
 from fem_mbs.files.store.recipe import describe
-from fem_mbs.files.store.records import packed, record
 from fem_mbs.files.store.rows import RowWriter, Steps, asked_in_time, flat_turns, row_shapes
-from fem_mbs.files.store.values import UnstorableError, Writer
+from fem_mbs.files.store.values import UnstorableError, Writer, packed, record
+from fem_mbs.solution.channels import Channel
 from fem_mbs.solution.history import ChannelHistory, Instant, constant, proportional
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import turning_joints
@@ -33,24 +34,54 @@ def stands(checkpoint: Any, system: System, **values: Any) -> bytes:
         memory=checkpoint.memory._asdict(),
         memory_name=type(checkpoint.memory).__name__,
         pace=checkpoint.control_memory._asdict(),
-        redundant=redundant_names(system),
+        redundant=redundant_equations(system),
+        compiled=list(system.compiled),
         **values,
     )
 
 
-def redundant_names(system: System) -> list[str]:
-    """Names of the joints that repeat each other."""
-    return [] if system.redundant is None else [str(joint.name) for joint in system.redundant.joints]
+def redundant_equations(system: System) -> list[int]:
+    """Numbers of the equations of joints that repeat each other."""
+    return [] if system.redundant is None else system.redundant.sharing.tolist()
 
 
-def asked(method: Any, **values: Any) -> bytes:
-    """What a run was asked for; a method of a script by its name alone."""
+class Asked(NamedTuple):
+    """What both a run that begins and one that has ended write first."""
+
+    contents: dict[tuple[str, int], bytes]
+    writer: RowWriter
+
+
+def asked(
+    system: System, method: Any, channels: Sequence[Channel] | None, joints: Sequence[Any], **values: Any
+) -> Asked:
+    """The model, functions of its script and what a run was asked for; rows with whole turns of ``joints``.
+
+    A method of a script is kept by its name alone.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be stored as it is.
+    """
+    description = describe(system)
+    functions = asked_in_time(description.functions, description.system, values["begin"])
+    writer = RowWriter(row_shapes(system, channels, joints, functions), description.functions, channels)
     try:
         stored = Writer().value(method)
     except UnstorableError:
         stored = None
-    known = method if isinstance(stored, dict) and "class" in stored else None
-    return record(version=__version__, method=known, method_name=type(method).__name__, **values)
+    run = record(
+        version=__version__,
+        method=method if isinstance(stored, dict) and "class" in stored else None,
+        method_name=type(method).__name__,
+        channels=None if channels is None else [own.name for own in channels],
+        shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
+        origin=system.origin,
+        **values,
+    )
+    samples = packed(write_samples(description.functions))
+    return Asked({MODEL: packed(description.model), FUNCTIONS: samples, RUN: run}, writer)
 
 
 def save(solution: Queries, path: FilePath) -> FilePath:
@@ -58,29 +89,22 @@ def save(solution: Queries, path: FilePath) -> FilePath:
     if isinstance(solution.history, ChannelHistory):
         raise ModelError("Solution.save: the run has kept channels alone, in its own file, which can be copied")
     system, checkpoint, history = solution.system, solution.checkpoint, solution.history
-    description = describe(system)
     joints = turning_joints(system) if solution._turns else []
-    functions = asked_in_time(description.functions, description.system, float(solution.t[0]))
-    writer = RowWriter(row_shapes(system, None, joints, functions), description.functions, None)
-    contents = {
-        MODEL: packed(description.model),
-        FUNCTIONS: packed(write_samples(description.functions)),
-        RUN: asked(
-            solution.method,
-            begin=float(solution.t[0]),
-            t_end=system.end if np.isfinite(system.end) else float(solution.t[-1]),
-            control=None if checkpoint is None else checkpoint.control,
-            times=None,
-            every=1,
-            channels=None,
-            events=len(solution.event_states),
-            names=[] if checkpoint is None else list(checkpoint.names),
-            first=history.state(0),
-            loading=next((name for name, own in LOADINGS.items() if own is history.instant), None),
-            shapes=[[name, list(shape)] for name, shape in writer.shapes.items()],
-            origin=system.origin,
-        ),
-    }
+    contents, writer = asked(
+        system,
+        solution.method,
+        None,
+        joints,
+        begin=float(solution.t[0]),
+        t_end=system.end if np.isfinite(system.end) else float(solution.t[-1]),
+        control=None if checkpoint is None else checkpoint.control,
+        times=None,
+        every=1,
+        events=len(solution.event_states),
+        names=[] if checkpoint is None else list(checkpoint.names),
+        first=history.state(0),
+        loading=next((name for name, own in LOADINGS.items() if own is history.instant), None),
+    )
     events = [(event, state) for event, states in enumerate(solution.event_states) for state in states]
     for number, (event, state) in enumerate(events, 1):
         contents["checkpoints", number] = record(event=event, state=state)
@@ -113,5 +137,11 @@ def _ended(solution: Queries, hits: int) -> bytes:
     }
     if checkpoint is not None:
         return stands(checkpoint, solution.system, **values)
-    values |= {"memory": {}, "memory_name": None, "pace": {}, "redundant": redundant_names(solution.system)}
+    values |= {
+        "compiled": list(stats.compiled),
+        "memory": {},
+        "memory_name": None,
+        "pace": {},
+        "redundant": redundant_equations(solution.system),
+    }
     return record(state=solution.history.state(-1), **values)

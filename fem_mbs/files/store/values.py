@@ -1,47 +1,42 @@
-"""Values as text and numbers, and back: what a file holds in place of Python objects, and nothing else can be in it.
+"""Values as text, and back: what a file holds in place of Python objects, and nothing else can be in it.
 
 Text is JSON. Numbers, texts, truth values and None stand for themselves, anything else is an object with one key that
-says what it is: arrays, whose numbers stand in one list beside the text; tuples and dicts; nodes and parts of the model
-by their number; objects of classes of the library by the name of the class and its arguments; functions by their
-number. Reading makes objects by their constructors, which check their arguments, of these classes and no others: those
-of the library, and those of a script that derive from a contract and whose module is imported already. No file makes
-Python import a module.
+says what it is: arrays, by their kind, their shape and their numbers; tuples and dicts; nodes by their names, parts of
+the model and functions by their numbers; objects of classes of the library by the name of the class and the arguments
+of its constructor. Reading makes objects by their constructors, which check their arguments, of these classes and no
+others: those of the library, and those of a script that derive from a contract and whose module is imported already.
+No file makes Python import a module.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-import math
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    ARRAYS,
     Constraint,
     Element,
     Method,
     Node,
     Public,
     Shape,
+    State,
     TimeLaw,
     is_rotation,
     shown,
 )
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.errors import ModelError
-
-
-class Data(NamedTuple):
-    """Text and the numbers of its arrays."""
-
-    text: str
-    numbers: Array
 
 
 class UnstorableError(Exception):
@@ -89,12 +84,37 @@ def find_class(name: str) -> type | None:
     return kind if isinstance(kind, type) and issubclass(kind, OUTSIDE) and kind.__module__ == module else None
 
 
+def packed(value: Any) -> bytes:
+    """Text, of what :class:`Writer` returned."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def record(**values: Any) -> bytes:
+    """Values by name, as a text."""
+    return packed({name: Writer().value(value) for name, value in values.items()})
+
+
+class Record:
+    """What a text has, by name; all but a ``method``, whose class may be missing, is read at once."""
+
+    def __init__(self, content: bytes) -> None:
+        self.text: dict[str, Any] = dict(json.loads(content))
+        self._values = {name: Reader().value(own) for name, own in self.text.items() if name != "method"}
+
+    def __getitem__(self, name: str) -> Any:
+        return Reader().value(self.text[name]) if name == "method" else self._values[name]
+
+
 EXACT = 2**53
 """Whole numbers below this one are exact as floating-point numbers."""
+FEW = 36
+"""Arrays of up to so many numbers can be read by people."""
+KINDS = {"f": "<f8", "i": "<i8", "u": "<i8", "b": "?"}
+"""Kinds of arrays, and how their numbers are in a file."""
 
 
 class Writer:
-    """Makes text and numbers of values.
+    """Makes what JSON can hold of values.
 
     Attributes
     ----------
@@ -107,18 +127,11 @@ class Writer:
     """
 
     def __init__(self, nodes: Sequence[Node] = (), parts: Sequence[Element | Constraint] = ()) -> None:
-        self._nodes = {id(node): k for k, node in enumerate(nodes)}
+        self._nodes = set(nodes)
         self.parts: list[Any] = list(parts)
         self._parts = {id(part): k for k, part in enumerate(parts)}
-        self._arrays: list[Array] = []
-        self._size = 0
         self.functions: list[Callable[..., Any]] = []
         self.outside: list[str] = []
-
-    def data(self, value: Any) -> Data:
-        """The text of what :meth:`value` returned, and its numbers."""
-        text = json.dumps(value, separators=(",", ":"))
-        return Data(text, np.concatenate([np.empty(0), *self._arrays]))
 
     def value(self, value: Any) -> Any:
         """What JSON can hold of a value.
@@ -140,8 +153,17 @@ class Writer:
             return {"tuple": [self.value(own) for own in value]}
         if isinstance(value, Mapping):
             return {"dict": [[self.value(key), self.value(own)] for key, own in value.items()]}
-        if isinstance(value, Node | Element | Constraint):
-            return self._member(value)
+        if isinstance(value, Node):
+            if value not in self._nodes:
+                raise UnstorableError(f"{value}, which is not in the model")
+            return {"node": value.name}
+        if isinstance(value, Element | Constraint):
+            if id(value) not in self._parts:
+                self._parts[id(value)] = len(self.parts)
+                self.parts.append(value)
+            return {"part": self._parts[id(value)]}
+        if isinstance(value, State):
+            return {"state": [self.value(getattr(value, name)) for name in ("t", *ARRAYS)]}
         return self._object(value)
 
     def arguments(self, value: Any) -> dict[str, Any]:
@@ -157,9 +179,8 @@ class Writer:
     def _object(self, value: Any) -> Any:
         if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
-        if CLASSES.get(type(value).__name__) is type(value):
-            return self.arguments(value)
-        if isinstance(value, OUTSIDE) and not isinstance(value, TimeLaw):
+        known = CLASSES.get(type(value).__name__) is type(value)
+        if known or (isinstance(value, OUTSIDE) and not isinstance(value, TimeLaw)):
             return self.arguments(value)
         if is_rotation(value):
             return self._array(np.asarray(value.as_matrix()))
@@ -181,24 +202,13 @@ class Writer:
         del self.functions[functions:], self.outside[outside:]
         return law if known else {}
 
-    def _member(self, value: Any) -> dict[str, int]:
-        if isinstance(value, Node):
-            if id(value) not in self._nodes:
-                raise UnstorableError(f"{value}, which is not in the model")
-            return {"node": self._nodes[id(value)]}
-        if id(value) not in self._parts:
-            self._parts[id(value)] = len(self.parts)
-            self.parts.append(value)
-        return {"part": self._parts[id(value)]}
-
     def _array(self, value: Array) -> Any:
         kind = value.dtype.kind
-        if kind not in "fiub" or (kind in "iu" and value.size and int(abs(value).max()) >= EXACT):
+        if kind not in KINDS or (kind in "iu" and value.size and int(abs(value).max()) >= EXACT):
             return self.value(value.tolist())
-        flat = np.ravel(value).astype(float)
-        self._arrays.append(flat)
-        self._size += flat.size
-        return {"array": [self._size - flat.size, "i" if kind == "u" else kind, *value.shape]}
+        numbers = np.ascontiguousarray(value, KINDS[kind])
+        content = numbers.ravel().tolist() if value.size <= FEW else b64encode(numbers.tobytes()).decode()
+        return {"array": ["i" if kind == "u" else kind, list(value.shape), content]}
 
 
 def _attributes(value: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -228,27 +238,24 @@ def missing(name: str) -> str:
 
 
 class Reader:
-    """Makes values of text and numbers.
+    """Makes values of what JSON holds.
 
     Parameters
     ----------
-    numbers : (n,)
-        Those of all arrays.
     node, part, function : functions
-        What has a number.
+        What has a name, or a number.
     whole : bool
         Whether laws of the script are made again, where their classes are at hand, in place of their samples.
     """
 
     def __init__(
         self,
-        numbers: Array,
-        node: Callable[[int], Node] | None = None,
+        node: Callable[[str], Node] | None = None,
         part: Callable[[int], Any] | None = None,
         function: Callable[[int], Any] | None = None,
         whole: bool = True,
     ) -> None:
-        self._numbers, self._whole = numbers, whole
+        self._whole = whole
         self._of_number = {"node": node, "part": part, "function": function}
 
     def value(self, value: Any) -> Any:
@@ -272,7 +279,9 @@ class Reader:
             if kind == "dict":
                 return {self.value(key): self.value(own) for key, own in content}
             if kind == "array":
-                return self._array(*content)
+                return _array(*content)
+            if kind == "state":
+                return State(*map(self.value, content))
             if kind == "section":
                 return self._section(content)
             if (find := self._of_number.get(kind)) is not None:
@@ -297,9 +306,11 @@ class Reader:
             made = (BeamSection if step == "BeamSection" else getattr(made, step))(*self.value(values))
         return made
 
-    def _array(self, first: int, kind: str, *shape: int) -> Array:
-        size = math.prod(shape)
-        if not (0 <= first <= first + size <= len(self._numbers) and min(shape, default=0) >= 0):
-            raise ModelError(f"it holds an array of the shape {shape}, which has more numbers than there are")
-        dtype = {"f": float, "i": np.intp, "b": np.bool_}[kind]
-        return self._numbers[first : first + size].astype(dtype).reshape(shape)
+
+def _array(kind: str, shape: Sequence[int], content: Any) -> Array:
+    """An array as large as what there is of it."""
+    try:
+        flat = np.frombuffer(b64decode(content), KINDS[kind]) if isinstance(content, str) else np.array(content)
+        return flat.astype(np.intp if kind == "i" else KINDS[kind]).reshape([*map(abs, shape)])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ModelError(f"it holds an array of the shape {shown(shape)}, which its numbers do not have") from None

@@ -30,6 +30,7 @@ from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns, step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Nothing, RateSensitivities, State, Step, checked, choice
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.redundant import redundant_joints
 from fem_mbs.lie import so3
 from fem_mbs.methods.comparison.overdetermined import OverdeterminedEquations
 from fem_mbs.methods.comparison.symplectic import SymplecticProblem, check_hamiltonian, solve_symplectic
@@ -158,7 +159,7 @@ class LieEuler(Method):
     def init(self, system: System, state: State, h: float) -> Nothing:
         """Nothing; joints that repeat each other must stay closed."""
         if self.form == "index1" and system.redundant is not None:
-            names = ", ".join(map(str, system.redundant.joints))
+            names = ", ".join(map(str, redundant_joints(system)))
             raise ModelError(
                 "LieEuler: form 'index1' lets joints drift open, and those that repeat each other can then no longer "
                 f"be closed together ({names}); take form 'index2' or 'overdetermined'"

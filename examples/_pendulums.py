@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from fem_mbs import Model
 from fem_mbs.elements import RigidBody, SphericalJoint
-from fem_mbs.model.model import Model
 
 G = (0, 0, -9.81)
 ALONG_X = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])

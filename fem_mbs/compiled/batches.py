@@ -1,0 +1,394 @@
+"""Batches whose forces, tangents and constraint rows are compiled: recorded for one cell, run for all.
+
+A compiled batch stands in the place of a batch of a system. Where a cell goes another way than the recorded one (a
+branch at a large angle), or something is asked that is not compiled, the batch itself answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled import one_cell as at
+from fem_mbs.compiled.machine import kernel, lanes
+from fem_mbs.compiled.one_cell import OneCell, rows_in_order
+from fem_mbs.compiled.tape import CannotRecordError, recording
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, Motion, RateSensitivities, StepEnd
+from fem_mbs.lie import so3
+from fem_mbs.system.system import System
+
+LOG = logging.getLogger("fem_mbs")
+AGREES = 1e-12
+"""Largest difference from NumPy's results, over their size, with which a kernel is taken."""
+COPIED = 4096
+"""Largest number of entries of an array that is sooner copied than its address found."""
+LEAST = 2000
+"""Fewest operations of all cells in an evaluation with which a kernel is faster than NumPy."""
+SHAKEN = 0.01
+"""How far from where it was built a model is recorded: shares of its extent, and rad."""
+RECORDED = "fem_mbs.lie", "fem_mbs.elements", "fem_mbs.contracts"
+_PROGRAMS: dict[Any, list[str]] = {}
+"""LLVM text by the kind of a batch."""
+
+
+class Addresses:
+    """Where arrays lie, for kernels. Small ones are copied to where one has been before, which is faster."""
+
+    def __init__(self, size: int) -> None:
+        self._addresses = np.zeros(size, np.intp)
+        self._arrays: dict[int, Any] = {}
+        self.pointer = int(self._addresses.ctypes.data)
+
+    def __setitem__(self, place: int, array: Array | IntArray) -> None:
+        known = self._arrays.get(place)
+        if known is not None and known.shape == array.shape and array.size <= COPIED:
+            known[...] = array
+            return
+        if array.size <= COPIED or not array.flags.c_contiguous:
+            array = np.array(array, order="C")  # type: ignore[assignment]
+        self.at(place, array)
+
+    def at(self, place: int, array: Array | IntArray) -> None:
+        """Have kernels work on an array itself."""
+        self._arrays[place] = array
+        self._addresses[place] = array.__array_interface__["data"][0]
+
+    def result(self, place: int, shape: tuple[int, ...]) -> Array:
+        """Where a kernel writes what has a shape."""
+        known = self._arrays.get(place)
+        if known is not None and known.shape == shape and known.size <= COPIED:
+            return known  # type: ignore[no-any-return]
+        result = np.empty(shape)
+        self.at(place, result)
+        return result
+
+
+class Arrays:
+    """The arrays of a model that its kernels read: a motion, and how rates follow increments."""
+
+    def __init__(self, system: System, least: int) -> None:
+        self.least = least
+        self.addresses = Addresses(at.SHARED)
+        self._own, self._t = bool(system.k), np.zeros(1)
+        self.addresses.at(at.T, self._t)
+        self._motion: Motion | None = None
+        self._rates: tuple[Any, Any] = None, None
+
+    def take(self, motion: Motion) -> None:
+        """Have kernels read a motion."""
+        if self._motion is motion:
+            return
+        here, inertial = self.addresses, motion.momentum or motion
+        self._t[0] = motion.t
+        here[at.X], here[at.R], here[at.V], here[at.A] = motion.x, motion.R, motion.V, motion.A
+        here[at.INERTIAL_V], here[at.GRAVITY], here[at.MULTIPLIERS] = inertial.V, motion.gravity, motion.multipliers
+        if self._own:
+            here[at.U], here[at.UDOT], here[at.UDDOT] = motion.u, motion.udot, motion.uddot
+            here[at.INERTIAL_UDOT] = inertial.udot
+        self._motion = motion
+
+    def take_rates(self, dV: RateSensitivities, dA: RateSensitivities) -> None:
+        """Have kernels read how rates follow."""
+        if self._rates[0] is dV and self._rates[1] is dA:
+            return
+        here, self._rates = self.addresses, (dV, dA)
+        here[at.DV], here[at.DA] = dV.nodes, dA.nodes
+        if self._own:
+            here[at.DV_OWN], here[at.DA_OWN] = dV.own, dA.own
+
+
+class LaterContext:
+    """The context of a compiled batch: the motion, from which that of the batch itself follows when it is asked for."""
+
+    def __init__(self, motion: Motion, context: Callable[[], Any]) -> None:
+        self.motion, self._make = motion, context
+
+    @cached_property
+    def context(self) -> Any:
+        return self._make()
+
+
+def resolved(context: Any) -> Any:
+    """The context of the batch itself."""
+    return context.context if isinstance(context, LaterContext) else context
+
+
+class _Compiled:
+    """Kernels of a batch and the arrays they work on."""
+
+    def __init__(
+        self, batch: ElementBatch | ConstraintBatch, arrays: Arrays, recorder: OneCell, programs: list[str]
+    ) -> None:
+        self.n, self.arrays = len(batch.nodes), arrays
+        self.addresses = here = Addresses(at.PARAMETERS - at.SHARED + len(recorder.parameters))
+        self.guard = np.zeros(1, np.int64)
+        here.at(0, self.guard)
+        self[at.NODES] = batch.nodes.astype(np.int64)
+        if batch.own is not None:
+            self[at.OWN] = batch.own.astype(np.int64)
+        if isinstance(batch, ElementBatch) and batch.reads is not None:
+            self[at.READS] = batch.reads.astype(np.int64)
+        for k, value in enumerate(recorder.parameters):
+            self[at.PARAMETERS + k] = value
+        if self.n * programs[0].count(" = f") < arrays.least:
+            raise CannotRecordError("it is so small that NumPy is as fast")
+        self.kernels = [kernel(text) for text in programs]
+        self._pointers = arrays.addresses.pointer, here.pointer
+
+    def __setitem__(self, place: int, array: Array) -> None:
+        self.addresses[place - at.SHARED] = array
+
+    def run(self, k: int, *shapes: tuple[int, ...]) -> list[Array] | None:
+        """The results of a kernel; None if a cell went another way than the recorded one."""
+        first = at.RESULT - at.SHARED + 2 * k
+        results = [self.addresses.result(first + place, shape) for place, shape in enumerate(shapes)]
+        self.kernels[k](self.n, *self._pointers)
+        if self.guard[0]:
+            return None
+        return [result.copy() if result.size <= COPIED else result for result in results]
+
+
+class CompiledElements(ElementBatch):
+    """A batch of elements whose ``force``, ``tangent`` and ``rate_force`` are compiled."""
+
+    def __init__(self, batch: ElementBatch, arrays: Arrays, motion: Motion, rates: RateSensitivities) -> None:
+        if batch.kinked or type(batch).at is not ElementBatch.at:
+            raise CannotRecordError("its law has kinks" if batch.kinked else "it depends on time")
+        self.batch = batch
+        self.nodes, self.own, self.owners, self.reads = batch.nodes, batch.own, batch.owners, batch.reads
+        self.terms, self.kinked, self.damps = batch.terms, batch.kinked, batch.damps
+        recorder = OneCell(batch)
+        b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
+        self.shape = len(self.nodes), b
+        self._terms = (len(self.nodes), self.terms, b) if self.terms > 1 else self.shape
+        programs = _PROGRAMS.get(recorder.kind)
+        if programs is None:
+            cell = recorder.cell
+            force, context = cell.force(recorder.motion(motion), None)
+            dV = recorder.sensitivities("dV", at.DV, at.DV_OWN, rates)
+            dA = recorder.sensitivities("dA", at.DA, at.DA_OWN, rates)
+            product = cell.rate_force(context, *(recorder.given(k, b) for k in range(3)))
+            results = [force, cell.tangent(context, dV, dA), *([] if product is None else [product])]
+            programs = [recorder.program(lanes(), k, result) for k, result in enumerate(results)]
+            _PROGRAMS[recorder.kind] = programs
+        self._compiled = _Compiled(batch, arrays, recorder, programs)
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
+        compiled = self._compiled
+        compiled.arrays.take(motion)
+        if (results := compiled.run(0, self._terms)) is None:
+            return self.batch.force(motion, prescribed)
+        return results[0], LaterContext(motion, lambda: self.batch.force(motion, prescribed)[1])
+
+    def tangent(self, context: Any, dV: RateSensitivities, dA: RateSensitivities) -> Array:
+        if isinstance(context, LaterContext):
+            compiled = self._compiled
+            compiled.arrays.take(context.motion)
+            compiled.arrays.take_rates(dV, dA)
+            if results := compiled.run(1, (*self.shape, self.shape[1])):
+                return results[0]
+        return self.batch.tangent(resolved(context), dV, dA)
+
+    def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array | None:
+        compiled = self._compiled
+        if len(compiled.kernels) < 3:
+            return None
+        if isinstance(context, LaterContext):
+            compiled.arrays.take(context.motion)
+            for k, change in enumerate((dV, dA, inertial)):
+                compiled[at.GIVEN + k] = change
+            if results := compiled.run(2, self.shape):
+                return results[0]
+        return self.batch.rate_force(resolved(context), dV, dA, inertial)
+
+    def at(self, t: float) -> Any:
+        return self.batch.at(t)
+
+    def scaled(self, prescribed: Any, factor: float) -> Any:
+        return self.batch.scaled(prescribed, factor)
+
+    def stiffness(self, context: Any) -> Array:
+        return self.batch.stiffness(resolved(context))
+
+    def damping(self, context: Any) -> Array | None:
+        return self.batch.damping(resolved(context))
+
+    def gyroscopic(self, context: Any) -> Array | None:
+        return self.batch.gyroscopic(resolved(context))
+
+    def mass(self, context: Any) -> Array | None:
+        return self.batch.mass(resolved(context))
+
+    def by_multipliers(self, context: Any) -> Array:
+        return self.batch.by_multipliers(resolved(context))
+
+    def accept(self, context: Any) -> Array:
+        return self.batch.accept(resolved(context))
+
+    def next_jump(self, t: float, u: Array) -> float:
+        return self.batch.next_jump(t, u)
+
+    def jump(self, context: Any) -> Array | None:
+        return self.batch.jump(resolved(context))
+
+    def stress_ahead(self, context: Any, d: Array) -> Any:
+        return self.batch.stress_ahead(resolved(context), d)
+
+    def with_stress(self, context: Any, stress: Any) -> Any:
+        return self.batch.with_stress(resolved(context), stress)
+
+    def branches(self, context: Any) -> Array:
+        return self.batch.branches(resolved(context))
+
+    def energy(self, motion: Motion) -> Energy:
+        return self.batch.energy(motion)
+
+
+class CompiledConstraints(ConstraintBatch):
+    """A batch of constraints whose ``evaluate``, ``stiffness`` and ``rate_gradient`` are compiled."""
+
+    def __init__(self, batch: ConstraintBatch, arrays: Arrays, motion: Motion) -> None:
+        self.batch, n = batch, len(batch.nodes)
+        self.nodes, self.own, self.owners, self.cell = batch.nodes, batch.own, batch.owners, batch.cell
+        self.length, self.velocity, self.geometric_blocks = batch.length, batch.velocity, batch.geometric_blocks
+        if batch.driven or type(batch).at is not ConstraintBatch.at:
+            raise CannotRecordError("it depends on time")
+        if batch.geometric_blocks is not None or not rows_in_order(batch.cell, n):
+            raise CannotRecordError("its constraints have different equations")
+        recorder, each = OneCell(batch), len(batch.cell) // n
+        b = 6 * self.nodes.shape[1] + (0 if self.own is None else self.own.shape[1])
+        self.b = b
+        programs = _PROGRAMS.get(recorder.kind)
+        if programs is None:
+            cell = recorder.cell
+            phi, B, context = cell.evaluate(recorder.motion(motion).momentum, None)
+            stiffness = cell.stiffness(context, recorder.given(0, each)[0])
+            bent = cell.rate_gradient(context, recorder.given(1, b))
+            programs = [recorder.program(lanes(), k, *own) for k, own in enumerate(((phi, B), (stiffness,), (bent,)))]
+            _PROGRAMS[recorder.kind] = programs
+        self._compiled = _Compiled(batch, arrays, recorder, programs)
+
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Any]:
+        compiled, m = self._compiled, len(self.cell)
+        compiled.arrays.take(motion)
+        if (results := compiled.run(0, (m,), (m, self.b))) is None:
+            return self.batch.evaluate(motion, prescribed)
+        phi, B = results
+        return phi, B, LaterContext(motion, lambda: self.batch.evaluate(motion, prescribed)[2])
+
+    def stiffness(self, context: Any, multipliers: Array) -> Array:
+        if isinstance(context, LaterContext):
+            compiled = self._compiled
+            compiled.arrays.take(context.motion)
+            compiled[at.GIVEN] = multipliers
+            if results := compiled.run(1, (len(self.nodes), self.b, self.b)):
+                return results[0]
+        return self.batch.stiffness(resolved(context), multipliers)
+
+    def rate_gradient(self, context: Any, V: Array) -> Array:
+        if isinstance(context, LaterContext):
+            compiled = self._compiled
+            compiled.arrays.take(context.motion)
+            compiled[at.GIVEN + 1] = V
+            if results := compiled.run(2, (len(self.cell), self.b)):
+                return results[0]
+        return self.batch.rate_gradient(resolved(context), V)
+
+    def second(self, context: Any) -> Array:
+        return self.batch.second(resolved(context))
+
+    def check_start(self, motion: Motion) -> None:
+        self.batch.check_start(motion)
+
+    def at(self, t: float) -> Any:
+        return self.batch.at(t)
+
+    def astray(self, end: StepEnd) -> str:
+        return self.batch.astray(end)
+
+    def accept(self, context: Any) -> Array:
+        return self.batch.accept(resolved(context))
+
+
+def compiled(system: System) -> None:
+    """Put compiled batches in the place of those that can be recorded."""
+    samples, names = Samples(system, LEAST), list[str]()
+    for batches in (system.batches, system.constraint_batches):
+        every: list[Any] = batches
+        for k, batch in enumerate(every):
+            try:
+                every[k] = samples.compiled(batch)
+                names += [type(owner).__name__ for owner in batch.owners[:1]]
+            except CannotRecordError as reason:
+                LOG.debug("%s stays NumPy: %s", type(batch).__name__, reason)
+    system.compiled = tuple(dict.fromkeys(names))
+
+
+class Samples:
+    """What batches of a system are recorded with and compared on: it in some motion near where it was built."""
+
+    def __init__(self, system: System, least: int = 0) -> None:
+        self._rng = np.random.default_rng(1)
+        self.arrays = Arrays(system, least)
+        self.sample, self.other = (self._motion(system) for _ in range(2))
+        self.rates = [RateSensitivities(self._rng.normal(size=(system.n, 6, 6)), np.ones(system.k)) for _ in range(2)]
+        for each in self.rates:
+            each.nodes[:, 3:, :3] = 0.0
+
+    def compiled(self, batch: ElementBatch | ConstraintBatch) -> CompiledElements | CompiledConstraints:
+        """A compiled batch, or :class:`CannotRecordError`."""
+        own = type(batch).__module__
+        modules = [module for name, module in list(sys.modules.items()) if name == own or name.startswith(RECORDED)]
+        result: CompiledElements | CompiledConstraints
+        try:
+            with recording(modules):
+                if isinstance(batch, ConstraintBatch):
+                    result = CompiledConstraints(batch, self.arrays, self.sample)
+                else:
+                    result = CompiledElements(batch, self.arrays, self.sample, self.rates[0])
+        except CannotRecordError:
+            raise
+        except Exception as error:  # whatever code makes of numbers that it was not written for
+            raise CannotRecordError(f"{type(error).__name__}: {error}") from error
+        if not self.difference(batch, result, self.other) <= AGREES:
+            raise CannotRecordError("the recorded line does something else")
+        return result
+
+    def difference(self, batch: Any, other: Any, motion: Motion) -> float:
+        """The largest difference of what two batches return, over its size."""
+        results: list[tuple[Array | None, ...]] = []
+        for one in (batch, other):
+            if isinstance(batch, ConstraintBatch):
+                phi, B, context = one.evaluate(motion, None)
+                multipliers, V = np.sin(np.arange(len(phi))), np.cos(np.arange(float(len(batch.nodes) * B.shape[1])))
+                rates = one.rate_gradient(context, V.reshape(-1, B.shape[1]))
+                results.append((phi, B, one.stiffness(context, multipliers), rates))
+            else:
+                force, context = one.force(motion, None)
+                tangent = one.tangent(context, *self.rates)
+                changes = np.cos(np.arange(3.0 * tangent[..., 0].size)).reshape(3, *tangent.shape[:2])
+                results.append((force, tangent, one.rate_force(context, *changes)))
+        return max(_difference(*pair) for pair in zip(*results, strict=True))
+
+    def _motion(self, system: System) -> Motion:
+        rest, normal = system.at_rest(), self._rng.normal
+        x = rest.x + SHAKEN * system.length * normal(size=rest.x.shape)
+        R = rest.R @ so3.exp(SHAKEN * normal(size=rest.x.shape))
+        V, A = normal(size=(2, *rest.V.shape))
+        u, udot, uddot = SHAKEN * normal(size=(3, system.k)) + [rest.u, rest.udot, rest.uddot]
+        return Motion(0.5, x, R, V, A, rest.gravity, u, udot, uddot, normal(size=system.m))
+
+
+def _difference(one: Array | None, other: Array | None) -> float:
+    if one is None or other is None:
+        return 0.0 if one is other else np.inf
+    if one.shape != other.shape:
+        return np.inf
+    size = float(np.abs(one).max(initial=0.0))
+    return float(np.abs(one - other).max(initial=0.0)) / size if size else float(np.abs(other).max(initial=0.0))

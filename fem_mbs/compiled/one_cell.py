@@ -1,0 +1,208 @@
+"""One cell of a batch on a tape: what differs between cells and what moves are inputs, the rest is of its kind."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import cached_property
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled.emit import InputRows, OutputRows, program
+from fem_mbs.compiled.tape import CannotRecordError, Tape
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
+
+# arrays of the model, whose addresses all kernels share
+T, X, R, V, A, INERTIAL_V, INERTIAL_UDOT, GRAVITY, U, UDOT, UDDOT, MULTIPLIERS = range(12)
+DV, DV_OWN, DA, DA_OWN, SHARED = range(12, 17)
+# arrays of a batch
+GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 13))
+PARTS = "fem_mbs.elements.", "fem_mbs.contracts."
+
+
+class Owner:
+    """The element of the recorded cell: what it knows is not of the batch, and may change."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise CannotRecordError(f"asks an element for its '{name}'")
+
+
+class OneCell:
+    """A tape, and where the inputs of a cell lie.
+
+    Attributes
+    ----------
+    cell : ElementBatch or ConstraintBatch
+        A copy of the batch that has one cell, with numbers on the tape for its parameters.
+    parameters : list of (n, ...)
+        Arrays of the batch with a row for each cell.
+    kind : tuple
+        All else that the line depends on: batches of equal kinds have the same.
+    """
+
+    def __init__(self, batch: ElementBatch | ConstraintBatch) -> None:
+        self.tape, self.sources = Tape(), dict[str, InputRows]()
+        self.batch, self.n = batch, len(batch.nodes)
+        self.parameters: list[Array] = []
+        kind: list[Any] = [type(batch), batch.nodes.shape[1], None if batch.own is None else batch.own.shape[1]]
+        self._kind = kind
+        self.cell = self._one_cell(batch, "")
+        self.kind = tuple(kind)
+
+    def motion(self, motion: Motion) -> Motion:
+        """The motion of the cell, and that of its inertia forces."""
+        nodes = self.batch.nodes
+        x, R_, A_ = (
+            self._gathered(name, place, value, NODES, nodes)
+            for name, place, value in (("x", X, motion.x), ("R", R, motion.R), ("A", A, motion.A))
+        )
+        t, gravity = self._uniform("t", T, np.array([motion.t]))[0], self._uniform("gravity", GRAVITY, motion.gravity)
+        u, udot, uddot, other = (
+            self.own(name, place, value)
+            for name, place, value in (
+                ("u", U, motion.u),
+                ("udot", UDOT, motion.udot),
+                ("uddot", UDDOT, motion.uddot),
+                ("inertial udot", INERTIAL_UDOT, motion.udot),
+            )
+        )
+        multipliers = np.empty(0)
+        if isinstance(self.batch, ElementBatch) and self.batch.reads is not None:
+            read = motion.multipliers[:, None]
+            multipliers = self._gathered("multipliers", MULTIPLIERS, read, READS, self.batch.reads)[:, 0]
+        rates = self._gathered("V", V, motion.V, NODES, nodes)
+        of_inertia = self._gathered("inertial V", INERTIAL_V, motion.V, NODES, nodes)
+        momentum = Motion(t, x, R_, of_inertia, A_, gravity, u, other, uddot, multipliers)
+        return Motion(t, x, R_, rates, A_, gravity, u, udot, uddot, multipliers, momentum)
+
+    def sensitivities(self, name: str, nodes: int, own: int, value: RateSensitivities) -> RateSensitivities:
+        """Of the nodes and variables of the cell."""
+        blocks = self._gathered(name, nodes, value.nodes, NODES, self.batch.nodes)
+        blocks[:, 3:, :3] = 0.0
+        return RateSensitivities(blocks, self.own(f"own {name}", own, value.own))
+
+    def own(self, name: str, place: int, value: Array) -> Array:
+        """Those of values ``(k,)`` that belong to internal variables of the cell, ``(s,)``."""
+        if self.batch.own is None:
+            return np.empty(0)
+        return self._gathered(name, place, value[:, None], OWN, self.batch.own)[:, 0]
+
+    def given(self, k: int, width: int) -> Array:
+        """A row ``(1, width)`` of the ``k``-th array that is handed to a kernel, with one for each cell."""
+        return self._of_cell(f"given {k}", GIVEN + k, np.ones((self.n, width)))
+
+    def program(self, lanes: int, number: int, *results: Any) -> str:
+        """LLVM text of the ``number``-th kernel, to at most two results, each of which has an array of its own."""
+        sinks = []
+        for k, result in enumerate(results):
+            values = np.asarray(result, object).ravel()
+            sinks.append(
+                OutputRows(
+                    RESULT + 2 * number + k, len(values), [(c, self.tape.number_of(v)) for c, v in enumerate(values)]
+                )
+            )
+        return program(self.tape, self.sources, sinks, GUARD, SHARED, lanes)
+
+    def _gathered(self, name: str, place: int, value: Array, table: int, index: IntArray) -> Array:
+        """Rows ``(p, ...)`` of an array, of which each cell takes those that ``index`` (n, p) says."""
+        rows = []
+        for k in range(index.shape[1]):
+            self.sources[f"{name} {k}"] = InputRows(place, value[0].size, (table, index.shape[1], k))
+            rows.append(self.tape.inputs(f"{name} {k}", value[index[0, k]]))
+        return np.stack(rows) if rows else np.empty((0, *value.shape[1:]), object)
+
+    def _uniform(self, name: str, place: int, value: Array) -> Array:
+        self.sources[name] = InputRows(place, np.size(value), uniform=True)
+        return self.tape.inputs(name, value)
+
+    def _of_cell(self, name: str, place: int, value: Array) -> Array:
+        self.sources[name] = InputRows(place, value[0].size)
+        return self.tape.inputs(name, value[:1])
+
+    def _parameter(self, path: str, value: Array) -> Array:
+        """What is zero in all cells stays zero, so that kernels of like batches are the same."""
+        there = value.any(axis=0)
+        self._kind += [path, value.shape[1:], there.tobytes()]
+        self.parameters.append(np.ascontiguousarray(value))
+        row = self._of_cell(path, PARAMETERS + len(self.parameters) - 1, value)
+        row[:, ~there] = 0.0
+        return row
+
+    def _one_cell(self, thing: Any, path: str) -> Any:
+        for attribute in vars(type(thing)).values():
+            if isinstance(attribute, cached_property):
+                attribute.__get__(thing)
+        result = copy.copy(thing)
+        for name, value in vars(thing).items():
+            object.__setattr__(result, name, self._of_one(name, value, f"{path}{name}"))
+        return result
+
+    def _of_one(self, name: str, value: Any, path: str) -> Any:
+        """An attribute, or what it is for one cell."""
+        n = self.n
+        if name in ("nodes", "own", "reads") and value is not None:
+            return np.arange(value.shape[1])[None]
+        if name.endswith("owners"):
+            return [Owner()]
+        if isinstance(value, Numbering):
+            return value
+        if isinstance(value, np.ndarray) and value.ndim and len(value) == n and value.dtype == float and value.size:
+            return self._parameter(path, value)
+        if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
+            parts = zip(fields, value, strict=True)
+            return type(value)(*(self._of_one(field, part, f"{path}.{field}") for field, part in parts))
+        if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
+            return self._one_cell(value, f"{path}.")
+        result = self._rows_of_one(name, value, path)
+        self._kind += [path, _known(result, path)]
+        return result
+
+    def _rows_of_one(self, name: str, value: Any, path: str) -> Any:
+        """Which rows of a cell something concerns."""
+        n = self.n
+        if name == "cell":
+            return np.zeros(len(value) // n, np.intp)
+        if isinstance(value, slice) and isinstance(value.stop, int):
+            rows, rest = divmod(value.stop - (value.start or 0), n)
+            if rest:
+                raise CannotRecordError(f"{path} cuts cells")
+            return slice(0, rows)
+        if isinstance(value, np.ndarray) and value.ndim and value.size and len(value) % n == 0:
+            each = len(value) // n
+            if np.array_equal(value, np.arange(len(value))):
+                return np.arange(each)
+            if len(value) == n or name == "length":
+                first = value[:each]
+                if not (value.reshape(n, *first.shape) == first).all():
+                    raise CannotRecordError(f"{path} differs between cells")
+                return first
+        return value
+
+
+def _known(value: Any, path: str) -> Any:
+    """What tells two values apart."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, slice):
+        return value.start, value.stop
+    if isinstance(value, (list, tuple)):
+        return tuple(_known(part, path) for part in value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (type, FunctionType)) and value.__module__.startswith("fem_mbs.") and _is_plain(value):
+        return value
+    raise CannotRecordError(f"{path} may be anything")  # a function of the user's, for one
+
+
+def _is_plain(value: type | FunctionType) -> bool:
+    """Whether a function of the library knows nothing but its arguments."""
+    return isinstance(value, type) or value.__closure__ is None
+
+
+def rows_in_order(cell: Sequence[int] | IntArray, n: int) -> bool:
+    """Whether equations are those of one constraint after the other, as many of each."""
+    each, rest = divmod(len(cell), n)
+    return not rest and np.array_equal(cell, np.repeat(np.arange(n), each))

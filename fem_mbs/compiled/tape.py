@@ -1,0 +1,297 @@
+"""What NumPy code does to one cell of a batch, recorded as a straight line of operations on single numbers.
+
+The code runs as it is, on object arrays of :class:`Number`: NumPy itself broadcasts, slices and multiplies them. Zeros
+and ones that do not depend on inputs fold away, and what is computed twice is recorded once. A number has a value, that
+of a sample, so that the code may ask which of two is larger: it goes the way of the sample, and what it has asked is a
+guard, a condition under which the line is right.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import RLock, get_ident
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "tanh": math.tanh,
+    "exp": math.exp,
+    "log": math.log,
+    "fabs": abs,
+    "atan": math.atan,
+    "rint": round,
+    "atan2": math.atan2,
+}
+"""Names as in the C library."""
+_NAMES = {"atan": "arctan", "atan2": "arctan2", "fabs": "__abs__"}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "fadd": lambda a, b: a + b,
+    "fsub": lambda a, b: a - b,
+    "fmul": lambda a, b: a * b,
+    "fdiv": lambda a, b: a / b if b else math.nan,
+    "larger": max,
+    "smaller": min,
+}
+
+
+class CannotRecordError(Exception):
+    """The code does something that a straight line of operations cannot do."""
+
+
+class Operation(NamedTuple):
+    """One operation; operands are numbers of operations before it."""
+
+    name: str
+    """``input``, ``constant``, ``fneg``, one of ``fadd fsub fmul fdiv larger smaller`` or of :data:`FUNCTIONS`."""
+    operands: tuple[Any, ...]
+
+
+class Guard(NamedTuple):
+    """A comparison ``olt``, ``ole``, ``ogt``, ``oge`` or ``oeq`` of two operations, and how it went for the sample."""
+
+    comparison: str
+    left: int
+    right: int
+    outcome: bool
+
+
+class Tape:
+    """A straight line of operations."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.samples: list[float] = []
+        self.guards: dict[Guard, None] = {}
+        self._known: dict[Operation, int] = {}
+
+    def add(self, name: str, *operands: Any, sample: float) -> int:
+        """The number of an operation, which is recorded unless it has been."""
+        operation = Operation(name, operands)
+        if operation not in self._known:
+            self._known[operation] = len(self.operations)
+            self.operations.append(operation)
+            self.samples.append(sample)
+        return self._known[operation]
+
+    def number_of(self, value: Any) -> int:
+        """The operation that has a value."""
+        if isinstance(value, Number):
+            return value.place
+        return self.add("constant", float(value), sample=float(value))
+
+    def inputs(self, name: str, sample: Array) -> Array:
+        """An object array of numbers that are given, called ``(name, k)``."""
+        values = np.asarray(sample, float).ravel()
+        result = np.empty(values.size, object)
+        result[:] = [Number(self, self.add("input", name, k, sample=v)) for k, v in enumerate(values.tolist())]
+        return result.reshape(np.shape(sample))
+
+    def needed(self, results: Sequence[int]) -> list[int]:
+        """The operations that results and guards need, in order."""
+        needed: set[int] = set()
+        left = [*results, *(place for guard in self.guards for place in guard[1:3])]
+        while left:
+            place = left.pop()
+            if place not in needed:
+                needed.add(place)
+                name, operands = self.operations[place]
+                if name not in ("input", "constant"):
+                    left += operands
+        return sorted(needed)
+
+
+class Number:
+    """A number on a tape."""
+
+    __slots__ = ("place", "tape")
+
+    def __init__(self, tape: Tape, place: int) -> None:
+        self.tape, self.place = tape, place
+
+    @property
+    def sample(self) -> float:
+        """Its value for the sample."""
+        return self.tape.samples[self.place]
+
+    def _binary(self, name: str, left: Any, right: Any) -> Number:
+        tape, sample = self.tape, _ARITHMETIC[name](_sample(left), _sample(right))
+        operands = tape.number_of(left), tape.number_of(right)
+        if name in ("fadd", "fmul"):
+            operands = min(operands), max(operands)
+        return Number(tape, tape.add(name, *operands, sample=sample))
+
+    def __add__(self, other: Any) -> Any:
+        return self if _is(other, 0.0) else self._binary("fadd", self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self if _is(other, 0.0) else self._binary("fsub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self if _is(other, 0.0) else self._binary("fsub", other, self)
+
+    def __neg__(self) -> Number:
+        name, operands = self.tape.operations[self.place]
+        if name == "fneg":
+            return Number(self.tape, operands[0])
+        return Number(self.tape, self.tape.add("fneg", self.place, sample=-self.sample))
+
+    def __pos__(self) -> Number:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        if _is(other, 0.0):
+            return 0.0
+        if _is(other, 1.0):
+            return self
+        return -self if _is(other, -1.0) else self._binary("fmul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self if _is(other, 1.0) else self._binary("fdiv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return 0.0 if _is(other, 0.0) else self._binary("fdiv", other, self)
+
+    def __pow__(self, exponent: Any) -> Any:
+        power = int(exponent)
+        if power != exponent or power < 0:
+            raise CannotRecordError(f"a power of {exponent}")
+        if power < 2:
+            return self if power else 1.0
+        half = self ** (power // 2)
+        return half * half * self if power % 2 else half * half
+
+    def _apply(self, name: str, *others: Any) -> Number:
+        operands = self, *others
+        try:
+            sample = FUNCTIONS[name](*map(_sample, operands))
+        except ValueError:
+            sample = math.nan
+        return Number(self.tape, self.tape.add(name, *map(self.tape.number_of, operands), sample=sample))
+
+    def conjugate(self) -> Number:
+        return self
+
+    def _compare(self, comparison: str, other: Any, outcome: bool) -> bool:
+        self.tape.guards[Guard(comparison, self.place, self.tape.number_of(other), outcome)] = None
+        return outcome
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __bool__(self) -> bool:
+        return not self._compare("oeq", 0.0, self.sample == 0.0)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        raise CannotRecordError("a number on a tape has no value")
+
+
+def _function(name: str) -> Callable[..., Number]:
+    return lambda number, *others: number._apply(name, *others)
+
+
+def _comparison(name: str, compare: Callable[[float, float], bool]) -> Callable[[Number, Any], bool]:
+    return lambda number, other: number._compare(name, other, compare(number.sample, _sample(other)))
+
+
+# NumPy calls functions of objects by its own names, and compares them by operators
+for _name, _method in {**dict(zip(FUNCTIONS, FUNCTIONS, strict=True)), **_NAMES}.items():
+    setattr(Number, _method, _function(_name))
+for _name, _compare in {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+    "eq": operator.eq,
+}.items():
+    setattr(Number, f"__{_name}__", _comparison(f"o{_name}", _compare))
+
+
+def _sample(value: Any) -> float:
+    return value.sample if isinstance(value, Number) else float(value)
+
+
+def _is(value: Any, constant: float) -> bool:
+    return not isinstance(value, Number) and value == constant
+
+
+def _extreme(name: str, a: Any, b: Any) -> Any:
+    if isinstance(a, Number):
+        return a._binary(name, a, b)
+    return b._binary(name, b, a) if isinstance(b, Number) else _ARITHMETIC[name](a, b)
+
+
+_LARGER, _SMALLER = (np.frompyfunc(partial(_extreme, name), 2, 1) for name in ("larger", "smaller"))
+
+
+class RecordingNumPy(ModuleType):
+    """NumPy whose new arrays, in the thread that records, can hold numbers on a tape."""
+
+    def __init__(self) -> None:
+        super().__init__("numpy")
+        self._thread = get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        return vars(np)[name]
+
+    def zeros(self, shape: Any, dtype: Any = float) -> Array:
+        """As NumPy's, of objects in place of floats."""
+        return np.full(shape, 0.0, object) if self._records(dtype) else np.zeros(shape, dtype)
+
+    empty = zeros
+
+    def ones(self, shape: Any, dtype: Any = float) -> Array:
+        """As NumPy's."""
+        return np.full(shape, 1.0, object) if self._records(dtype) else np.ones(shape, dtype)
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        """As NumPy's, without asking which is larger."""
+        return _LARGER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.maximum(a, b)
+
+    def minimum(self, a: Any, b: Any) -> Any:
+        """As NumPy's, without asking which is smaller."""
+        return _SMALLER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.minimum(a, b)
+
+    def _records(self, dtype: Any) -> bool:
+        return dtype is float and get_ident() == self._thread
+
+    def zeros_like(self, other: Any) -> Array:
+        """As NumPy's."""
+        return self.zeros(np.shape(other))
+
+    empty_like = zeros_like
+
+
+_ONE_AT_A_TIME = RLock()
+
+
+@contextmanager
+def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
+    """Have modules that know NumPy as ``np`` make arrays that can hold numbers on a tape."""
+    with _ONE_AT_A_TIME:
+        spaces = [vars(module) for module in modules if vars(module).get("np") is np]
+        numpy = RecordingNumPy()
+        for space in spaces:
+            space["np"] = numpy
+        try:
+            yield
+        finally:
+            for space in spaces:
+                space["np"] = np

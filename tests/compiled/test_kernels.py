@@ -1,0 +1,183 @@
+"""Compiled kernels: what they return, what is not compiled, and where they are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    JointForce,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
+
+pytest.importorskip("llvmlite")
+
+from fem_mbs.compiled import batches, machine  # noqa: E402
+from fem_mbs.compiled.batches import Samples  # noqa: E402
+from fem_mbs.compiled.tape import Number, Tape  # noqa: E402
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Kernels run, and are kept in a folder of the test."""
+    monkeypatch.setenv("FEM_MBS_FAST", "1")
+    monkeypatch.setenv("FEM_MBS_CACHE", str(tmp_path))
+    monkeypatch.setattr(batches, "LEAST", 0)
+    machine.kernel.cache_clear()
+    return tmp_path
+
+
+def ruler(group: str = "SE3") -> mbs.Model:
+    model = mbs.Model(group=group, gravity=(0, 0, -9.81))
+    section = BeamSection.rectangle(width=0.03, height=0.001, E=210e9, nu=0.3, rho=7850).with_damping(1e-4)
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=3, name="ruler")
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], axis=(0, 1, 0)))
+    return model
+
+
+def pendulums(group: str = "SE3") -> mbs.Model:
+    model = mbs.Model(group=group, gravity=(0, 0, -9.81))
+    last = model.ground
+    for k in range(3):
+        node = model.add_node((k + 0.5, 0, 0), angular_velocity=(0, 0, 0))
+        model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25), (0.1, 0, 0)))
+        model.add(SphericalJoint(last, node, point=(k, 0, 0)))
+        last = node
+    model.add(SpringDamper(model.ground, last, 30.0, damping=0.5, point_b=(3, 0, 0.1)))
+    return model
+
+
+@pytest.mark.parametrize("make", [ruler, pendulums])
+@pytest.mark.parametrize("group", ["SE3", "R3xSO3"])
+def test_runs_are_those_of_numpy(make: Callable[[str], mbs.Model], group: str, monkeypatch, fast: Path) -> None:
+    compiled = mbs.simulate(make(group), t_end=0.2, step=0.005)
+    monkeypatch.setenv("FEM_MBS_FAST", "0")
+    plain = mbs.simulate(make(group), t_end=0.2, step=0.005)
+    assert compiled.stats.compiled and not plain.stats.compiled
+    assert compiled.stats.residual_evaluations == plain.stats.residual_evaluations
+    np.testing.assert_allclose(compiled.x, plain.x, atol=1e-10)
+    np.testing.assert_allclose(compiled.multipliers_all, plain.multipliers_all, atol=1e-7)
+    np.testing.assert_allclose(compiled.energy.total, plain.energy.total, atol=1e-8)
+
+
+def test_stored_runs_say_which_kernels_ran(fast: Path) -> None:
+    solution = mbs.simulate(pendulums(), t_end=0.02, step=0.005)
+    assert solution.stats.compiled == ("RigidBody", "SpringDamper", "SphericalJoint")
+    assert mbs.load(solution.save(fast / "run.db")).stats.compiled == solution.stats.compiled
+
+
+def test_other_branches_are_numpys(fast: Path) -> None:
+    """An element that turns further than the recorded way holds is computed by the batch itself."""
+    model = ruler()
+    system = mbs.System(model)
+    samples = Samples(system)
+    batch, motion = system.batches[0], replace(samples.other, R=samples.other.R.copy())
+    compiled = samples.compiled(batch)
+    w = np.array([0.0, 0.0, 2.5])
+    motion.R[1] = motion.R[0] @ np.array([[np.cos(w[2]), -np.sin(w[2]), 0], [np.sin(w[2]), np.cos(w[2]), 0], [0, 0, 1]])
+    force, context = compiled.force(motion, None)
+    expected, _ = batch.force(motion, None)
+    assert type(context).__name__ == "BeamContext"
+    np.testing.assert_array_equal(force, expected)
+
+
+def test_functions_of_the_user_are_not_recorded(fast: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What a law remembers is heard."""
+    model = mbs.Model()
+    node, gain = model.add_node((0, 0, 0)), [1.0]
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    slider = model.add(PrismaticJoint(model.ground, node, axis=(1, 0, 0)))
+    model.add(JointForce(slider, lambda t, q, speed: gain[0]), name="push")
+
+    def stronger(state: mbs.State) -> None:
+        gain[0] = 2.0
+
+    with caplog.at_level(logging.DEBUG, "fem_mbs"):
+        solution = mbs.simulate(model, t_end=1.0, step=0.01, callback=stronger)
+    assert "JointForce" not in solution.stats.compiled
+    assert any("stays NumPy" in message for message in caplog.messages)
+    assert solution.velocity(node)[-1, 0] > 1.9
+
+
+def test_what_is_small_stays_numpy(monkeypatch: pytest.MonkeyPatch, fast: Path) -> None:
+    monkeypatch.setattr(batches, "LEAST", 2000)
+    assert mbs.simulate(ruler(), t_end=0.01, step=0.005).stats.compiled == ("Beam",)
+    assert mbs.simulate(pendulums(), t_end=0.01, step=0.005).stats.compiled == ()
+
+
+def test_a_number_folds_what_does_not_depend_on_inputs() -> None:
+    tape = Tape()
+    (x,) = tape.inputs("x", np.array([2.0]))
+    assert x * 0.0 == 0.0 and x * 1.0 is x and x + 0.0 is x and isinstance(x + x, Number)
+    assert (x + 1.0).place == (1.0 + x).place
+    assert not tape.guards
+    assert x > 1.0
+    assert len(tape.guards) == 1
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if len(path.name) == 64)
+
+
+def test_damaged_kernels_are_made_anew(fast: Path) -> None:
+    mbs.simulate(pendulums(), t_end=0.01, step=0.005)
+    before = {path: path.read_bytes() for path in kept(fast)}
+    assert len(before) > 5
+    for k, path in enumerate(before):
+        path.write_bytes(before[path][: 40 * k] if k % 2 else bytes(1000))
+    machine.kernel.cache_clear()
+    mbs.simulate(pendulums(), t_end=0.01, step=0.005)
+    for path, content in before.items():
+        code = path.read_bytes()
+        assert hashlib.sha256(code[32:]).digest() == code[:32] == content[:32]
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(fast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = fast / "file"
+    nowhere.write_text("no folder")
+    monkeypatch.setenv("FEM_MBS_CACHE", str(nowhere))
+    assert mbs.simulate(pendulums(), t_end=0.01, step=0.005).stats.compiled
+
+
+def test_kernels_on_disk_are_bounded(fast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "LARGEST", 60_000)
+    mbs.simulate(ruler(), t_end=0.01, step=0.005)
+    mbs.simulate(pendulums(), t_end=0.01, step=0.005)
+    assert sum(path.stat().st_size for path in kept(fast)) <= 60_000
+
+
+SCRIPT = """
+import fem_mbs as mbs
+from fem_mbs.elements import RigidBody, SphericalJoint
+model = mbs.Model(gravity=(0, 0, -9.81))
+node = model.add_node((1, 0, 0))
+model.add(RigidBody(node, 1.0, (1, 2, 2)))
+model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)))
+solution = mbs.simulate(model, t_end=0.05, step=0.01)
+print(solution.stats.compiled, solution.position(node)[-1].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_many_processes_fill_one_folder(fast: Path) -> None:
+    command = [sys.executable, "-c", SCRIPT]
+    processes = [subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.PIPE) for _ in range(32)]
+    said = {process.communicate()[0] for process in processes}
+    assert len(said) == 1 and b"RigidBody" in said.pop()
+    assert not [path for path in fast.iterdir() if path.name.startswith("new-")]

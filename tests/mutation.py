@@ -1,0 +1,177 @@
+"""Seeded mutation of the mechanics: how many small faults in the equations the tests notice.
+
+``python tests/mutation.py 100 --seed 1`` makes a hundred faults, one at a time, in a copy of the clone: a sign, a
+product for a quotient, a number that is another, a comparison that is turned. A fault is killed by a test that fails,
+or that takes far too long. Those that survive the tests of their room meet all quick tests with ``--all``; what is left
+is printed as the line before and after, for a reader to judge: some make no difference to any result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+DYNAMICS = "dynamics/test_rigid_pendulum.py dynamics/test_stabilized.py dynamics/test_index2.py dynamics/test_energy.py"
+CONTRACTS = "library/test_element_contract.py library/test_joint_contract.py"
+METHODS = "dynamics/test_methods.py dynamics/test_variable_step.py dynamics/test_starting_values.py"
+ROOMS = {
+    "fem_mbs/lie": "lie",
+    "fem_mbs/alpha": f"{DYNAMICS} {METHODS} engine dynamics/test_reactions.py",
+    "fem_mbs/methods": "dynamics/test_radau.py dynamics/test_runge_kutta.py dynamics/test_tableaus.py " + METHODS,
+    "fem_mbs/initial": "engine dynamics/test_starting_values.py dynamics/test_assemblies.py dynamics/test_redundant.py",
+    "fem_mbs/system": f"engine {DYNAMICS} {CONTRACTS}",
+    "fem_mbs/static": "statics",
+    "fem_mbs/modal": "dynamics/test_modes.py dynamics/test_modes_rotating.py dynamics/test_linearize.py "
+    "dynamics/test_state_space.py dynamics/test_turning_axes.py dynamics/test_frequencies.py",
+    "elements/beams": "library/test_beam_strain.py library/test_beam_mass.py library/test_beam_geometry.py "
+    "library/test_higher_order_beam.py library/test_section.py library/test_taper.py library/test_curved_beams.py "
+    f"library/test_distributed_load.py library/test_drag.py library/test_truss.py library/test_sliding.py {CONTRACTS}",
+    "elements/bodies": f"library/test_bodies.py library/test_gravity.py dynamics/test_modal_body.py {CONTRACTS}",
+    "elements/joints": "library/test_joints.py library/test_joint_motions.py library/test_couplings.py "
+    f"library/test_curve_joints.py library/test_sliding.py dynamics/test_rolling_disc.py {CONTRACTS}",
+    "elements/forces": "library/test_spring_damper.py library/test_bushing.py library/test_joint_forces.py "
+    "library/test_joint_friction.py library/test_loads.py library/test_maxwell.py library/test_slip_spring.py "
+    f"library/test_actuator.py library/test_energy_of_contact.py {CONTRACTS}",
+    "elements/laws": "library/test_laws.py library/test_laws_of_time.py",
+}
+"""Where the mechanics are, and the tests, within ``tests``, that are asked first."""
+OTHER = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+SPARED = (ast.Raise, ast.JoinedStr, ast.Assert, ast.AnnAssign, ast.arguments)
+"""Words of messages, types, and defaults of arguments."""
+SECONDS = 600.0
+
+
+class Fault(NamedTuple):
+    """A file, what is put in the place of its text, and both lines."""
+
+    file: Path
+    mutated: str
+    line: int
+    before: str
+    after: str
+
+
+def places(tree: ast.AST, within: bool = False) -> Iterator[ast.expr]:
+    """Expressions in functions that a fault can be in."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, SPARED):
+            continue
+        inside = within or isinstance(node, ast.FunctionDef)
+        if within and (
+            (isinstance(node, ast.BinOp) and type(node.op) in OTHER)
+            or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub))
+            or (isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER)
+            or (isinstance(node, ast.BoolOp))
+            or (isinstance(node, ast.Constant) and type(node.value) is float)
+        ):
+            yield node
+        yield from places(node, inside)
+
+
+def changed(node: ast.expr) -> ast.expr:
+    """The expression with a fault in it."""
+    node = copy.deepcopy(node)
+    match node:
+        case ast.BinOp() | ast.BoolOp():
+            node.op = OTHER[type(node.op)]()
+        case ast.UnaryOp():
+            return node.operand
+        case ast.Compare():
+            node.ops[0] = OTHER[type(node.ops[0])]()
+        case ast.Constant():
+            node.value = 1.5 * float(node.value) or 1.0  # type: ignore[arg-type]
+    return node
+
+
+def fault(file: Path, chance: random.Random) -> Fault | None:
+    """One fault in a file, in a line of code of its own, so that what is around it stays as it is."""
+    text = file.read_text(encoding="utf-8")
+    nodes = [node for node in places(ast.parse(text)) if node.lineno == node.end_lineno]
+    if not nodes:
+        return None
+    node = chance.choice(nodes)
+    lines = text.splitlines(keepends=True)
+    line = lines[node.lineno - 1].encode()
+    new = f"({ast.unparse(changed(node))})".encode()
+    after = (line[: node.col_offset] + new + line[node.end_col_offset :]).decode()
+    before, lines[node.lineno - 1] = lines[node.lineno - 1], after
+    return Fault(file, "".join(lines), node.lineno, before.strip(), after.strip())
+
+
+def survives(tree: Path, tests: list[str]) -> bool:
+    """Whether no test notices what is wrong in a tree."""
+    command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    try:
+        run = subprocess.run(command, cwd=tree, capture_output=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return run.returncode == 0
+
+
+def main() -> None:
+    """Make faults, count those that are killed, print the others."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("faults", type=int, nargs="?", default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--room", choices=[*ROOMS], help="faults in one room alone")
+    parser.add_argument("--all", action="store_true", help="let survivors meet all quick tests")
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    files = [
+        (room, path.relative_to(ROOT))
+        for room in ([options.room] if options.room else ROOMS)
+        for path in sorted((ROOT / room).rglob("*.py"))
+    ]
+    sizes = [len((ROOT / path).read_text(encoding="utf-8")) for _, path in files]
+    killed, made, sound = 0, 0, set[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "clone"
+        others = shutil.ignore_patterns(".*", "build", "dist", "out", "_build", "_generated")
+        shutil.copytree(ROOT, tree, symlinks=True, ignore=others)
+        if not (tree / "fem_mbs" / "elements").exists():
+            (tree / "fem_mbs" / "elements").symlink_to(Path("..") / "elements")
+        while made < options.faults:
+            [(room, path)] = chance.choices(files, sizes)
+            if (wrong := fault(tree / path, chance)) is None:
+                continue
+            tests = [f"tests/{test}" for test in ROOMS[room].split()]
+            if room not in sound and not survives(tree, tests):
+                parser.error(f"the tests of {room} fail without a fault: {' '.join(tests)}")
+            sound.add(room)
+            made += 1
+            right = wrong.file.read_text(encoding="utf-8")
+            wrong.file.write_text(wrong.mutated, encoding="utf-8")
+            try:
+                alive = survives(tree, tests) and not (options.all and not survives(tree, ["tests"]))
+            finally:
+                wrong.file.write_text(right, encoding="utf-8")
+            killed += not alive
+            if alive:
+                print(f"{path}:{wrong.line}\n  - {wrong.before}\n  + {wrong.after}", flush=True)
+            print(f"{killed} of {made} killed", end="\n" if alive else "\r", file=sys.stderr, flush=True)
+    print(f"{killed} of {made} faults killed, {killed / made:.1%}; seed {options.seed}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""What importing costs, and which installation a script finds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fem_mbs
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {
+    *("concurrent.futures.process", "multiprocessing", "urllib.request", "h5py", "IPython", "matplotlib", "meshio"),
+    *("mpi4py", "numpy", "numpy.f2py", "numpy.testing", "pandas", "pyvista", "scipy.fft", "scipy.integrate"),
+    *("scipy.interpolate", "scipy.linalg", "scipy.optimize", "scipy.signal", "scipy.sparse", "scipy.spatial"),
+    *("scipy.special", "scipy.stats", "sqlite3", "tqdm", "vtk", "vtkmodules", "xarray"),
+}
+"""What takes long to import; ``scipy.sparse`` and ``scipy.linalg`` bring a part of NumPy."""
+SOLVING = {"numpy", "numpy.f2py", "numpy.testing", "scipy.linalg", "scipy.sparse", "sqlite3"}
+"""What a run needs: solvers, and the store."""
+
+
+def printed(code: str, folder: Path = ROOT) -> str:
+    """What a fresh Python prints."""
+    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    return run.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("import fem_mbs.command", set()),
+        ("import fem_mbs", set()),
+        ("import fem_mbs, fem_mbs.elements", {"numpy"}),
+        ("import fem_mbs; fem_mbs.simulate", SOLVING),
+    ],
+)
+def test_an_import_loads_what_it_needs(statement: str, allowed: set[str]) -> None:
+    loaded = set(printed(f"import sys; {statement}; print(*sys.modules)").split())
+    assert "fem_mbs" in loaded
+    assert not (loaded & HEAVY) - allowed
+
+
+def test_the_command_says_its_version() -> None:
+    run = [sys.executable, "-m", "fem_mbs", "--version"]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == f"fem-mbs {fem_mbs.__version__}\n"
+
+
+@pytest.mark.parametrize("beside", ["fem_mbs", "elements", "examples"])
+def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path: Path, beside: str) -> None:
+    """A clone is such a folder: its name is that of the library."""
+    (tmp_path / beside / "docs").mkdir(parents=True)
+    (tmp_path / beside / "own.py").write_text("x = 1\n", encoding="utf-8")
+    code = "import fem_mbs; from fem_mbs.elements import Beam; print(fem_mbs.Model.__module__, Beam.__module__)"
+    assert printed(code, tmp_path) == "fem_mbs.model.model fem_mbs.elements.beams.beam"
+    if beside != "fem_mbs":
+        assert printed(f"from {beside}.own import x; print(x)", tmp_path) == "1"
