@@ -7,9 +7,14 @@ The library is loaded with the first name that is used; the command line answers
 """
 
 from importlib import import_module
+from os import path
 from typing import TYPE_CHECKING
 
 from fem_mbs.version import __version__ as __version__
+
+if not path.isdir(path.join(path.dirname(__file__), "elements")):
+    # of a clone that nobody has installed: the element library is a folder beside this one
+    __path__.append(path.dirname(path.dirname(path.realpath(__file__))))
 
 if TYPE_CHECKING:
     from fem_mbs import elements as elements

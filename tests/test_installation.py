@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,11 @@ def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path: Path,
     assert printed(code, tmp_path) == "fem_mbs.model.model fem_mbs.elements.beams.beam"
     if beside != "fem_mbs":
         assert printed(f"from {beside}.own import x; print(x)", tmp_path) == "1"
+
+
+def test_a_tree_that_nobody_has_installed_is_complete(tmp_path: Path) -> None:
+    """As of an archive: the link to the element library is made by an installation."""
+    shutil.copytree(ROOT / "elements", tmp_path / "elements")
+    shutil.copytree(ROOT / "fem_mbs", tmp_path / "fem_mbs", ignore=shutil.ignore_patterns("elements"))
+    code = "import fem_mbs.elements, fem_mbs.elements.beams.beam; print(fem_mbs.elements.__file__)"
+    assert Path(printed(code, tmp_path)) == tmp_path / "elements" / "__init__.py"

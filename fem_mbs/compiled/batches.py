@@ -207,12 +207,6 @@ class CompiledElements(ElementBatch):
                 return results[0]
         return self.batch.rate_force(resolved(context), dV, dA, inertial)
 
-    def at(self, t: float) -> Any:
-        return self.batch.at(t)
-
-    def scaled(self, prescribed: Any, factor: float) -> Any:
-        return self.batch.scaled(prescribed, factor)
-
     def stiffness(self, context: Any) -> Array:
         return self.batch.stiffness(resolved(context))
 
@@ -242,9 +236,6 @@ class CompiledElements(ElementBatch):
 
     def with_stress(self, context: Any, stress: Any) -> Any:
         return self.batch.with_stress(resolved(context), stress)
-
-    def branches(self, context: Any) -> Array:
-        return self.batch.branches(resolved(context))
 
     def energy(self, motion: Motion) -> Energy:
         return self.batch.energy(motion)
@@ -305,9 +296,6 @@ class CompiledConstraints(ConstraintBatch):
 
     def check_start(self, motion: Motion) -> None:
         self.batch.check_start(motion)
-
-    def at(self, t: float) -> Any:
-        return self.batch.at(t)
 
     def astray(self, end: StepEnd) -> str:
         return self.batch.astray(end)

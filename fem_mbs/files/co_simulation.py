@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import (
     Combines,
     Method,
@@ -90,6 +91,7 @@ class CoSimulation:
         }
         self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
+        accelerate(self._system)
         self._state: State | None = None
         self._t: list[float] = []
         self._x: dict[str, list[float]] = {}

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
+from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
@@ -102,6 +103,7 @@ def simulate(
     started = time.perf_counter()
     system = System(model, t_end)
     method.check(system)
+    accelerate(system)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
     if isinstance(control, VariableStep):

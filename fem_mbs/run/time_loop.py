@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
@@ -156,7 +155,6 @@ class TimeIntegration:
         self._doubt = self._beyond_limit = ""
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
-        accelerate(system)
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             self._go_on(initial)

@@ -82,6 +82,12 @@ def test_stored_runs_say_which_kernels_ran(fast: Path) -> None:
     assert mbs.load(solution.save(fast / "run.db")).stats.compiled == solution.stats.compiled
 
 
+def test_runs_that_follow_a_tolerance_are_compiled(fast: Path) -> None:
+    """Their trial runs are of the same system."""
+    solution = mbs.simulate(pendulums(), t_end=0.1, step=mbs.VariableStep(tolerance=1e-5))
+    assert solution.stats.compiled == ("RigidBody", "SpringDamper", "SphericalJoint")
+
+
 def test_other_branches_are_numpys(fast: Path) -> None:
     """An element that turns further than the recorded way holds is computed by the batch itself."""
     model = ruler()
@@ -164,7 +170,9 @@ def test_kernels_on_disk_are_bounded(fast: Path, monkeypatch: pytest.MonkeyPatch
 
 SCRIPT = """
 import fem_mbs as mbs
+from fem_mbs.compiled import batches
 from fem_mbs.elements import RigidBody, SphericalJoint
+batches.LEAST = 0
 model = mbs.Model(gravity=(0, 0, -9.81))
 node = model.add_node((1, 0, 0))
 model.add(RigidBody(node, 1.0, (1, 2, 2)))

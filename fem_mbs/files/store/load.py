@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path as FilePath
 
+from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import EventLike, Method, Path, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.build import Unavailable
@@ -108,6 +109,7 @@ def _resumed(
         _check_complete(file, system)
     method = _method(file, given)
     method.check(system)
+    accelerate(system)
     integration = _integration(file, model, system, method)
     between = partial(method.between, system)
     watched = None if events is None else Events(events, system, integration.state, between, "resume")
