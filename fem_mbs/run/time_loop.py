@@ -169,6 +169,7 @@ class TimeIntegration:
         self.control_memory, first = control.begin(method, self.state.t, self.t_end)
         if system.next_jump(self.state) <= self.state.t:
             self.state = jumped(system, self.state)
+        self.state = method.settle(system, self.state)
         self._jump = next_jump(system, self.state, self.t_end)
         if self._jump < math.inf:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
@@ -268,7 +269,7 @@ class TimeIntegration:
 
     def _pass_jump(self) -> None:
         """From just before a jump to just after it, and anew towards the next one."""
-        before, self.state = self.state, jumped(self.system, self.state)
+        before, self.state = self.state, self.method.settle(self.system, jumped(self.system, self.state))
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
