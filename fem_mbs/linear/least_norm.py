@@ -63,7 +63,7 @@ class LeastNormSolver:
     def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
         size, count = len(blocks), len(rows)
         every = np.arange(size)
-        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks)
+        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks, n)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
         self.n, self.m, self._units = n, size - n, units[:n]
         self._diagonal = self._solver.slots[count:]
