@@ -21,7 +21,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.linear.solvers import Factors, Solve, make_solver, sums
+from fem_mbs.linear.direct import Solve
+from fem_mbs.linear.solvers import Factors, make_solver, sums
 
 COMPLIANCE = 1e-9
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""

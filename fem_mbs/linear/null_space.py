@@ -18,7 +18,7 @@ from scipy.sparse.linalg import norm, splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.errors import SingularSystemError
-from fem_mbs.linear.solvers import Solve
+from fem_mbs.linear.direct import Solve
 
 Matrix: TypeAlias = "csc_array | Array"
 
