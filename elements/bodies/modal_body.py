@@ -11,7 +11,6 @@ which no more moments are known (docs/theory.md, "Modal body").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,9 +19,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     InternalVariable,
-    ModelContext,
     NodeLike,
-    Numbering,
     Positive,
     Vector3,
     array,
@@ -32,7 +29,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.bodies.rigid_body import Inertia
-from fem_mbs.elements.flexible.flexible_body import FlexibleBody
+from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
@@ -54,7 +51,7 @@ Coupling = Annotated[ArrayLike, shaped((3, None), what="3 x k finite numbers, a 
 
 
 @checked
-class ModalBody(FlexibleBody):
+class ModalBody(ReducedBody):
     """A body that deforms by a few modes, as a finite-element program gives them.
 
     Parameters
@@ -151,11 +148,3 @@ class ModalBody(FlexibleBody):
         whole = np.zeros((3, K, K))
         whole[:, 6:, 6:] = self.modal_stiffness, self.modal_damping, self.modal_mass
         return given_shapes(moments, *whole)
-
-    def doubts(self, around: ModelContext) -> Iterable[str]:
-        """None: its modes are given."""
-        return ()
-
-    def picture(self, number: Numbering, stations: int) -> None:  # type: ignore[override]
-        """None: its node is drawn."""
-        return None

@@ -33,7 +33,7 @@ MANY = 150_000
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
 
-class Basis(NamedTuple):
+class ReducedBasis(NamedTuple):
     """Shapes ``(N, 6p)`` of unit motions of interfaces, and ``(N, m)`` that leave these at rest."""
 
     interfaces: Array
@@ -151,7 +151,7 @@ class HeldMesh:
         return np.sqrt(np.maximum(values[order], 0.0)), shapes[:, order]
 
 
-def explicit(B: Array, held: HeldMesh) -> Basis:
+def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
     """Any shapes as motions of interfaces and shapes that leave them at rest, which do no work on each other."""
     sizes = np.linalg.norm(B, axis=0)
     Q, R, _ = qr(B / np.where(sizes > 0.0, sizes, 1.0), mode="economic", pivoting=True)
@@ -162,7 +162,7 @@ def explicit(B: Array, held: HeldMesh) -> Basis:
     inner = B @ null_space(GB)
     Psi, KI = B @ np.linalg.pinv(GB), held.K @ inner
     Psi -= inner @ np.linalg.solve(inner.T @ KI, KI.T @ Psi)
-    return Basis(Psi, inner)
+    return ReducedBasis(Psi, inner)
 
 
 def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array]:

@@ -33,8 +33,9 @@ from fem_mbs.contracts import (
     shown,
     so3,
 )
-from fem_mbs.elements.flexible.floating_frame import Frame, Rates, carried, find
+from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
 from fem_mbs.elements.flexible.inertia import LinearField, Moved
+from fem_mbs.elements.flexible.recovery import BodyPicture
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
@@ -46,8 +47,19 @@ AWAY = 1e-6
 """Distance of a node from its interface, against the size of the body, that is rounding of input."""
 
 
+class ReducedBody(Element):
+    """Base of bodies whose masses and stiffness are those of a reduction."""
+
+    reduction: Reduction
+    axes: Array
+    """Of the nodes in those of the body, as built, ``(p, 3, 3)``."""
+
+    def batch_key(self) -> Hashable:
+        return len(self.nodes), len(self.internal_variables), self.reduction.frame
+
+
 @checked
-class FlexibleBody(Element):
+class FlexibleBody(ReducedBody):
     """A body that deforms, reduced to its interfaces and a few modes.
 
     Parameters
@@ -123,6 +135,7 @@ class FlexibleBody(Element):
             )
 
     @classmethod
+    @checked
     def place(
         cls,
         model: ModelDescription,
@@ -179,14 +192,9 @@ class FlexibleBody(Element):
                 "body has a part of the centrifugal stiffening only; take several in a row"
             )
 
-    def batch_key(self) -> Hashable:
-        return len(self.nodes), len(self.internal_variables), self.reduction.frame
-
     def picture(self, number: Numbering, stations: int) -> Picture:
         """Its surface as deformed, or lines from its middle to the interfaces."""
-        from fem_mbs.elements.flexible.recovery import BodyPicture
-
-        return BodyPicture(self, number)
+        return BodyPicture(FlexibleBatch([self], number), self.reduction.surface)
 
 
 class Linearised:
@@ -209,7 +217,7 @@ class Linearised:
         v, v_dot = (
             np.concatenate([part.reshape(n, -1), rest], axis=1) for part, rest in ((velocities, udot), (A, uddot))
         )
-        self.rates = rates = Rates(d, batch.A, batch.P, turned, v, v_dot)
+        self.rates = rates = FrameRates(d, batch.A, batch.P, turned, v, v_dot)
         self.gravity = np.vecmat(motion.gravity, self.frame.R)
         a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
         self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
@@ -299,12 +307,12 @@ class Linearised:
         return result
 
 
-class FlexibleBatch(ElementBatch, of=FlexibleBody):
+class FlexibleBatch(ElementBatch, of=ReducedBody):
     """Bodies with ``p`` interfaces and ``m`` modes each as arrays."""
 
     terms = 2
 
-    def __init__(self, bodies: Sequence[FlexibleBody], number: Numbering) -> None:
+    def __init__(self, bodies: Sequence[ReducedBody], number: Numbering) -> None:
         super().__init__(bodies, number)
         every = [body.reduction for body in bodies]
         self.K, self.D, self.rest, self.P, self.places = (
@@ -319,11 +327,17 @@ class FlexibleBatch(ElementBatch, of=FlexibleBody):
         self._turned = np.array([body.axes for body in bodies])
         self._warned = False
 
+    def configuration(self, motion: Motion) -> tuple[FloatingFrame, Array]:
+        """The floating frames, and coordinates ``(n, K)``."""
+        frame, _ = self.frame(motion)
+        eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
+        return frame, np.concatenate([frame.d.reshape(len(eta), -1), eta], axis=1)
+
     def velocities(self, motion: Motion) -> Array:
         """Of the nodes, ``(n, p, 6)``."""
         return motion.V[self.nodes]
 
-    def frame(self, motion: Motion) -> tuple[Frame, Array]:
+    def frame(self, motion: Motion) -> tuple[FloatingFrame, Array]:
         """The floating frames, and velocities in body axes from those of the nodes ``(n, p, 6, 6)``."""
         n, p = self.nodes.shape
         eta = np.zeros((n, 0)) if self.own is None else motion.u[self.own]
@@ -334,7 +348,7 @@ class FlexibleBatch(ElementBatch, of=FlexibleBody):
         turned[..., :3, :3] = turned[..., 3:, 3:] = self._turned
         return frame, turned
 
-    def _check(self, frame: Frame, t: float) -> None:
+    def _check(self, frame: FloatingFrame, t: float) -> None:
         turns = np.linalg.norm(frame.d[..., 3:], axis=2)
         if frame.settled.all() and turns.max() < LARGE:
             return

@@ -53,7 +53,7 @@ def carried(places: Array) -> Array:
     return result
 
 
-class Frame(NamedTuple):
+class FloatingFrame(NamedTuple):
     """Where the floating frames are, ``x`` (n, 3) and ``R`` (n, 3, 3), and how interfaces stand to them."""
 
     x: Array
@@ -64,7 +64,7 @@ class Frame(NamedTuple):
     """Whether it was found, ``(n,)``."""
 
 
-def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size: Array) -> Frame:
+def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size: Array) -> FloatingFrame:
     """Frames of interfaces at ``x`` (n, p, 3), body axes there ``R`` (n, p, 3, 3), and amplitudes ``eta`` (n, m)."""
     n, p = x.shape[:2]
     R0 = R[:, 0]
@@ -82,7 +82,7 @@ def find(x: Array, R: Array, eta: Array, places: Array, A: Array, P: Array, size
         turn, move = se3.exp(step)
         R0, x0 = R0 @ turn, x0 + np.matvec(R0, move)
         settled = np.abs(step * unit).max(axis=1) < SETTLED
-    return Frame(x0, R0, d, settled)
+    return FloatingFrame(x0, R0, d, settled)
 
 
 def _seen(x: Array, R: Array, x0: Array, R0: Array, places: Array) -> Array:
@@ -90,7 +90,7 @@ def _seen(x: Array, R: Array, x0: Array, R0: Array, places: Array) -> Array:
     return se3.log(back @ R, np.matvec(back, x - x0[:, None]) - places)
 
 
-class Rates:
+class FrameRates:
     """How the frame and the coordinates move with velocities ``v`` (n, K) of interfaces, body axes, and amplitudes.
 
     Attributes
@@ -98,7 +98,7 @@ class Rates:
     V, A : (n, 6)
         Velocity of the frame, and its derivative: of its components.
     q_dot, q_ddot : (n, K)
-        Rates of the coordinates.
+        FrameRates of the coordinates.
     N, Pi : (n, 6, K), (n, K, K)
         ``V_0 = N z`` and ``q' = Pi z`` of ``z = D v``.
     """

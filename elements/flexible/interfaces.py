@@ -8,14 +8,14 @@ free to deform. These are known as RBE2 and RBE3.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Public, Vector3, checked, choice, real, shown, so3
+from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
 from fem_mbs.errors import ModelError
 
 FLAT = 1e-8
@@ -25,18 +25,45 @@ ROUNDING = 1e-9
 KINDS = ("rigid", "average")
 
 
+def _selection(value: Any, label: object) -> Any:
+    """What may say which nodes belong to an interface."""
+    if isinstance(value, str):
+        return text(value, label)
+    if callable(value):
+        return value
+    given = real(value)
+    if given is not None and given.shape == (2, 3) and not np.isnan(given).any():
+        return given
+    if given is not None and given.ndim == 1 and given.size and (given % 1.0 == 0.0).all():
+        return given.astype(np.intp)
+    raise ModelError(
+        f"{label} must be numbers of nodes, the name of a set, the two corners of a box, or a function of the points, "
+        f"received {shown(value)}"
+    )
+
+
+Selection = Annotated[Any, _selection]
+Weights = Annotated[ArrayLike, shaped((None,), what="a number for each node")]
+
+
+@checked
 class Interface(Public):
     """Which nodes of a mesh belong to an interface, and how; made by :meth:`rigid` or :meth:`average`."""
 
-    def __init__(self, kind: str, nodes: Any, point: ArrayLike | None, weights: ArrayLike | None) -> None:
-        choice(KINDS)(kind, "Interface: kind")
+    def __init__(
+        self,
+        kind: Annotated[str, choice(KINDS)],
+        nodes: Selection,
+        point: Vector3 | None = None,
+        weights: Weights | None = None,
+    ) -> None:
         self.kind, self.nodes = kind, nodes
         self.point = None if point is None else np.asarray(point, dtype=float)
         self.weights = None if weights is None else np.asarray(weights, dtype=float)
 
     @classmethod
     @checked
-    def rigid(cls, nodes: Any, point: Vector3 | None = None) -> Interface:
+    def rigid(cls, nodes: Selection, point: Vector3 | None = None) -> Interface:
         """Nodes that move as one rigid body with the interface.
 
         Parameters
@@ -51,7 +78,7 @@ class Interface(Public):
 
     @classmethod
     @checked
-    def average(cls, nodes: Any, point: Vector3 | None = None, weights: ArrayLike | None = None) -> Interface:
+    def average(cls, nodes: Selection, point: Vector3 | None = None, weights: Weights | None = None) -> Interface:
         """Nodes whose mean motion is that of the interface, free to deform.
 
         Parameters
@@ -67,7 +94,19 @@ class Interface(Public):
         return cls("average", nodes, point, weights)
 
 
-class Placed(NamedTuple):
+def _interfaces(value: Any, label: object) -> Any:
+    """Interfaces by name."""
+    if not isinstance(value, Mapping) or not value or not all(isinstance(own, Interface) for own in value.values()):
+        raise ModelError(
+            f"{label} must be a dict of names, each with an Interface.rigid or .average, received {shown(value)}"
+        )
+    return {text(name, f"{label}: names"): own for name, own in value.items()}
+
+
+Interfaces = Annotated[Any, _interfaces]
+
+
+class AttachedInterface(NamedTuple):
     """An interface on a mesh."""
 
     name: str
@@ -94,13 +133,7 @@ def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: s
         corners, reach = given.astype(float), ROUNDING * float(np.ptp(points, axis=0).max())
         inside = (points >= corners[0] - reach) & (points <= corners[1] + reach)
         return np.flatnonzero(inside.all(axis=1))
-    numbers = real(selection)
-    if numbers is None or numbers.ndim != 1 or (numbers % 1.0).any():
-        raise ModelError(
-            f"{label}: nodes must be numbers of nodes, the name of a set, the two corners of a box, or a function of "
-            f"the points, received {shown(selection)}"
-        )
-    result = np.unique(numbers.astype(np.intp))
+    result = np.unique(given.astype(np.intp))
     if len(result) and not (0 <= result[0] and result[-1] < len(points)):
         raise ModelError(f"{label}: node {result[[0, -1]]} is not one of the {len(points)} of the mesh, counted from 0")
     return result
@@ -113,15 +146,11 @@ def placed(
     areas: Array | None,
     label: str,
     rotations: bool = False,
-) -> list[Placed]:
+) -> list[AttachedInterface]:
     """All interfaces on a mesh, checked; ``areas`` (n,) belong to the nodes of its surface."""
-    if not isinstance(interfaces, Mapping) or not interfaces:
-        raise ModelError(f"{label}: interfaces must be a dict of names and Interface, received {shown(interfaces)}")
-    result: list[Placed] = []
+    result: list[AttachedInterface] = []
     for name, own in interfaces.items():
         about = f"{label}: interface '{name}'"
-        if not isinstance(own, Interface):
-            raise ModelError(f"{about} must be made by Interface.rigid or Interface.average, received {shown(own)}")
         nodes = chosen(own.nodes, points, sets, about)
         if not len(nodes):
             raise ModelError(f"{about} has no nodes of the mesh; look at its box, its function and the units")
@@ -137,7 +166,7 @@ def placed(
             raise ModelError(
                 f"{about}: its {len(nodes)} nodes are on one line or fewer than three; its turns are unknown"
             )
-        result.append(Placed(name, own.kind, nodes, at if own.point is None else own.point, weights))
+        result.append(AttachedInterface(name, own.kind, nodes, at if own.point is None else own.point, weights))
     _check_apart(result, label)
     return result
 
@@ -153,7 +182,7 @@ def _inertia(r: Array, weights: Array) -> Array:
     return J
 
 
-def _check_apart(interfaces: list[Placed], label: str) -> None:
+def _check_apart(interfaces: list[AttachedInterface], label: str) -> None:
     seen: dict[int, str] = {}
     for own in interfaces:
         shared = next((seen[int(node)] for node in own.nodes if int(node) in seen), None)
@@ -171,7 +200,7 @@ class Attached(NamedTuple):
     seen: csr_array
 
 
-def attach(interfaces: list[Placed], points: Array, dofs: IntArray) -> Attached:
+def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -> Attached:
     """Eliminate nodes of rigid interfaces, and read motions of averaged ones; ``dofs`` (N, 2) are nodes and 0 ... 5."""
     N = len(dofs)
     where = {(int(node), int(axis)): row for row, (node, axis) in enumerate(dofs)}

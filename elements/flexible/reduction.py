@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
@@ -31,11 +31,12 @@ from fem_mbs.contracts import (
     choice,
     named_file,
     shaped,
+    shown,
     so3,
 )
-from fem_mbs.elements.flexible.bases import Basis, HeldMesh, explicit, sorted_modes
+from fem_mbs.elements.flexible.bases import HeldMesh, ReducedBasis, explicit, sorted_modes
 from fem_mbs.elements.flexible.floating_frame import carried
-from fem_mbs.elements.flexible.interfaces import Interface, Placed, attach, placed, rigid_motion
+from fem_mbs.elements.flexible.interfaces import AttachedInterface, Interface, Interfaces, attach, placed, rigid_motion
 from fem_mbs.errors import ModelError
 
 LOG = logging.getLogger("fem_mbs")
@@ -54,12 +55,23 @@ FREQUENCIES = (1e-3, 1e6)
 SEARCH = 12
 """Modes that are looked for at first, if a frequency says how many there are to be."""
 
+
+def _square(value: Any, label: object) -> Any:
+    """A square matrix, dense or sparse."""
+    if not issparse(value):
+        return array(value, label, (None, None), what="a square matrix, dense or of scipy.sparse")
+    if value.ndim != 2 or value.shape[0] != value.shape[1] or value.dtype.kind not in "fiu":
+        raise ModelError(f"{label} must be a square matrix of real numbers, received {shown(value)}")
+    return value
+
+
+Square = Annotated[Any, _square]
 Method = Annotated[str, choice(METHODS)]
 Units = Annotated[str, choice(UNITS)]
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
 
 
-class Surface(NamedTuple):
+class Skin(NamedTuple):
     """What is kept of a mesh to be seen: points, their shapes, stress, and the faces between them."""
 
     points: Array
@@ -74,12 +86,12 @@ class Surface(NamedTuple):
     """Numbers ``(k,)`` in the mesh."""
 
 
-NOTHING = Surface(
+NOTHING = Skin(
     np.zeros((0, 3)), np.zeros((0, 3, 0)), np.zeros((0, 6, 0)), np.zeros((0, 3), np.intp), np.zeros(0, np.intp)
 )
 
 
-class Mesh(NamedTuple):
+class SourceMesh(NamedTuple):
     """What a source tells beside ``K`` and ``M``."""
 
     sets: Mapping[str, IntArray] = {}
@@ -156,7 +168,7 @@ class Reduction(Public):
     moments: Array
     projection: Array
     frame: str
-    surface: Surface
+    surface: Skin
     lowest: float
     left_out: float
     size: float
@@ -165,9 +177,9 @@ class Reduction(Public):
     def __init__(
         self,
         points: Points,
-        stiffness: Any,
-        mass: Any,
-        interfaces: Mapping[str, Interface],
+        stiffness: Square,
+        mass: Square,
+        interfaces: Interfaces,
         *,
         modes: Index = 8,
         frequency: Positive | None = None,
@@ -177,23 +189,37 @@ class Reduction(Public):
         dofs: Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")] | None = None,
         units: Units = "SI",
         triangles: Annotated[ArrayLike, shaped((None, 3), what="three nodes for each face")] | None = None,
-        solve: Any = None,
+        solve: Callable[..., Any] | None = None,
     ) -> None:
         faces = NOTHING.triangles if triangles is None else np.asarray(triangles).astype(np.intp)
         own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
-        plan = Plan(int(modes), frequency, method, float(damping), rayleigh, units, solve)
-        self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, Mesh(triangles=faces))
+        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve)
+        self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, SourceMesh(triangles=faces))
 
     @classmethod
     def _of_mesh(
-        cls, points: Array, K: Any, M: Any, dofs: IntArray | None, interfaces: Any, plan: Plan, mesh: Mesh
+        cls,
+        points: Array,
+        K: Any,
+        M: Any,
+        dofs: IntArray | None,
+        interfaces: Any,
+        plan: ReductionPlan,
+        mesh: SourceMesh,
     ) -> Reduction:
         self: Reduction = object.__new__(cls)
         self._reduce(points, K, M, dofs, interfaces, plan, mesh)
         return self
 
     def _reduce(
-        self, points: Array, K: Any, M: Any, dofs: IntArray | None, interfaces: Any, plan: Plan, mesh: Mesh
+        self,
+        points: Array,
+        K: Any,
+        M: Any,
+        dofs: IntArray | None,
+        interfaces: Any,
+        plan: ReductionPlan,
+        mesh: SourceMesh,
     ) -> None:
         label, begin = "Reduction", time.perf_counter()
         dofs = _all_translations(len(points)) if dofs is None else dofs
@@ -234,9 +260,9 @@ class Reduction(Public):
         number = np.zeros(len(points), np.intp)
         number[kept] = np.arange(len(kept))
         stress = NOTHING.stress if mesh.stress is None else mesh.stress(T, kept) * _stress_unit(plan.units)
-        self.surface = Surface(points[kept] - center, Y[kept], stress, number[mesh.triangles], kept)
+        self.surface = Skin(points[kept] - center, Y[kept], stress, number[mesh.triangles], kept)
 
-    def _settle(self, plan: Plan) -> None:
+    def _settle(self, plan: ReductionPlan) -> None:
         """The frame, checks, and damping."""
         K = len(self.stiffness)
         R = rigid_coordinates(self.places, K)
@@ -263,7 +289,7 @@ class Reduction(Public):
             squares, shapes = eigh(self.stiffness / np.outer(units, units), M / np.outer(units, units))
         except np.linalg.LinAlgError:
             raise ModelError(
-                "Reduction: the masses are not positive: some motion of interfaces and modes moves no mass; look at the "
+                "Reduction: the masses are not positive: a motion of interfaces and modes moves no mass; look at the "
                 "mass matrix, its density and units"
             ) from None
         return np.sqrt(np.maximum(squares[6:], 0.0)), shapes[:, 6:] / units[:, None], M
@@ -329,8 +355,8 @@ class Reduction(Public):
             value = arrays[name]
             setattr(self, name, value if value.ndim else value.item())
         self.names = tuple(map(str, arrays["names"]))
-        kept: Any = [arrays[f"surface_{name}"] for name in Surface._fields]
-        self.surface = Surface(*kept)
+        kept: Any = [arrays[f"surface_{name}"] for name in Skin._fields]
+        self.surface = Skin(*kept)
         return self
 
     def __str__(self) -> str:
@@ -351,7 +377,7 @@ KEPT = (
 )
 
 
-class Plan(NamedTuple):
+class ReductionPlan(NamedTuple):
     """How a body is reduced."""
 
     modes: int = 8
@@ -425,12 +451,12 @@ def _stress_unit(units: str) -> float:
     return mass / length
 
 
-def _ground(given: Sequence[Placed], points: Array, dofs: IntArray, rest: csr_array) -> IntArray:
+def _ground(given: Sequence[AttachedInterface], points: Array, dofs: IntArray, rest: csr_array) -> IntArray:
     """Unknowns at which springs hold a mesh that is free: of the first interface."""
     first = given[0]
     if first.kind == "rigid":
         rigid = sum(own.kind == "rigid" for own in given)
-        return rest.shape[1] - 6 * rigid + np.arange(6)
+        return np.arange(6) + (int(rest.shape[1]) - 6 * rigid)
     r = points[first.nodes] - first.point
     a = int(np.argmax(np.linalg.norm(r, axis=1)))
     b = int(np.argmax(np.linalg.norm(r - r[a], axis=1)))
@@ -458,7 +484,7 @@ def _refuse_supports(K: csr_array, rigid: Array, dofs: IntArray) -> None:
         )
 
 
-def _basis(held: HeldMesh, plan: Plan, rigid: Array, rest: csr_array) -> tuple[Basis, float]:
+def _basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
     """Shapes, and the first angular frequency left out, 0 if it is not known."""
     if plan.method == "free":
         # rigid motions in the unknowns without those of rigid interfaces, of unit mass
@@ -472,18 +498,18 @@ def _basis(held: HeldMesh, plan: Plan, rigid: Array, rest: csr_array) -> tuple[B
         return explicit(B, held), 0.0
     Psi = held.constraint_modes()
     if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
-        return Basis(Psi, np.zeros((len(Psi), 0))), float(held.fixed_modes(1)[0][0]) if len(Psi) > len(
+        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), float(held.fixed_modes(1)[0][0]) if len(Psi) > len(
             held.G.toarray()
         ) else 0.0
     room = held.K.shape[0] - held.G.shape[0]
     more = plan.frequency is None and plan.modes < room
     omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
     if more:
-        return Basis(Psi, Phi[:, :-1]), float(omega[-1])
+        return ReducedBasis(Psi, Phi[:, :-1]), float(omega[-1])
     if plan.frequency is not None:
         kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
-        return Basis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
-    return Basis(Psi, Phi), 0.0
+        return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
+    return ReducedBasis(Psi, Phi), 0.0
 
 
 def _solved(rest: csr_array, rigid: Array) -> Array:
@@ -493,7 +519,7 @@ def _solved(rest: csr_array, rigid: Array) -> Array:
     return result
 
 
-def _counted(modes: Any, plan: Plan, held: HeldMesh) -> tuple[Array, Array]:
+def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
     if plan.frequency is None:
         return modes(plan.modes)  # type: ignore[no-any-return]
     count, most = SEARCH, held.K.shape[0] - held.G.shape[0]

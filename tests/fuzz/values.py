@@ -14,6 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 from matplotlib.figure import Figure
+from meshes import brick
 from numpy.random import Generator
 
 import fem_mbs as mbs
@@ -29,11 +30,13 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Harmonic,
+    Interface,
     Junction,
     Maxwell,
     NodeSensor,
     PointMass,
     Ramp,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     Signal,
@@ -146,6 +149,17 @@ def cantilever(group: str = "R3xSO3") -> mbs.Model:
     return model
 
 
+BRICK = brick((2, 1, 1), (2.0, 1.0, 1.0), 1e5, 100.0)
+REDUCED = Reduction(*BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2)
+
+
+def reduced(w: SimpleNamespace) -> Path:
+    """A file of a reduction."""
+    path = w.folder / "reduced.npz"
+    REDUCED.save(path)
+    return Path(path)
+
+
 def falling() -> mbs.Model:
     model = mbs.Model("SE3")
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="stone")
@@ -238,6 +252,26 @@ SPECIAL: dict[str, Any] = {
     "Model.fix.translation": lambda w: True,
     "rotation": lambda w: so3.exp(w.rng.normal(size=3)),
     "Model.fix.rotation": lambda w: True,
+    "Reduction.points": lambda w: BRICK[0],
+    "Reduction.stiffness": lambda w: BRICK[1],
+    "Reduction.mass": lambda w: BRICK[2],
+    "Reduction.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])},
+    "Reduction.modes": lambda w: 2,
+    "Reduction.dofs": lambda w: None,
+    "Reduction.triangles": lambda w: None,
+    "Reduction.rayleigh": lambda w: (0.1, 1e-4),
+    "Reduction.frequency": lambda w: None,
+    "Reduction.solve": lambda w: None,
+    **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
+    "reduction": lambda w: REDUCED,
+    "Interface.kind": lambda w: "average",
+    **{f"Interface.{call}nodes": lambda w: [[0.0, 0, 0], [0, 1, 1]] for call in ("", "rigid.", "average.")},
+    **{f"Interface.{call}weights": lambda w: None for call in ("", "average.")},
+    "FlexibleBody.nodes": lambda w: [w.beam.nodes[0]],
+    "FlexibleBody.position": lambda w: w.beam.nodes[0].position - (0.0, 0.5, 0.5),
+    "FlexibleBody.rotation": lambda w: None,
+    "FlexibleBody.node.interface": lambda w: "end",
+    "FlexibleBody.place.name": lambda w: f"body {w.rng.integers(10**9)}",
     "ModalBody.rotation": lambda w: np.full((3, 2), 0.1),
     "GA": lambda w: (1e3, 2e3),
     "EI": lambda w: 10.0,
