@@ -227,8 +227,8 @@ def beams_from_mesh(
     members: list[Member] = []
     with model.all_or_nothing():
         used = np.unique(lines.lines).tolist()
-        made = model.add_nodes(lines.points[used], [f"{name}[{point}]" for point in used])
-        nodes = dict(zip(used, made, strict=True))
+        added = model.add_nodes(lines.points[used], [f"{name}[{point}]" for point in used])
+        nodes = dict(zip(used, added, strict=True))
         for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
             key = keys[group[~is_bar][first]]
             ends, free = [nodes[point] for point in points], releases.get(key, (None, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -124,7 +124,8 @@ def triplets(
     pairs += [*zip(B_rows, B_columns, strict=True), *zip(B_columns, B_rows, strict=True)]
     pairs += [(equation[own][:, :, None], size + read[:, None]) for own, read in readings]
     counts = [math.prod(np.broadcast_shapes(a.shape, b.shape)) for a, b in pairs]
-    rows, columns = np.empty((2, sum(counts)), np.int32)
+    places: Any = np.empty((2, sum(counts)), np.int32)
+    rows, columns = places
     for (a, b), last, count in zip(pairs, np.cumsum(counts).tolist(), counts, strict=True):
         shape, own = np.broadcast_shapes(a.shape, b.shape), slice(last - count, last)
         rows[own].reshape(shape)[...] = a
