@@ -53,6 +53,8 @@ class LinearSolver(Protocol):
 
     slots: IntArray
     storage: int
+    kind: str
+    """What :class:`Stats` says of it."""
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values, real or complex."""
@@ -94,6 +96,8 @@ def make_solver(
 class DenseSolver:
     """LAPACK ``getrf``/``getrs`` for small systems."""
 
+    kind = "dense"
+
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
         self.size = size
         self.storage = size * size
@@ -126,6 +130,7 @@ class BandedSolver:
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray, width: int) -> None:
         self.size, self.place, self.width = size, place, width
+        self.kind = f"banded, half width {width}"
         self.height = 3 * width + 1
         self.storage = self.height * size
         self.slots = (place * (self.height - 1) + 2 * width)[columns]
@@ -165,6 +170,8 @@ def _usable(arrays: Sequence[Array], shape: tuple[int, int]) -> Sequence[Array]:
 
 class SparseSolver:
     """A sparse direct solver in the ordering ``place`` (new index of each unknown), see ``direct.py``."""
+
+    kind = "sparse"
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray) -> None:
         self.size, self.place, self.order = size, place, np.argsort(place)
