@@ -48,7 +48,7 @@ def superlu(matrix: csc_array) -> Solve:
     return splu(matrix, permc_spec="NATURAL", diag_pivot_thresh=PIVOT, options=SYMMETRIC).solve  # type: ignore[no-any-return]
 
 
-_chosen: list[DirectSolver] = [superlu]
+_chosen: list[DirectSolver] = []
 
 
 def use(solver: DirectSolver | Literal["superlu", "pardiso"]) -> None:
@@ -62,11 +62,9 @@ def use(solver: DirectSolver | Literal["superlu", "pardiso"]) -> None:
         from fem_mbs.linear.pardiso import Pardiso
 
         solver = Pardiso()
-    elif solver == "superlu":
-        solver = superlu
-    elif not callable(solver):
+    if not callable(solver) and solver != "superlu":
         raise ModelError(f"use: solver must be 'superlu', 'pardiso' or a function of a matrix, received {solver!r}")
-    _chosen[:] = [solver]
+    _chosen[:] = [solver] if callable(solver) else []
 
 
 def factorize(matrix: csc_array) -> Solve:
@@ -77,10 +75,12 @@ def factorize(matrix: csc_array) -> Solve:
     SingularSystemError
         If it has no factors.
     """
-    try:
-        return Checked(matrix, _chosen[0](matrix))
-    except RuntimeError:
-        return with_pivots(matrix)
+    for solver in (*_chosen, superlu):
+        try:
+            return Checked(matrix, solver(matrix))
+        except RuntimeError:
+            continue
+    return with_pivots(matrix)
 
 
 def with_pivots(matrix: csc_array) -> Solve:

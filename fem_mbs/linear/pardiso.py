@@ -13,7 +13,6 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
-from fem_mbs.linear.direct import Solve, superlu
 
 ANALYSE_AND_FACTORIZE, FACTORIZE, SOLVE = 12, 22, 33
 """Phases of PARDISO."""
@@ -26,9 +25,9 @@ class Pardiso:
         self._idle: list[tuple[csc_array, Any]] = []
         """What was analysed for a pattern, and is free."""
 
-    def __call__(self, matrix: csc_array) -> Solve:
+    def __call__(self, matrix: csc_array) -> Factors:
         if np.iscomplexobj(matrix.data):
-            return superlu(matrix)
+            raise RuntimeError("pypardiso takes real matrices alone")
         pattern, solver = self._analysed(matrix)
         solve = Factors(solver, matrix)
         finalize(solve, self._idle.append, (pattern, solver))
