@@ -78,15 +78,13 @@ def make_solver(
     if size <= DENSE_SIZE:
         return DenseSolver(rows, columns, size)
     blocks = np.arange(size) if blocks is None else blocks
-    inside = (rows >= 0) & (columns >= 0)
-    i, j = rows[inside], columns[inside]
     sizes = np.bincount(blocks)
-    graph = ordering.graph_of(i, j, blocks)
+    graph = ordering.graph_of(rows, columns, blocks)
     place = ordering.narrow(graph)
     width = ordering.band(graph, place, sizes)
     if width > NARROW:
         own = np.zeros(size, np.bool_)
-        own[i[i == j] if n is None else slice(n)] = True
+        own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
         sparse, fill = ordering.minimum_degree(graph, sizes, np.bincount(blocks, own) == 0.0)
         if np.polyval(SPARSE_COST[::-1], fill) < np.polyval(BAND_COST[::-1], width):
             return SparseSolver(rows, columns, size, ordering.unknowns(sparse, blocks))
@@ -99,7 +97,8 @@ class DenseSolver:
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
         self.size = size
         self.storage = size * size
-        self.slots = np.where((rows >= 0) & (columns >= 0), columns * size + rows, self.storage)
+        inside = (rows >= 0) & (columns >= 0)
+        self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
@@ -129,9 +128,9 @@ class BandedSolver:
         self.size, self.place, self.width = size, place, width
         self.height = 3 * width + 1
         self.storage = self.height * size
-        inside = (rows >= 0) & (columns >= 0)
-        i, j = place[np.where(inside, rows, 0)], place[np.where(inside, columns, 0)]
-        self.slots = np.where(inside, j * self.height + 2 * width + i - j, self.storage)
+        self.slots = (place * (self.height - 1) + 2 * width)[columns]
+        self.slots += place[rows]
+        self.slots[(rows < 0) | (columns < 0)] = self.storage
         self.order = np.argsort(place)
 
     def factor(self, values: Array) -> Factors:
