@@ -25,11 +25,11 @@ class Pardiso:
         self._idle: list[tuple[csc_array, Any]] = []
         """What was analysed for a pattern, and is free."""
 
-    def __call__(self, matrix: csc_array) -> Factors:
+    def __call__(self, matrix: csc_array) -> PardisoFactors:
         if np.iscomplexobj(matrix.data):
             raise RuntimeError("pypardiso takes real matrices alone")
         pattern, solver = self._analysed(matrix)
-        solve = Factors(solver, matrix)
+        solve = PardisoFactors(solver, matrix)
         finalize(solve, self._idle.append, (pattern, solver))
         return solve
 
@@ -51,7 +51,7 @@ class Pardiso:
         return matrix, solver
 
 
-class Factors:
+class PardisoFactors:
     """Solve with the factors of a matrix."""
 
     def __init__(self, solver: Any, matrix: csc_array) -> None:
