@@ -66,6 +66,7 @@ class LeastNormSolver:
         every = np.arange(size)
         self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks, n)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
+        self.kind = self._solver.kind
         self.n, self.m, self._units = n, size - n, units[:n]
         self._diagonal = self._solver.slots[count:]
         inside = np.flatnonzero((rows >= n) & (columns >= 0) & (columns < n))

@@ -20,12 +20,12 @@ HUB = 10.0
 """Blocks with more neighbours than so many times the root of all blocks come last: ordering them takes long."""
 
 
-def graph_of(i: IntArray, j: IntArray, blocks: IntArray) -> csr_array:
-    """Which blocks have an entry ``(i, j)`` in common, symmetric and without loops."""
+def graph_of(rows: IntArray, columns: IntArray, blocks: IntArray) -> csr_array:
+    """Which blocks have an entry in common, symmetric and without loops; entries with negative indices are none."""
     count = int(blocks.max(initial=-1)) + 1
-    small = blocks.astype(np.int32)
-    a, b = small[i], small[j]
-    apart = a != b
+    small = np.append(blocks, -1).astype(np.int32)
+    a, b = small[rows], small[columns]
+    apart = (a != b) & (a >= 0) & (b >= 0)
     a, b = a[apart], b[apart]
     graph = csr_array((np.ones(len(a), np.int8), (a, b)), shape=(count, count))
     graph.data[:] = 1  # entries that stand there twice were added

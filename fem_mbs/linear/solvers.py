@@ -53,6 +53,8 @@ class LinearSolver(Protocol):
 
     slots: IntArray
     storage: int
+    kind: str
+    """What :class:`Stats` says of it."""
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values, real or complex."""
@@ -78,15 +80,13 @@ def make_solver(
     if size <= DENSE_SIZE:
         return DenseSolver(rows, columns, size)
     blocks = np.arange(size) if blocks is None else blocks
-    inside = (rows >= 0) & (columns >= 0)
-    i, j = rows[inside], columns[inside]
     sizes = np.bincount(blocks)
-    graph = ordering.graph_of(i, j, blocks)
+    graph = ordering.graph_of(rows, columns, blocks)
     place = ordering.narrow(graph)
     width = ordering.band(graph, place, sizes)
     if width > NARROW:
         own = np.zeros(size, np.bool_)
-        own[i[i == j] if n is None else slice(n)] = True
+        own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
         sparse, fill = ordering.minimum_degree(graph, sizes, np.bincount(blocks, own) == 0.0)
         if np.polyval(SPARSE_COST[::-1], fill) < np.polyval(BAND_COST[::-1], width):
             return SparseSolver(rows, columns, size, ordering.unknowns(sparse, blocks))
@@ -96,10 +96,13 @@ def make_solver(
 class DenseSolver:
     """LAPACK ``getrf``/``getrs`` for small systems."""
 
+    kind = "dense"
+
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
         self.size = size
         self.storage = size * size
-        self.slots = np.where((rows >= 0) & (columns >= 0), columns * size + rows, self.storage)
+        inside = (rows >= 0) & (columns >= 0)
+        self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
@@ -127,11 +130,12 @@ class BandedSolver:
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray, width: int) -> None:
         self.size, self.place, self.width = size, place, width
+        self.kind = f"banded, half width {width}"
         self.height = 3 * width + 1
         self.storage = self.height * size
-        inside = (rows >= 0) & (columns >= 0)
-        i, j = place[np.where(inside, rows, 0)], place[np.where(inside, columns, 0)]
-        self.slots = np.where(inside, j * self.height + 2 * width + i - j, self.storage)
+        self.slots = (place * (self.height - 1) + 2 * width)[columns]
+        self.slots += place[rows]
+        self.slots[(rows < 0) | (columns < 0)] = self.storage
         self.order = np.argsort(place)
 
     def factor(self, values: Array) -> Factors:
@@ -166,6 +170,8 @@ def _usable(arrays: Sequence[Array], shape: tuple[int, int]) -> Sequence[Array]:
 
 class SparseSolver:
     """A sparse direct solver in the ordering ``place`` (new index of each unknown), see ``direct.py``."""
+
+    kind = "sparse"
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray) -> None:
         self.size, self.place, self.order = size, place, np.argsort(place)

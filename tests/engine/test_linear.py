@@ -9,7 +9,8 @@ from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.linear.direct import PIVOT, Checked, factorize
+from fem_mbs.elements import RigidBody
+from fem_mbs.linear.direct import PIVOT, Checked, Solve, factorize, use
 from fem_mbs.linear.ordering import SYMMETRIC, graph_of, minimum_degree
 from fem_mbs.linear.solvers import BandedSolver, DenseSolver, LinearSolver, SparseSolver, make_solver
 
@@ -205,3 +206,69 @@ def test_factors_that_miss_are_refined_or_made_anew() -> None:
     dense[np.diag_indices(60)] = 1e-14
     expected = np.linalg.solve(dense, right)
     np.testing.assert_allclose(factorize(csc_array(dense))(right), expected, rtol=0, atol=1e-10)
+
+
+def test_a_solver_of_the_user_serves_sparse_matrices() -> None:
+    """Its solutions are looked at as SuperLU's are, and what it refuses is left to these."""
+    (rows, columns, values), size, blocks = grid(50, 0)
+    solver = make_solver(rows, columns, size, blocks)
+    stored, right = assemble(solver, values), np.random.default_rng(0).normal(size=size)
+    expected = solver.factor(stored).solve(right)
+    asked: list[tuple[int, int]] = []
+
+    def refuse(matrix: csc_array) -> Solve:
+        asked.append(matrix.shape)
+        raise RuntimeError("no")
+
+    def wrong(matrix: csc_array) -> Solve:
+        asked.append(matrix.shape)
+        return lambda b: 2.0 * b
+
+    try:
+        for own in (refuse, wrong):
+            use(own)
+            np.testing.assert_allclose(solver.factor(stored).solve(right), expected, rtol=0, atol=1e-9)
+        with pytest.raises(mbs.ModelError, match="function of a matrix"):
+            use(3)  # type: ignore[arg-type]
+    finally:
+        use("superlu")
+    assert asked == [(size, size)] * 2
+
+
+def test_pardiso_solves_the_same_equations() -> None:
+    """Three at a time on one pattern, several right-hand sides, complex matrices; and another pattern after it."""
+    pytest.importorskip("pypardiso")
+    try:
+        for seed in range(2):
+            (rows, columns, values), size, blocks = grid(50, seed)
+            solver = make_solver(rows, columns, size, blocks)
+            stored = assemble(solver, values)
+            use("pardiso")
+            factors = [solver.factor(stored * scale).solve for scale in (1.0, 2.0, 4.0)]
+            factors[1:2] = []
+            factors.append(solver.factor(stored * 8.0).solve)
+            turned = solver.factor(1j * stored).solve(np.ones(size) + 0j)
+            use("superlu")
+            own = solver.factor(stored).solve
+            np.testing.assert_allclose(turned, -1j * own(np.ones(size)), rtol=0, atol=1e-8)
+            for b in (np.random.default_rng(seed).normal(size=(size, 3)), np.linspace(1, 2, size)):
+                for scale, solve in zip((1.0, 4.0, 8.0), factors, strict=True):
+                    np.testing.assert_allclose(scale * solve(b), own(b), rtol=0, atol=1e-8)
+    finally:
+        use("superlu")
+
+
+def test_linear_algebra_of_a_run_has_one_thread() -> None:
+    """Which is taken back at its end."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads() -> set[int]:
+        return {own["num_threads"] for own in threadpoolctl.threadpool_info() if own["internal_api"] == "openblas"}
+
+    model, seen = mbs.Model(), []
+    body = model.add_node((0, 0, 0), velocity=(1, 0, 0))
+    model.add(RigidBody(body, 1.0, (1, 1, 1)))
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = threads()
+        mbs.simulate(model, 0.2, 0.1, callback=lambda state: seen.append(threads()))
+        assert seen == [{1}, {1}] and threads() == before
