@@ -49,7 +49,9 @@ class DistributedLoad(Element):
 
     external = True
 
-    def __init__(self, beam: Beam | Shell, force: Value, *, moment: Value | None = None, frame: Frame = "world") -> None:
+    def __init__(
+        self, beam: Beam | Shell, force: Value, *, moment: Value | None = None, frame: Frame = "world"
+    ) -> None:
         self.beam, self.nodes = beam, beam.nodes
         self.values = _values(force, moment, len(beam.nodes), f"DistributedLoad on {beam}")
         self.follows = frame == "body"

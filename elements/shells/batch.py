@@ -154,7 +154,7 @@ class ShellBatch(BeamElements):
         return B
 
     def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
-        """A law ``(n, 4, 9, 9)`` and that of alternating drilling ``(n,)`` times strains ``(n, s)`` or ``(n, s, c)``."""
+        """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
         at_points, alternating = material
         n, tail = len(strains), strains.shape[2:]
         by_points = strains[:, :-1].reshape(n, 4, MEASURES, -1)

@@ -33,13 +33,19 @@ def doubts(shell: Shell) -> Iterator[str]:
     bad = (angles < CORNERS[0]) | (angles > CORNERS[1])
     sharpest = np.where(90.0 - angles > angles - 90.0, angles, 180.0 - angles).min(axis=1)
     where = angles[np.arange(len(angles)), np.abs(angles - 90.0).argmax(axis=1)]
-    yield from _worst(shell, bad.any(axis=1), -sharpest, where, "has a corner of {:.0f} degrees, where 20 to 160 are good")
+    yield from _worst(
+        shell, bad.any(axis=1), -sharpest, where, "has a corner of {:.0f} degrees, where 20 to 160 are good"
+    )
     yield from _worst(shell, warp > WARP, warp, warp, "is warped by {:.0f} degrees, more than 15; use smaller ones")
     yield from _worst(shell, aspect > ASPECT, aspect, aspect, "has sides of 1 to {:.0f}, more than 20")
     h, shortest = shell.section.thickness, lengths.min(axis=1)
     thick = h / shortest
     yield from _worst(
-        shell, thick > THICK, thick, shortest, f"has an edge of {{:.3g}}, shorter than the thickness {h:.3g}; look at units"
+        shell,
+        thick > THICK,
+        thick,
+        shortest,
+        f"has an edge of {{:.3g}}, shorter than the thickness {h:.3g}; look at units",
     )
     opposite = _opposite(shell)
     if opposite:

@@ -50,7 +50,9 @@ def _split(points: Array, quads: IntArray, triangles: IntArray) -> tuple[Array, 
     for corners in cells:
         center = len(places)
         places.append(points[corners].mean(axis=0))
-        for before, corner, after in zip([corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True):
+        for before, corner, after in zip(
+            [corners[-1], *corners[:-1]], corners, [*corners[1:], corners[0]], strict=True
+        ):
             made.append([corner, middle(corner, after), center, middle(before, corner)])
     return np.array(places), np.array(made, dtype=np.intp)
 

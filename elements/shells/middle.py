@@ -1,9 +1,9 @@
 """The four section frames of a quadrilateral, seen from a frame in its middle.
 
-The middle is half-way between the points half-way along the two diagonals, ``H_m = h(h(H_1, H_3), h(H_2, H_4))`` with
-``h(A, B) = A exp(log(A^-1 B)/2)`` on SE(3): it does not depend on the numbering and moves with rigid motions. From there
-nodes are at ``d_i = log(H_m^-1 H_i)``. Beams do the same with one parameter (``elements/beams/curve_strain.py``);
-docs/theory.md, "Shells".
+The middle is half-way between the frames half-way along both diagonals, ``H_m = h(h(H_1, H_3), h(H_2, H_4))`` with
+``h(A, B) = A exp(log(A^-1 B)/2)`` on SE(3): it does not depend on the numbering and moves with rigid motions. From
+there nodes are at ``d_i = log(H_m^-1 H_i)``. Beams do the same with one parameter
+(``elements/beams/curve_strain.py``); docs/theory.md, "Shells".
 """
 
 from __future__ import annotations
@@ -88,10 +88,11 @@ class QuadCoordinates:
         change += 0.5 * self.half_center.derivative(V_p[:, 1] - V_p[:, 0]) @ by_center
         local = self.operator.derivative(V - V_m[:, None]) - se3.bracket(V_m)[:, None]
         result = local @ Q.reshape(n, 4, 6, 24) + self.back @ change[:, None]
-        return result.reshape(n, 24, 24)
+        changed: Array = result.reshape(n, 24, 24)
+        return changed
 
     def _middles(self) -> tuple[Array, Array]:
-        """Derivatives of ``e`` of the diagonals ``(n, 2, 6, 24)`` and of the line between their middles ``(n, 6, 24)``."""
+        """Derivatives of ``e`` of both diagonals ``(n, 2, 6, 24)`` and between their middles ``(n, 6, 24)``."""
         n = len(self.d)
         diagonals = np.zeros((n, 2, 6, 2, 2, 6))
         middles = np.zeros((n, 2, 6, 2, 2, 6))
@@ -102,8 +103,8 @@ class QuadCoordinates:
                 diagonals[:, k, :, end, k] = steps[end][:, k]
                 middles[:, k, :, end, k] = self.of_diagonals[:, end, k]
         forward = self.center.forward()
-        middles = middles.reshape(n, 2, 6, 24)
-        center = (self.center.A - forward) @ middles[:, 0] + forward @ middles[:, 1]
+        first, second = middles.reshape(n, 2, 6, 24).swapaxes(0, 1)
+        center = (self.center.A - forward) @ first + forward @ second
         return diagonals.reshape(n, 2, 6, 24), center
 
 

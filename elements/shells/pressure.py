@@ -21,7 +21,7 @@ from fem_mbs.lie import so3
 
 
 def _volume() -> Array:
-    """``C_ijk = int N_i (N_j,1 N_k,2 - N_k,1 N_j,2)`` over the parameters, ``(4, 4, 4)``; two points a side are exact."""
+    """``C_ijk = int N_i (N_j,1 N_k,2 - N_k,1 N_j,2)`` over the parameters, ``(4, 4, 4)``: the quadrature is exact."""
     values, slopes = bilinear(GAUSS)
     products = np.einsum("gi,gj,gk->ijk", values, slopes[:, 0], slopes[:, 1])
     return np.asarray(products - products.swapaxes(1, 2))
@@ -65,7 +65,8 @@ class PressureBatch(ElementBatch, of=Pressure):
     def __init__(self, loads: Sequence[Pressure], number: Numbering) -> None:
         self.nodes = element_rows(loads, number)
         self.owners = [load for load in loads for _ in load.cells]
-        self._constant = np.array([0.0 if callable(load.value) else load.value for load in self.owners])
+        constant = [0.0 if callable(load.value) else load.value for load in loads]
+        self._constant = np.repeat(constant, [len(load.cells) for load in loads])
         ends = np.cumsum([len(load.cells) for load in loads])
         self._functions = [
             (slice(end - len(load.cells), end), load, load.value)
@@ -103,4 +104,3 @@ class PressureBatch(ElementBatch, of=Pressure):
         K[:, :, :3, :, :3] = (R.mT[:, :, None] @ world @ R[:, None]).swapaxes(2, 3)
         np.einsum("niaib->niab", K)[:, :, :3, 3:] += so3.skew(nodal)
         return K.reshape(n, 24, 24)
-

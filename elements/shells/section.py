@@ -68,6 +68,8 @@ class ShellSection(Public):
         Plane stress per strain 11, 22, 12 in the axes of a ply.
     """
 
+    _internal = ("turned", "stress", "drilling", "is_isotropic")
+
     stiffness: Array
     mass: float
     inertia: float
@@ -165,7 +167,8 @@ class ShellSection(Public):
         that of a plate of this thickness.
         """
         membrane, bending = np.asarray(A), np.asarray(D)
-        h = float(np.sqrt(12.0 * np.trace(bending) / np.trace(membrane))) if thickness is None else thickness
+        ratio = abs(float(np.trace(bending)) / (float(np.trace(membrane)) or 1.0))
+        h = float(np.sqrt(12.0 * ratio)) if thickness is None else thickness
         return cls(_law(membrane, np.asarray(B), bending, np.asarray(S)), mass, inertia or mass * h**2 / 12.0, h)
 
     @checked
@@ -181,7 +184,7 @@ class ShellSection(Public):
         return replace(self, stiffness=law, offset=self.offset + offset)
 
     def turned(self, angle: Array | float) -> Array:
-        """Stiffness ``(..., 8, 8)`` in axes from which the material's are turned by an angle in rad, about the normal."""
+        """Stiffness ``(..., 8, 8)`` in axes from which the material's are turned by an angle in rad."""
         T = np.zeros((*np.shape(angle), 8, 8))
         T[..., :3, :3] = T[..., 3:6, 3:6] = _strains_turned(angle)
         c, s = np.cos(angle), np.sin(angle)

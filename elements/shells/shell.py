@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,9 +18,7 @@ from fem_mbs.contracts import (
     Node,
     NodeLike,
     Numbering,
-    Path,
     Picture,
-    PositiveInt,
     Vector3,
     check_node,
     checked,
@@ -31,7 +30,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
-from fem_mbs.elements.shells.geometry import Normals, section_frames, shared_normals
+from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
 from fem_mbs.elements.shells.middle import QuadCoordinates
 from fem_mbs.elements.shells.picture import ShellPicture
 from fem_mbs.elements.shells.results import ShellResults
@@ -41,7 +40,12 @@ from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3
 from fem_mbs.model.description import ModelDescription
 
-SIDES = {"left": (0, slice(None)), "right": (-1, slice(None)), "bottom": (slice(None), 0), "top": (slice(None), -1)}
+SIDES: dict[str, tuple[int | slice, int | slice]] = {
+    "left": (0, slice(None)),
+    "right": (-1, slice(None)),
+    "bottom": (slice(None), 0),
+    "top": (slice(None), -1),
+}
 """Edges of a grid of nodes: the first parameter goes from left to right, the second from bottom to top."""
 LEAST_IN_SURFACE = 1e-3
 
@@ -142,14 +146,14 @@ class Shell(Element):
         points = ShellPoints(self.d0, GAUSS)
         for element in map(int, np.flatnonzero((points.area <= 0.0).any(axis=1))):
             raise ModelError(
-                f"{label}: element {element + 1} with {self._corners(element)} is inside out or has a corner of 180 "
-                "degrees or more; give its nodes counter-clockwise, and avoid such corners"
+                f"{label}: element {element + 1} with {self._corners(element)} is too distorted, as its surface folds "
+                "back; use a better shape, or smaller elements where the surface is curved"
             )
         self.area = points.area.sum(axis=1)
         self.shared = share(points.area)
         """Area of each element as its nodes share it, ``int N_i N_j dA``, ``(k, 4, 4)``."""
         self.turn = self._turn(relative, direction, label)
-        """Angles ``(k, 5)`` of the material's first axis from that of the frames, at the Gauss points and the centre."""
+        """Angles ``(k, 5)`` of the material's first axis against the frames, at the Gauss points and the centre."""
         law = np.zeros((len(self.cells), 4, 9, 9))
         law[..., :8, :8] = section.turned(self.turn[:, :4])
         law[..., 8, 8] = section.drilling
@@ -179,7 +183,7 @@ class Shell(Element):
         start, along, across = (np.asarray(vector) for vector in (origin, u, v))
         normal = np.cross(along, across)
         if np.linalg.norm(normal) <= 1e-9 * np.linalg.norm(along) * np.linalg.norm(across):
-            raise ModelError(f"Shell.rectangle: u {u} and v {v} must span a plane")
+            raise ModelError(f"Shell.rectangle: u {along} and v {across} must span a plane")
         s, t = (np.linspace(0.0, 1.0, count + 1) for count in elements)
         places = start + s[:, None, None] * along + t[:, None] * across
         normals = np.broadcast_to(normal, places.shape)
@@ -208,8 +212,8 @@ class Shell(Element):
         s, t = np.linspace(0.0, 1.0, count + 1), np.linspace(0.0, 1.0, other + 1)
         places = np.array([[_called(place, u, v) for v in t] for u in s])
         normals = np.cross(
-            [[_slope(lambda a, v=v: _called(place, a, v), u, around) for v in t] for u in s],
-            [[_slope(lambda a, u=u: _called(place, u, a), v, about) for v in t] for u in s],
+            [[_slope(partial(_called, place, v=v), u) for v in t] for u in s],
+            [[_slope(partial(_called, place, u), v) for v in t] for u in s],
         )
         where = (slice(0, count if around else None), slice(0, other if about else None))
         return _add_grid(
@@ -256,13 +260,16 @@ class Shell(Element):
         """The node at place ``(i, j)`` of a grid; negative numbers count from the end."""
         grid = self._node_grid()
         if not (-grid.shape[0] <= i < grid.shape[0] and -grid.shape[1] <= j < grid.shape[1]):
-            raise ModelError(f"{self}: there is no node ({i}, {j}) in a grid of {grid.shape[0]} x {grid.shape[1]} nodes")
-        return self.nodes[grid[i, j]]
+            raise ModelError(
+                f"{self}: there is no node ({i}, {j}) in a grid of {grid.shape[0]} x {grid.shape[1]} nodes"
+            )
+        return self.nodes[int(grid[i, j])]
 
     @checked
     def edge(self, side: Annotated[str, choice(SIDES)]) -> list[Node]:
         """Nodes along an edge of a grid: "left" and "right" end the first parameter, "bottom", "top" the second."""
-        return [self.nodes[k] for k in self._node_grid()[SIDES[side]]]
+        first, second = SIDES[side]
+        return [self.nodes[int(k)] for k in self._node_grid()[first, second]]
 
     @checked
     def nearest(self, point: Vector3) -> Node:
@@ -313,6 +320,12 @@ class Shell(Element):
             raise ModelError(
                 f"{label}: element {element + 1} with {self._corners(element)} is collapsed: it needs four corners at "
                 "different places; a triangle becomes three quads by Shell.from_mesh(..., split_triangles=True)"
+            )
+        middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+        for element in map(int, np.flatnonzero((np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1))):
+            raise ModelError(
+                f"{label}: element {element + 1} with {self._corners(element)} has a corner of 180 degrees or more; "
+                "list its nodes one after the other around it, and avoid such corners"
             )
 
     def _normals(self, x: Array, normals: Any, fold: float, label: str) -> Array:
@@ -419,9 +432,9 @@ def _called(place: Callable[..., Any], u: float, v: float) -> Array:
 SMALL = 1e-5
 
 
-def _slope(along: Callable[[float], Array], u: float, closed: bool) -> Array:
+def _slope(along: Callable[[float], Array], u: float) -> Array:
     """Derivative along a parameter, from within 0 to 1."""
-    if u >= SMALL and u <= 1.0 - SMALL:
+    if SMALL <= u <= 1.0 - SMALL:
         return (along(u + SMALL) - along(u - SMALL)) / (2.0 * SMALL)
     h = SMALL if u < 0.5 else -SMALL
     return (4.0 * along(u + h) - 3.0 * along(u) - along(u + 2.0 * h)) / (2.0 * h)

@@ -56,8 +56,8 @@ class ShellPoints:
         n, m = len(d0), len(points)
         tangents = rows[:, : 2 * m].reshape(n, m, 2, 6)
         J = tangents[..., :2]
-        self.area, self.slopes = np.linalg.det(J), np.linalg.inv(J)
-        self.by_rows = _by_rows(self.slopes, points)
+        self.area = np.linalg.det(J)
+        self.by_rows = _by_rows(np.linalg.inv(J).astype(np.float64), points)
         self.as_built = np.matvec(self.by_rows, rows.reshape(n, -1))
 
     def rows(self, d: Array) -> ScrewStrain:
@@ -68,7 +68,8 @@ class ShellPoints:
         """Strains ``(n, m, 9)`` of coordinates ``(n, 4, 6)``, of several instants one after the other."""
         n, rows = len(self.area), self.rows(d).value()
         values = np.matvec(self.by_rows, rows.reshape(-1, n, self.by_rows.shape[-1])) - self.as_built
-        return values.reshape(len(d), -1, MEASURES)
+        strains: Array = values.reshape(len(d), -1, MEASURES)
+        return strains
 
 
 def _by_rows(slopes: Array, points: Array) -> Array:
@@ -76,8 +77,8 @@ def _by_rows(slopes: Array, points: Array) -> Array:
     n, m = slopes.shape[:2]
     result = np.zeros((n, m, MEASURES, 2 * m + 4, 6))
     # measure, component of the strain along axis a, and its sign
-    parts = ((0, 0, 0, 1.0), (1, 1, 1, 1.0), (2, 1, 0, 1.0), (2, 0, 1, 1.0))
-    parts += ((3, 4, 0, 1.0), (4, 3, 1, -1.0), (5, 3, 0, -1.0), (5, 4, 1, 1.0), (8, 1, 0, 1.0), (8, 0, 1, -1.0))
+    parts = [(0, 0, 0, 1.0), (1, 1, 1, 1.0), (2, 1, 0, 1.0), (2, 0, 1, 1.0)]
+    parts += [(3, 4, 0, 1.0), (4, 3, 1, -1.0), (5, 3, 0, -1.0), (5, 4, 1, 1.0), (8, 1, 0, 1.0), (8, 0, 1, -1.0)]
     for k, (xi, eta) in enumerate(points):
         for measure, component, axis, sign in parts:
             result[:, k, measure, 2 * k : 2 * k + 2, component] += sign * slopes[:, k, axis]
