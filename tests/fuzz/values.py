@@ -520,7 +520,7 @@ SCALED = (
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 
-SCALAR = ("other", "initial", "initial_output", "GA", "EI", "GJ", "EA")
+SCALAR = ("other", "num", "den", "initial", "initial_output", "GA", "EI", "GJ", "EA")
 """Arguments that may be one number or several."""
 
 # Junk
