@@ -244,7 +244,9 @@ class Shell(Element):
 
         points, cells = quads_of(mesh, split_triangles)
         with model.all_or_nothing():
-            made = {int(k): model.add_node(points[k], name=f"{name}[{k}]") for k in np.unique(cells)}
+            used = np.unique(cells)
+            nodes = model.add_nodes(points[used], [f"{name}[{k}]" for k in used])
+            made = dict(zip(used.tolist(), nodes, strict=True))
             shell = cls(
                 [[made[int(k)] for k in cell] for cell in cells],
                 section,
@@ -402,13 +404,10 @@ def _add_grid(
         if not (0 <= i < nu and 0 <= j < nv) or np.linalg.norm(node.position - places[i, j]) > 1e-9 * size:
             raise ModelError(f"{label}: {node} is not at place {(i, j)} of the grid, of {nu} x {nv} nodes")
     with model.all_or_nothing():
-        grid = [
-            [
-                at.get((i, j)) or model.add_node(places[i, j], name=None if name is None else f"{name}[{i},{j}]")
-                for j in range(nv)
-            ]
-            for i in range(nu)
-        ]
+        missing = [(i, j) for i in range(nu) for j in range(nv) if (i, j) not in at]
+        names = None if name is None else [f"{name}[{i},{j}]" for i, j in missing]
+        at.update(zip(missing, model.add_nodes(np.array([places[k] for k in missing]), names), strict=True))
+        grid = [[at[i, j] for j in range(nv)] for i in range(nu)]
         counts = nu if closed[0] else nu - 1, nv if closed[1] else nv - 1
         quads = [
             [grid[i][j], grid[(i + 1) % nu][j], grid[(i + 1) % nu][(j + 1) % nv], grid[i][(j + 1) % nv]]
