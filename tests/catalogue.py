@@ -32,6 +32,7 @@ from fem_mbs.elements import (
     DistanceJoint,
     DistributedLoad,
     Drag,
+    EdgeLoad,
     EndRelease,
     FirstOrderActuator,
     FixedJoint,
@@ -64,6 +65,7 @@ from fem_mbs.elements import (
     PointOnLineJoint,
     PointOnPlaneJoint,
     PositionMotor,
+    Pressure,
     PrismaticJoint,
     Reduction,
     RevoluteJoint,
@@ -72,6 +74,8 @@ from fem_mbs.elements import (
     SampledStateSpace,
     Saturation,
     ScrewJoint,
+    Shell,
+    ShellSection,
     SlidingJoint,
     SpeedMotor,
     SphericalJoint,
@@ -145,6 +149,17 @@ def _higher(order: int, shape: str, section: Profile, n: Stage) -> Beam:
         nodes, axes = [*nodes, (n.line if shape == "curved" else n.arc)[2]], [*axes, axes[-1]]
         ends["end"] = n.point(ENDS[shape])
     return Beam(nodes, section, [n.vector(y) for y in axes], order=order, **ends)
+
+
+SHEET = ShellSection.isotropic(0.1, E=30.0, nu=0.3, rho=20.0)
+PLIES = ShellSection.laminate([(0.0, 0.04), (35.0, 0.03), (90.0, 0.05)], E1=30.0, E2=5.0, G12=3.0, nu12=0.25, rho=20.0)
+LAMINATE = PLIES.with_offset(0.07).with_damping(0.1)
+
+
+def _shell(n: Stage, section: ShellSection = SHEET, direction: tuple[float, ...] = (1.0, 2.0, 0.5)) -> Shell:
+    """Two warped quadrilaterals."""
+    (a, b, c), (d, e, f) = n.line, n.arc
+    return Shell([[a, b, e, d], [b, c, f, e]], section, direction=n.vector(direction))
 
 
 def _widening(s: float) -> BeamSection:
@@ -372,6 +387,18 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=n.line[1].at((0.1, 0.3, -0.2))),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
+    "shell": _shell,
+    "laminated shell with offset and damping": lambda n: _shell(n, LAMINATE),
+    "shell with given normals": lambda n: Shell(
+        [*n.line[:2], *n.arc[1::-1]], SHEET, normals=lambda x: n.vector((0.3, -0.9, 0.4)), thick=True
+    ),
+    "pressure": lambda n: Pressure(_shell(n), -2.0),
+    "pressure over time": lambda n: Pressure(_shell(n), lambda t: 3.0 * t),
+    "load per area of a shell": lambda n: DistributedLoad(_shell(n), n.vector((1, 2, 3))),
+    "load per area that follows a shell": lambda n: DistributedLoad(
+        _shell(n), (1, 2, 3), moment=(0.1, 0.2, 0.3), frame="body"
+    ),
+    "load along an edge": lambda n: EdgeLoad(n.arc, n.vector((1, 2, 3)), moment=n.vector((0, 1, 0))),
     "dead distributed load": lambda n: DistributedLoad(
         _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), moment=lambda t: n.vector((t, 0.5, 2.0))
     ),
