@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, TIME
+from fem_mbs.contracts.unilateral import FORCES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -44,6 +44,8 @@ ROOTS = 30
 ROUNDS = 8
 """How often a smooth step is repeated because contacts change, beside once for each of them."""
 LEFT_OVER = 1e-9
+OFTEN, GAIN = 0.1, 1e-6
+"""Share of steps with impacts that were not located, and of energies of impacts, above which a run warns."""
 
 _CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
 
@@ -68,6 +70,8 @@ class ContactMemory(NamedTuple):
     """The largest speed of approach that each has seen, ``(C,)``."""
     unlocated: int = 0
     """Steps so far that had more impacts than were located."""
+    steps: int = 0
+    """Steps so far."""
 
 
 class Point(NamedTuple):
@@ -158,6 +162,25 @@ class NonsmoothAlpha(Method):
         """From a state with its contact forces, after loads have jumped."""
         return self._begun(contacts_of(system), before, state, h, memory)
 
+    def warning(self, system: System, state: State, memory: ContactMemory) -> str:
+        """Impacts that were not located, and that brought energy."""
+        contacts, texts = contacts_of(system), []
+        if memory.unlocated > OFTEN * memory.steps:
+            texts.append(
+                f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the method "
+                "is of order 1: try a smaller step"
+            )
+        if contacts.count:
+            took = state.u[contacts.carried[:, WORK]]
+            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), gains):
+                part, place = contacts.names[int(took.argmin())]
+                texts.append(
+                    f"{part}: impacts in its {part.contacts[place]} have brought {gains:.3g} J in all: Newton's law of "
+                    "restitution does so where bodies are hit while they slide, or in several points at once; try less "
+                    "restitution"
+                )
+        return "; ".join(texts)
+
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
         contacts = contacts_of(system)
@@ -183,7 +206,8 @@ class NonsmoothAlpha(Method):
             report.branches, report.local_error = smooth.report.branches, smooth.report.local_error
             if done:
                 break
-        return Step(point.state.at(end), point.memory, report, error)
+        memory = point.memory._replace(steps=point.memory.steps + 1)
+        return Step(point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """A state within a step; where there was an impact, on from the start or back from the end, to the second order.

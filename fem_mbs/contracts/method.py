@@ -164,13 +164,14 @@ class Method(Public):
 
     14. ``impacts`` is True of a method that finds the forces of rigid contacts; its ``settle(system, state)`` returns a
         consistent state with them.
+    15. ``warning(system, state, memory)`` says at the end of a run what was wrong of it.
 
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
-        *("error_order", "deadband", "invariant", "levels", "impacts", "settle"),
+        *("error_order", "deadband", "invariant", "levels", "impacts", "settle", "warning"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -192,6 +193,10 @@ class Method(Public):
     def init(self, system: System, state: State, h: float) -> Any:
         """The memory for a first step of about ``h`` s from a consistent state."""
         raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+
+    def warning(self, system: System, state: State, memory: Any) -> str:
+        """What was wrong of a run that has come to a state; empty if nothing was."""
+        return ""
 
     def settle(self, system: System, state: State) -> State:
         """A consistent state with the forces of contacts, after impacts that are due: where a run begins."""
