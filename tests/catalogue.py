@@ -64,6 +64,7 @@ from fem_mbs.elements import (
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
+    Plane,
     PointMass,
     PointOnLineJoint,
     PointOnPlaneJoint,
@@ -74,6 +75,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    Rope,
     SampledStateSpace,
     Saturation,
     ScrewJoint,
@@ -89,8 +91,6 @@ from fem_mbs.elements import (
     TransferFunction,
     Truss,
     UniversalJoint,
-    Plane,
-    Rope,
 )
 from fem_mbs.elements.beams.taper import Profile
 from fem_mbs.elements.beams.track import BeamTracks

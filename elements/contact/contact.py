@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
+
 import numpy as np
 
 from fem_mbs.arrays import Array
@@ -25,8 +26,8 @@ from fem_mbs.elements.contact.shapes import pair_of
 from fem_mbs.errors import ModelError
 
 PAIRS = (
-    "a Plane with a Ball, a Capsule or a Box; a Ball or a Capsule with another; a Box with a Ball; a Bush with a Ball or "
-    "a Capsule as its pin"
+    "a Plane with a Ball, a Capsule or a Box; a Ball or a Capsule with another; a Box with a Ball; a Bush with a Ball "
+    "or a Capsule as its pin"
 )
 
 
@@ -89,7 +90,7 @@ class Contact(Element):
     def batch_key(self) -> Hashable:
         return self.pair, len(self.contacts)
 
-    def shapes(self, size: float) -> Iterable[Placed]:
+    def shapes(self, size: float) -> tuple[Placed, ...]:
         """Those of both bodies."""
         return self.placed
 

@@ -1,15 +1,15 @@
 """Pairs of shapes in closed form: where they are nearest to each other.
 
-Of each pair, the points on the two surfaces and the normal from a to b follow from where the nodes are. The gradients of
-gap and slip against body increments then are those of two points that move with their bodies, whatever the pair: with
-the levers ``c_i = p_i - x_i`` and a direction ``d``,
+Of each pair, the points on the two surfaces and the normal from a to b follow from where the nodes are. The gradients
+of gap and slip against body increments then are those of two points that move with their bodies, whatever the pair:
+with the levers ``c_i = p_i - x_i`` and a direction ``d``,
 
     G(d) = (-R_a^T d, -R_a^T (c_a x d), R_b^T d, R_b^T (c_b x d)).
 
 That the points move on the surfaces does not change gaps, it changes ``G``. The derivatives of ``G`` are taken by a
-complex step (Squire, Trapp, SIAM Review 40, 1998): the same lines run with increments ``i h`` of the nodes, ``h`` so small
-that its square is nothing, and the imaginary part over ``h`` is the derivative to the last digit. What follows therefore
-keeps to functions that are analytic, and looks at real parts where it decides between regions.
+complex step (Squire, Trapp, SIAM Review 40, 1998): the same lines run with increments ``i h`` of the nodes, ``h`` so
+small that its square is nothing, and the imaginary part over ``h`` is the derivative to the last digit. What follows
+therefore keeps to functions that are analytic, and looks at real parts where it decides between regions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ Pair = Callable[[Array, Array, Array, Any], Nearest]
 
 def dot(a: Array, b: Array) -> Array:
     """Without complex conjugation."""
-    return (a * b).sum(-1)  # type: ignore[no-any-return]
+    product: Array = (a * b).sum(-1)
+    return product
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -56,12 +57,14 @@ def cross(a: Array, b: Array) -> Array:
 
 def length(v: Array) -> Array:
     """Euclidean, analytic."""
-    return np.sqrt(dot(v, v))  # type: ignore[no-any-return]
+    size: Array = np.sqrt(dot(v, v))
+    return size
 
 
 def turned(R: Array, points: Array) -> Array:
     """Vectors ``(n, r, 3)`` of bodies with ``R`` (n, 3, 3) in the world."""
-    return np.einsum("nij,nrj->nri", R, points)
+    points_in_world: Array = np.einsum("nij,nrj->nri", R, points)
+    return points_in_world
 
 
 def clamped(value: Array, low: Array | float, high: Array | float) -> Array:

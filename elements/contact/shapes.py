@@ -138,21 +138,22 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
             centers, radius = _center(b) + corners @ _axes(b).T, np.zeros(8)
             names = tuple(f"corner {k + 1}" for k in range(8))
         elif isinstance(b, Ball):
-            centers, radius, names = _center(b)[None], np.full(1, _radius(b)), ("contact",)
+            centers, names = _center(b)[None], ("contact",)
+            radius = np.full(1, _radius(b))
         else:
             centers, names = np.array([_center(b) - _half(b), _center(b) + _half(b)]), ("first end", "second end")
             radius = np.full(2, _radius(b))
         return plane_points, names, PlaneData(_axes(a)[:, 2], _center(a), centers, radius)
     if isinstance(a, Ball | Capsule) and round_b:
-        own = [(_center(s), _half(s), np.float64(_radius(s))) for s in (a, b)]
+        own = [(_center(s), _half(s), np.asarray(_radius(s))) for s in (a, b)]
         return segments, ("contact",), SegmentData(*own[0], *own[1])
     if isinstance(a, Box) and isinstance(b, Ball):
-        data = BoxBallData(_center(a), _axes(a), 0.5 * a.size, _center(b), np.float64(_radius(b)))
+        data = BoxBallData(_center(a), _axes(a), 0.5 * a.size, _center(b), np.asarray(_radius(b)))
         return box_ball, ("contact",), data
     if isinstance(a, Bush) and round_b:
-        radius = np.float64(_radius(b))
+        pin = np.asarray(_radius(b))
         one = isinstance(b, Ball)
         centers = _center(b)[None] if one else np.array([_center(b) - _half(b), _center(b) + _half(b)])
         names = ("contact",) if one else ("first end", "second end")
-        return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, radius, np.float64(a.radius - radius))
+        return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, pin, a.radius - pin)
     return None

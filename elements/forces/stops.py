@@ -183,8 +183,8 @@ class RigidStopBatch(UnilateralBatch):
         self._coordinates = type(elements[0]).measured_by(elements, number)
         if self._coordinates.own is not None:
             raise ModelError(
-                f"{elements[0]}: the coordinate of {elements[0].joint} depends on variables of its own, and a rigid stop "
-                "acts on nodes alone; give it a stiffness"
+                f"{elements[0]}: the coordinate of {elements[0].joint} depends on variables of its own, and a rigid "
+                "stop acts on nodes alone; give it a stiffness"
             )
         self.nodes = self._coordinates.nodes
         lower = [name.startswith("lower") for name in elements[0].contacts]
@@ -199,7 +199,8 @@ class RigidStopBatch(UnilateralBatch):
         return value if self._angle is None else continued(value, motion.u[self._angle])
 
     def gaps(self, motion: Motion) -> Array:
-        return self._sign * (self._values(motion)[:, None] - self._ends)
+        left: Array = self._sign * (self._values(motion)[:, None] - self._ends)
+        return left
 
     def measure(self, motion: Motion) -> Gaps:
         measured = self._coordinates.evaluate(motion)
@@ -215,7 +216,8 @@ class RigidStopBatch(UnilateralBatch):
 
     def forces_on_b(self, motion: Motion, carried: Array) -> Array:
         """Along the coordinate, in the first component."""
-        return self._sign[:, None] * carried
+        along: Array = self._sign[:, None] * carried
+        return along
 
     def accept(self, context: Any) -> Array:
         """Angles with their turns."""

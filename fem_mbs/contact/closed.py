@@ -80,7 +80,8 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
 
     def second(self, context: Gaps) -> Array:
         H = self._of.batch.second(context)[self._of.pick][:, : self._rows]
-        return -H.reshape(-1, *H.shape[2:])
+        bent: Array = -H.reshape(-1, *H.shape[2:])
+        return bent
 
 
 class Sliding(Element):
@@ -143,10 +144,11 @@ class SlidingBatch(ElementBatch, of=Sliding):
         return context.size[:, None, None] * by_place  # type: ignore[no-any-return]
 
     def damping(self, context: _Slip) -> Array:
-        return context.size[:, None, None] * (context.G.mT @ context.turning @ context.G)  # type: ignore[no-any-return]
+        return context.size[:, None, None] * (context.G.mT @ context.turning @ context.G)
 
     def by_multipliers(self, context: _Slip) -> Array:
-        return self._mu[:, None, None] * np.vecmat(context.direction, context.G)[..., None]  # type: ignore[no-any-return]
+        result: Array = self._mu[:, None, None] * np.vecmat(context.direction, context.G)[..., None]
+        return result
 
 
 class ClosedSystem(NamedTuple):
@@ -179,7 +181,7 @@ class ClosedSystems:
 
     def _make(self, status: IntArray, redundant: bool) -> ClosedSystem:
         system, numbers = self._system, np.flatnonzero(status)
-        closed = [ClosedContact(*self._contacts[c], bool(status[c] == STICKS)) for c in numbers]
+        closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
         slides = {c: Sliding(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
         model = copy(system.model)

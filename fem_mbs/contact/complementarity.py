@@ -4,10 +4,10 @@ Of each contact, ``P = (P_N, P_T)`` and the rates ``xi = (xi_N, xi_T)`` of its g
 
     P_N = max(0, P_N - r_N xi_N),    P_T = proj(P_T - r_T xi_T) on the disc of radius mu P_N
 
-for any ``r > 0`` (Alart, Curnier, CMAME 92, 1991): contacts push, only where the gap does not open, and friction stays in
-its cone and works against the slip. Impulses and velocities, forces and accelerations, corrections of places and
-gaps obey the same. A few sweeps of projected Gauss-Seidel (Jean, CMAME 177, 1999) find out which contact does
-what; Newton's method on the equations does the rest.
+for any ``r > 0`` (Alart, Curnier, CMAME 92, 1991): contacts push, only where the gap does not open, and friction stays
+in its cone and works against the slip. Impulses and velocities, forces and accelerations, corrections of places and
+gaps obey the same. A few sweeps of projected Gauss-Seidel (Jean, CMAME 177, 1999) find out which contact does what;
+Newton's method on the equations does the rest.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class _Laws:
 
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""
-        return (self.G @ P.ravel()).reshape(-1, 3) + self.c  # type: ignore[no-any-return]
+        return (self.G @ P.ravel()).reshape(-1, 3) + self.c
 
     def sweep(self, P: Array, count: int) -> Array:
         """Projected Gauss-Seidel: the law of one contact after the other."""
@@ -123,7 +123,9 @@ class _Laws:
         best, least = P, self.error(P)
         for _ in range(NEWTON):
             A, right = self._linear(P)
+            pushes = P[:, :1] - self.r_N[:, None] * self.rates(P)[:, :1] > 0.0
             P = np.linalg.lstsq(A, right - A @ P.ravel(), rcond=SINGULAR)[0].reshape(-1, 3) + P
+            P = np.where(pushes, P, 0.0)
             error = self.error(P)
             if error < least:
                 best, least = P, error

@@ -2,8 +2,8 @@
 
 With the KKT matrix of the mass and the joints, ``[[M, B^T], [B, 0]]``, whose inverse has ``A`` in its upper left,
 impulses ``P`` of contacts with the gradients ``G`` change velocities by ``A G^T P`` and the rates of gaps and slips by
-``G A G^T P`` (the matrix of Delassus). The same matrix tells what pushes along contacts do to places, and what forces do
-to accelerations.
+``G A G^T P`` (the matrix of Delassus). The same matrix tells what pushes along contacts do to places, and what forces
+do to accelerations.
 """
 
 from __future__ import annotations
@@ -193,9 +193,7 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     state = replace(state, u=u)
     slides = np.full((contacts.count, 2), np.nan)
     free = accelerations(system, place_of(state))
-    state = replace(
-        state, vdot=free.vdot, multipliers=free.multipliers, u=free.u, udot=free.udot, uddot=free.uddot
-    )
+    state = replace(state, vdot=free.vdot, multipliers=free.multipliers, u=free.u, udot=free.udot, uddot=free.uddot)
     which = np.flatnonzero(resting)
     if not len(which):
         return Settled(state, slides, True)

@@ -6,12 +6,12 @@ One step is
    levels (``closed.py``); where one would pull, it opens; where friction leaves its cone, it slides; where slip would
    reverse, it sticks;
 2. if an open contact ends with a depth, the step ends where it meets instead, to rounding; there impulses follow from
-   Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and the rest of the step begins
-   anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse acts at the end of the step.
+   Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and the rest of the step
+   begins anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse acts at the step's end.
 
-The family: Chen, Acary, Virlez, Bruels (2013); Bruels, Acary, Cardona (2014) with positions and velocities, Cosimo et al.
-(2020) one after the other. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and
-impacts are located: of order 2 in positions, velocities and forces.
+The family: Chen, Acary, Virlez, Bruels, IJNME 96 (2013); Bruels, Acary, Cardona, CMAME 281 (2014) with positions and
+velocities. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and impacts are
+located: of order 2 in positions, velocities and forces.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ class NonsmoothAlpha(Method):
         contacts, texts = contacts_of(system), []
         if memory.unlocated > OFTEN * memory.steps:
             texts.append(
-                f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the method "
-                "is of order 1: try a smaller step"
+                f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the "
+                "method is of order 1: try a smaller step"
             )
         if contacts.count:
             took = state.u[contacts.carried[:, WORK]]
@@ -210,7 +210,7 @@ class NonsmoothAlpha(Method):
         return Step(point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
-        """A state within a step; where there was an impact, on from the start or back from the end, to the second order.
+        """A state within a step; where there was an impact, on from the start or back from the end.
 
         The cubic of other steps would overshoot into what was hit.
         """
@@ -363,21 +363,23 @@ class NonsmoothAlpha(Method):
             return np.zeros(0, np.bool_)
         motion = system.motion(last)
         gap = contacts.gaps(motion)
-        hits = (gap < -DEEP * system.length) & (status == OPEN)
+        hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
         fastest = 2.0 * h * self._speed(system, first, last)
         before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
-        if before is not None and ((near := (before + gap < fastest) & (status == OPEN) & ~hits)).any():
+        if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
             start, end = contacts.at(first), contacts.at(last)
             r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
             s = np.linspace(0.0, 1.0, 33)[:, None]
-            hits |= near & (r0 < 0.0) & (r1 > 0.0) & (_cubic(s, h, before, gap, r0, r1).min(0) < -DEEP * system.length)
+            hits = hits | near & (r0 < 0.0) & (r1 > 0.0) & (
+                _cubic(s, h, before, gap, r0, r1).min(0) < -DEEP * system.length
+            )
         return hits
 
     def _located(
         self, contacts: Contacts, point: Point, last: Smooth, hits: BoolArray, h: float
     ) -> tuple[Smooth, float]:
         """The smooth step to where the first of the hits happens, and what is left of the step."""
-        system, tolerance = contacts.system, DEEP * contacts.system.length
+        tolerance = DEEP * contacts.system.length
         start, end = contacts.at(point.state), contacts.at(last.point.state)
         r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
         s = np.linspace(0.0, 1.0, 257)[1:, None]
@@ -492,8 +494,11 @@ class NonsmoothAlpha(Method):
 
 def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
     """Hermite's cubic of gaps with their rates at both ends."""
-    return (  # type: ignore[no-any-return]
-        (1 + 2 * s) * (1 - s) ** 2 * g0 + s * (1 - s) ** 2 * h * r0 + s * s * (3 - 2 * s) * g1 + s * s * (s - 1) * h * r1
+    return (
+        (1 + 2 * s) * (1 - s) ** 2 * g0
+        + s * (1 - s) ** 2 * h * r0
+        + s * s * (3 - 2 * s) * g1
+        + s * s * (s - 1) * h * r1
     )
 
 

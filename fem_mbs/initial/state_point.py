@@ -85,7 +85,9 @@ def refuse_contacts(system: System, caller: str, instead: str) -> None:
     """Refuse rigid contacts, stops and ropes, by the name of the first."""
     for batch in system.batches:
         if batch.unilateral:
-            raise ModelError(f"{caller}: {batch.owners[0]} may open and close, which {caller} does not follow; {instead}")
+            raise ModelError(
+                f"{caller}: {batch.owners[0]} may open and close, which {caller} does not follow; {instead}"
+            )
 
 
 def refuse_impacts(system: System, method: Method) -> None:

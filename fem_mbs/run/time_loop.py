@@ -313,7 +313,7 @@ class TimeIntegration:
 
     def warnings(self) -> Sequence[str]:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
-        doubts = self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""
-        doubts = *doubts, self.method.warning(self.system, self.state, self.memory)
+        doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
+        doubts.append(self.method.warning(self.system, self.state, self.memory))
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
         return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]
