@@ -19,10 +19,12 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, ElementBatch, InternalVariable, Motion, Numbering
 from fem_mbs.elements import (
     PID,
+    Ball,
     Beam,
     BeamSection,
     Block,
     Box,
+    Bush,
     Bushing,
     CamJoint,
     Capsule,
@@ -352,8 +354,9 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "rigid stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, restitution=0.5),
     "rope": lambda n: Rope(n.line[0], n.arc[2], 9.0, point_b=n.arc[2].at((0.3, 0.1, 0.2))),
     "contact of a box on a plane": lambda n: Contact(
-        n.line[1], n.arc[0], Plane(n.vector((1, 2, -1)), n.point((9.0, 9.0, 9.0))), Box((0.1, 0.2, 0.3)), friction=0.3
+        n.line[1], n.arc[0], Plane(n.vector((-1, -2, 1)), n.point((9.0, 9.0, 9.0))), Box((0.1, 0.2, 0.3)), friction=0.3
     ),
+    "pin in a bush": lambda n: Contact(n.line[1], n.arc[0], Bush(9.0, n.vector((1, 2, -1))), Ball(0.1), friction=0.3),
     "contact of capsules": lambda n: Contact(
         n.line[1], n.arc[0], Capsule(0.01, 0.1, n.vector((1, 2, -1))), Capsule(0.02, 0.2), restitution=0.3, friction=0.3
     ),

@@ -119,7 +119,7 @@ class ContactBatch(UnilateralBatch, of=Contact):
 
     def measure(self, motion: Motion) -> Gaps:
         near, x, R = self.nearest(motion)
-        return Gaps(near.gap, gradients(near, R[:, 0], R[:, 1]), (x, R))
+        return Gaps(near.gap, gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1]), (x, R))
 
     def second(self, gaps: Gaps) -> Array:
         if self._bent is None or self._bent[0] is not gaps:

@@ -1,12 +1,12 @@
 """Pairs of shapes in closed form: where they are nearest to each other.
 
-Of each pair, the points on the two surfaces and the normal from a to b follow from where the nodes are. The gradients
-of gap and slip against body increments then are those of two points that move with their bodies, whatever the pair:
-with the levers ``c_i = p_i - x_i`` and a direction ``d``,
+Of each pair, the nearest point p of the surface of b and the normal from a to b follow from where the nodes are. The
+gradients of gap and slip against body increments then are those of two points there that move with their bodies,
+whatever the pair: with the levers ``c_i = p - x_i`` and a direction ``d``,
 
     G(d) = (-R_a^T d, -R_a^T (c_a x d), R_b^T d, R_b^T (c_b x d)).
 
-That the points move on the surfaces does not change gaps, it changes ``G``. The derivatives of ``G`` are taken by a
+That the point moves on the surfaces does not change gaps, it changes ``G``. The derivatives of ``G`` are taken by a
 complex step (Squire, Trapp, SIAM Review 40, 1998): the same lines run with increments ``i h`` of the nodes, ``h`` so
 small that its square is nothing, and the imaginary part over ``h`` is the derivative to the last digit. What follows
 therefore keeps to functions that are analytic, and looks at real parts where it decides between regions.
@@ -33,9 +33,8 @@ class Nearest(NamedTuple):
     """``(n, r)``."""
     normal: Array
     """From a to b, world frame, ``(n, r, 3)``."""
-    a: Array
-    """Points on the surface of a less the position of its node, world axes, ``(n, r, 3)``."""
     b: Array
+    """Points on the surface of b less the position of its node, world axes, ``(n, r, 3)``."""
 
 
 Pair = Callable[[Array, Array, Array, Any], Nearest]
@@ -93,7 +92,7 @@ def plane_points(d: Array, R_a: Array, R_b: Array, of: PlaneData) -> Nearest:
     n = np.broadcast_to(n, w.shape)
     b = c - of.radius[..., None] * n
     gap = height - of.radius
-    return Nearest(gap, n, d[:, None] + b - gap[..., None] * n, b)
+    return Nearest(gap, n, b)
 
 
 class SegmentData(NamedTuple):
@@ -122,12 +121,8 @@ def segments(d: Array, R_a: Array, R_b: Array, of: SegmentData) -> Nearest:
     apart = d[:, None] + b - a
     distance = length(apart)
     n = apart / np.where(np.abs(distance) > TINY, distance, 1.0)[..., None]
-    return Nearest(
-        distance - (of.radius_a + of.radius_b)[:, None],
-        n,
-        a + of.radius_a[:, None, None] * n,
-        b - of.radius_b[:, None, None] * n,
-    )
+    gap = distance - (of.radius_a + of.radius_b)[:, None]
+    return Nearest(gap, n, b - of.radius_b[:, None, None] * n)
 
 
 class BoxBallData(NamedTuple):
@@ -157,7 +152,7 @@ def box_ball(d: Array, R_a: Array, R_b: Array, of: BoxBallData) -> Nearest:
     gap = np.where(within, dot(out, local - face), distance) - of.radius
     n = np.einsum("nij,nj->ni", axes, inner)
     b = c - of.radius[:, None] * n
-    return Nearest(gap[:, None], n[:, None], (d + b - gap[:, None] * n)[:, None], b[:, None])
+    return Nearest(gap[:, None], n[:, None], b[:, None])
 
 
 class BushData(NamedTuple):
@@ -183,7 +178,7 @@ def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
     n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
     gap = of.clearance[:, None] - np.where(meets, 0.0, size)
     b = c - of.radius[:, None, None] * n
-    return Nearest(gap, n, d[:, None] + b - gap[..., None] * n, b)
+    return Nearest(gap, n, b)
 
 
 def _across(axis: Array) -> Array:
@@ -204,11 +199,11 @@ def tangents(n: Array, R_a: Array) -> Array:
     return np.stack([first, cross(n, first)], axis=-2)
 
 
-def gradients(near: Nearest, R_a: Array, R_b: Array) -> Array:
+def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
     """``G`` of the normal and both tangents, ``(n, r, 3, 12)``."""
     directions = np.concatenate([near.normal[..., None, :], tangents(near.normal, R_a)], axis=-2)
     parts = []
-    for sign, R, lever in ((-1.0, R_a, near.a), (1.0, R_b, near.b)):
+    for sign, R, lever in ((-1.0, R_a, d[:, None] + near.b), (1.0, R_b, near.b)):
         parts.append(sign * np.einsum("nrdj,nji->nrdi", directions, R))
         parts.append(sign * np.einsum("nrdj,nji->nrdi", cross(lever[..., None, :], directions), R))
     return np.concatenate(parts, axis=-1)
@@ -228,6 +223,7 @@ def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     Q[every, :, _SIDES] += 1j * STEP * (moved @ _ABOUT[:, None])
     X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
     copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
-    near = pair(X[:, 1] - X[:, 0], Q[:, 0], Q[:, 1], copies)
-    G = gradients(near, Q[:, 0], Q[:, 1]).imag / STEP
+    d = X[:, 1] - X[:, 0]
+    near = pair(d, Q[:, 0], Q[:, 1], copies)
+    G = gradients(near, d, Q[:, 0], Q[:, 1]).imag / STEP
     return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)

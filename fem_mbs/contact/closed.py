@@ -84,7 +84,7 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
         return bent
 
 
-class Sliding(Element):
+class SlidingFriction(Element):
     """The friction of one closed contact that slides."""
 
     _internal = ("part", "place", "closed", "fallback")
@@ -112,10 +112,10 @@ class _Slip(NamedTuple):
     """``mu lambda_N``."""
 
 
-class SlidingBatch(ElementBatch, of=Sliding):
+class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
     """``mu lambda_N G_T^T d`` against the slip of direction ``d``."""
 
-    def __init__(self, parts: Sequence[Sliding], number: Numbering) -> None:
+    def __init__(self, parts: Sequence[SlidingFriction], number: Numbering) -> None:
         self.owners, self.nodes = parts, node_rows(parts, number)
         self._of = _OfParts(parts, number)
         self._mu = self._of.batch.friction[self._of.pick]
@@ -159,7 +159,7 @@ class ClosedSystem(NamedTuple):
     """Numbers of the closed contacts, ``(k,)``."""
     multipliers: IntArray
     """Rows ``(k, 3)`` of their multipliers, -1 where there is none."""
-    sliding: list[tuple[SlidingBatch, IntArray]]
+    sliding: list[tuple[SlidingFrictionBatch, IntArray]]
     """Batches of those that slide, and the numbers of their contacts."""
 
 
@@ -183,7 +183,7 @@ class ClosedSystems:
         system, numbers = self._system, np.flatnonzero(status)
         closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
-        slides = {c: Sliding(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
+        slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
         model = copy(system.model)
         model.nodes, model.elements = system.nodes, [*system.elements, *slides.values()]
         model.constraints = [*(c for c in system.number.equations), *closed]
@@ -198,6 +198,6 @@ class ClosedSystems:
         sliding = []
         of_element = {element: c for c, element in slides.items()}
         for batch in made.batches:
-            if isinstance(batch, SlidingBatch):
+            if isinstance(batch, SlidingFrictionBatch):
                 sliding.append((batch, np.array([of_element[own] for own in batch.owners])))  # type: ignore[index]
         return ClosedSystem(made, numbers, rows, sliding)

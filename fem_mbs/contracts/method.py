@@ -111,7 +111,7 @@ class Step(NamedTuple):
     state : State
         The state at the end.
     memory : NamedTuple
-        What the method goes on with: numbers, arrays, None, and tuples of numbers and arrays, so that it can be kept in
+        What the method goes on with: numbers, arrays, None, and tuples of these, so that it can be kept in
         a file.
     report : Report
         Counts of iterations, evaluations and factorisations, and how far the step led the nodes astray.
