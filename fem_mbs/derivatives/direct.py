@@ -201,7 +201,7 @@ class DirectIntegration(KeptSteps):
         derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._scatter)
         start = Start(before.q, *before.entry, before.multipliers, *self._guess(memory, before, h))
         end = derivative.forward(start, self.differences)
-        plain = derivative.weights.start(start)[1]
+        plain = derivative.weights.plain(start)
         missed = end.D - plain, end.multipliers - before.multipliers
         earlier = missed if before.missed is None else tuple(part[0] for part in before.missed)
         both = tuple(np.stack(pair) for pair in zip(missed, earlier, strict=True))

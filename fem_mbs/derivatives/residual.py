@@ -203,8 +203,8 @@ class ModelDifference:
         self.kinks: dict[str, float] = {}
         """Elements whose forces have a kink within the difference, and when this was seen first."""
 
-    def rows(self, motion: Motion, multipliers: Array, h: float) -> Rows:
-        """Derivatives (N,), (m,), (m,) at a motion that is held."""
+    def rows(self, motion: Motion, multipliers: Array, h: float, look: bool = False) -> Rows:
+        """Derivatives (N,), (m,), (m,) at a motion that is held; ``look`` for kinks, where it was evaluated last."""
         system = self.system
         force, closing, hidden = np.zeros(system.N), np.zeros(system.m), np.zeros(system.m)
         motions = [self._seen(motion, own) for own in self.systems]
@@ -214,7 +214,8 @@ class ModelDifference:
                 batch = own.batches[k]
                 values.append(batch.force(here, batch.at(min(here.t, own.end)))[0])
             change = self.variation.difference(values)
-            self._look(k, values, change, motion.t)
+            if look:
+                self._look(k, values, change, motion.t)
             places = np.repeat(system.components[k][:, None], change.shape[1], 1) if change.ndim == 3 else (
                 system.components[k]
             )

@@ -172,6 +172,8 @@ def _no_direct(system: System, method: Method, step: float | VariableStep) -> st
         return "the formulation 'index2' has none, 'stabilized' and 'index3' have"
     if method.newton.modified:
         return "with Newton(modified=True) a step depends on the matrices of those before"
+    if method.newton.matrix != "exact":
+        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of the directions of its stabilisation"
     if isinstance(step, VariableStep):
         return "steps of variable length have none"
     if system.redundant is not None:

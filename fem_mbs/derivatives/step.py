@@ -1,42 +1,44 @@
-"""The derivative of one accepted step of the generalised-alpha method.
+"""The derivative of one accepted step of the generalised-alpha method, forwards and backwards.
 
 A step solves ``F(u; s, p) = 0`` for ``u = (D, lambda, Z)``, from values ``s`` at its start: the configuration, and the
 velocities, accelerations and algorithmic accelerations of Newmark's formulas. Of the solution,
 
     F_u u' = -(F_s s' + F_p),
 
-with the matrix at the solution, not the one that Newton's method ended with. These equations are solved with the
-iteration matrix of index 3, in rounds for what is left, as those of the step itself (``alpha/stabilized.py``).
+with the matrix at the solution, not the one that Newton's method ended with. These equations, and the transposed ones,
+are solved with the iteration matrix of index 3, in rounds for what is left, as those of the step itself
+(``alpha/stabilized.py``).
 
 In the default formulation ``Z = P zeta`` lies in directions that follow from the *first* matrix ``S`` of the step,
 ``S w = (0, zeta)``. They change with what the step begins with, and with the guess, which remembers what those before
 have missed:
 
-    P' zeta = -S^-1 (S' w),
+    P' zeta = -S^-1 (S' w).
 
-where ``S' w`` is a difference of the matrices of two models at displaced guesses.
+As ``S w`` is the derivative of the equations at the guess along ``w``, ``S' w`` is the difference along ``w`` of their
+derivatives along everything else: two more points of the step serve all parameters (:class:`Directions`).
 
-Derivatives of the configuration are body increments at the instant they belong to; arrays have one column a parameter.
-With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad(exp(-D)) q_n'``.
+Derivatives of the configuration are body increments at the instant they belong to; arrays have one column a parameter,
+or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad(exp(-D)) q_n'``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
-from fem_mbs.alpha.newmark import Newmark, first_guess, newmark
+from fem_mbs.alpha.newmark import first_guess, newmark
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns, exact_entries
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.residual import Inputs, ModelDifference, ResidualDerivative, Rows, Scatter
 from fem_mbs.errors import ModelError
-from fem_mbs.lie import se3
+from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
@@ -45,19 +47,28 @@ ROUNDS, LEFT, POOR = 40, 1e-12, 1e-7
 """Rounds of a solution at most, what they leave of its size, and what is not accepted where they end earlier."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
+ALONG = 1e-4
+"""How far, over the extent or in rad, the equations are looked at along ``w``."""
+DIFFERENCE = 1e-5
+"""Of inverse tangent operators."""
 
 
 class Start(NamedTuple):
-    """What a step begins with, or its derivatives ``(N, P)``: configuration, and what Newmark's formulas take."""
+    """Derivatives of what a step begins with, ``(N, P)`` or ``(m, P)``."""
 
     q: Array
     v: Array
     lead: Array
+    """What Newmark's formulas take for the highest time derivatives."""
     a: Array
     multipliers: Array
     guess: Array
-    """What the guess of the increment has beyond the plain one ``(N, P)``."""
+    """What the first guess of the increment has beyond the plain one."""
     guess_multipliers: Array
+
+    def plus(self, other: Start) -> Start:
+        """The sum of both."""
+        return Start(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class End(NamedTuple):
@@ -79,7 +90,7 @@ class Weights(NamedTuple):
     constants: Array
     """``(3, 3, N)``: of each rate, by what the step begins with."""
     guess: Array
-    """``(3, N)``."""
+    """``(3, N)``: of the plain guess."""
 
     @classmethod
     def of(cls, method: GeneralizedAlpha, system: System, h: float) -> Weights:
@@ -92,10 +103,96 @@ class Weights(NamedTuple):
         factors = np.broadcast_to(made[0].factors, (3, system.N))
         return cls(factors, np.stack([own.constants for own in made], axis=1), np.stack([own.guess for own in made]))
 
-    def start(self, start: Start) -> tuple[Array, Array]:
-        """Constants ``(3, N, P)`` and the plain guess ``(N, P)`` of what a step begins with."""
-        given = np.stack(start[1:4])
-        return np.einsum("rjn,jnp->rnp", self.constants, given), np.einsum("jn,jnp->np", self.guess, given)
+    def rates(self, start: Start, increment: Array) -> Array:
+        """Rates ``(3, N, P)`` of an increment ``(N, P)`` of Newmark's formulas."""
+        constants = np.einsum("rjn,jnp->rnp", self.constants, np.stack(start[1:4]))
+        return constants + self.factors[:, :, None] * increment
+
+    def plain(self, start: Start) -> Array:
+        """The plain guess ``(N, P)``."""
+        result: Array = np.einsum("jn,jnp->np", self.guess, np.stack(start[1:4]))
+        return result
+
+    def begun(self, rates: Array, plain: Array) -> tuple[Array, Array, Array]:
+        """Backwards: velocities, accelerations and algorithmic ones of rates and of a guess."""
+        v, lead, a = np.einsum("rjn,rnp->jnp", self.constants, rates) + self.guess[:, :, None] * plain
+        return v, lead, a
+
+
+class StepPoint:
+    """The equations of a step at some unknowns, and their derivatives there."""
+
+    def __init__(
+        self, equations: StepEquations, unknown: Unknowns, weights: Weights, state: State, scatter: Scatter
+    ) -> None:
+        self.equations, self.unknown, self.weights = equations, unknown, weights
+        self.system = system = equations.system
+        self.residual = equations.evaluate(unknown)
+        place = self.residual.place
+        self.R = place.R
+        self.motion = self.residual.evaluation.motion
+        if len(unknown.Z):
+            self.motion = equations.seen(unknown, place, self.motion)
+        self.of_motion = ResidualDerivative(equations, unknown, self.residual, scatter)
+        self._transport = transport(system, state.x, state.R, place.x, place.R)
+        P = self.of_motion.maps.P
+        self._to_body = system.kinematics.tangent(place.D) @ P
+        self._from_body = P.mT @ system.kinematics.inverse_tangent(place.D)
+
+    def factor(self) -> Factors:
+        """The iteration matrix of index 3."""
+        values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
+        return self.system.solver.factor(tangent.assemble(self.system, values))
+
+    def rows(self, differences: Sequence[ModelDifference], look: bool = False) -> Rows:
+        """Derivatives of the equations against the parameters; ``look`` for kinks, at the point evaluated last."""
+        parts = [own.rows(self.motion, self.unknown.multipliers, self.equations.h, look) for own in differences]
+        return Rows(*(np.stack(columns, axis=1) for columns in zip(*parts, strict=True)))
+
+    def body(self, D: Array) -> Array:
+        """Body increments at the end with a change of the coordinates of the step, ``T P D``."""
+        return self._nodes(self._to_body, D)
+
+    def coordinates(self, d: Array) -> Array:
+        """The other way."""
+        return self._nodes(self._from_body, d)
+
+    def moved(self, start: Start, D: Array) -> Array:
+        """Body increments at the end."""
+        return self._nodes(self._transport, start.q) + self.body(D)
+
+    def forward(self, start: Start, D: Array, Z: Array, multipliers: Array) -> Rows:
+        """Derivatives of the equations along start, increment and multipliers."""
+        v, vdot, _ = self.weights.rates(start, D - Z)
+        return self.of_motion.times(Inputs(self.moved(start, D), v, vdot, Z, multipliers))
+
+    def backward(self, rows: Rows, end: End | None = None) -> tuple[Start, Array, Array, Array]:
+        """Products of rows, and of derivatives at the end, with those of start, ``D``, ``Z`` and multipliers."""
+        q, v, vdot, Z, multipliers = self.of_motion.transposed(rows)
+        rates = np.stack([v, vdot, np.zeros_like(v)])
+        D = np.zeros_like(q)
+        if end is not None:
+            q, rates, multipliers, D = q + end.q, rates + end.rates, multipliers + end.multipliers, end.D
+        of_increment = np.einsum("rn,rnp->np", self.weights.factors, rates)
+        D = D + of_increment + self._nodes(self._to_body.mT, q)
+        none = np.zeros_like(multipliers)
+        start = Start(
+            self._nodes(self._transport.mT, q), *self.weights.begun(rates, 0.0 * D), none, np.zeros_like(q), none
+        )
+        return start, D, Z - of_increment, multipliers
+
+    def carried(self, q: Array) -> tuple[Array, Array]:
+        """Backwards: start and coordinates of body increments at the end."""
+        return self._nodes(self._transport.mT, q), self._nodes(self._to_body.mT, q)
+
+    def coordinates_transposed(self, D: Array) -> Array:
+        """Backwards: body increments of coordinates."""
+        return self._nodes(self._from_body.mT, D)
+
+    def _nodes(self, maps: Array, values: Array) -> Array:
+        n = 6 * self.system.n
+        nodes = maps @ values[:n].reshape(self.system.n, 6, -1)
+        return np.concatenate([nodes.reshape(n, -1), values[n:]])
 
 
 class StepDerivative:
@@ -107,7 +204,7 @@ class StepDerivative:
     state, memory, h
         What the step was taken from, and its length.
     after : State
-        Where it led, before what is accepted at its end.
+        Where it led.
     """
 
     def __init__(
@@ -120,184 +217,266 @@ class StepDerivative:
         after: State,
         scatter: Scatter,
     ) -> None:
-        self.method, self.system, self.h, self.state, self.memory = method, system, h, state, memory
-        self.equations = equations = method.equations(system, state, h, memory)
+        self.system, self.h = system, h
+        equations = method.equations(system, state, h, memory)
         self.weights = Weights.of(method, system, h)
-        self.transport = transport(system, state, after)
-        D = taken_increment(system, state, after)
-        rate = np.append(after.v, after.udot)
-        factor, constant = self.weights.factors[0], equations.formulas.constants[0]
-        N = np.divide(rate - constant, factor, out=D.copy(), where=factor > 0.0)
-        stabilized = isinstance(equations, StabilizedEquations)
-        if stabilized:
-            moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
-            self.unknown = Unknowns(D, after.multipliers, Z=np.where(moves, D - N, 0.0))
-            self._directions()
-        else:
-            self.unknown = Unknowns(D, after.multipliers)
-        self.stabilized = stabilized
-        self.residual = equations.evaluate(self.unknown)
-        self.motion = equations.seen(self.unknown, self.residual.place, self.residual.evaluation.motion)
-        self.of_motion = ResidualDerivative(equations, self.unknown, self.residual, scatter)
-        values, self.T_inv, _ = exact_entries(equations, self.unknown, self.residual)
-        self.factors = system.solver.factor(tangent.assemble(system, values))
+        unknown = taken(equations, state, after)
+        self.directions: Directions | None = None
+        if len(unknown.Z) and unknown.Z.any():
+            guess = first_guess(equations.formulas.guess, state.multipliers, h, memory.predictor)
 
-    # directions of Z
+            def point(D: Array, multipliers: Array) -> StepPoint:
+                return StepPoint(equations, equations.predict(D, multipliers), self.weights, state, scatter)
 
-    def _directions(self) -> None:
-        """The matrix at the first guess, and what ``Z`` is along its directions."""
-        equations, system = self.equations, self.system
-        plain = equations.formulas.guess
-        self.guess = first_guess(plain, self.state.multipliers, self.h, self.memory.predictor)
-        at = equations.predict(self.guess.D, self.guess.multipliers)
-        residual = equations.evaluate(at)
-        values, _, _ = equations.matrix(equations, at, residual)
-        self.guess_R = residual.evaluation.motion.R
-        self.guess_values = values.copy()
-        self.first: Factors = system.solver.factor(tangent.assemble(system, values))
-        Z = self.unknown.Z
-        body = system.kinematics.to_body(self.guess_R, system.nodes_of(Z)).ravel()
-        body = np.append(body, system.own_of(Z))
-        B = residual.evaluation.gradients
-        zeta = np.concatenate(
-            [np.vecdot(own, body[rows]) for own, rows in zip(B, system.gradient_components, strict=True)]
-        )
-        self.zeta = np.where(system.velocity_level, 0.0, zeta)
-        self.w = self.first.solve(np.append(np.zeros(system.n_free), self.zeta))
-        again = self._coordinates(self.w[:, None], self.guess_R)[:, 0]
-        if np.abs((again - Z) * system.weight).max() > OUTSIDE * np.abs(Z * system.weight).max() + 1e-13:
-            raise ModelError(
-                f"sensitivities: the step to t = {self.equations.t:g} s is not one that starts from its guess; "
-                "how='copies' takes differences of whole runs"
-            )
-
-    def _coordinates(self, z: Array, R: Array) -> Array:
-        """``Z`` (N, P) in the coordinates of the step, of solutions with the first matrix."""
-        system = self.system
-        whole = np.zeros((system.N, z.shape[1]))
-        whole[system.free_index] = z[: system.n_free]
-        n = 6 * system.n
-        nodes = np.stack([system.kinematics.from_body(R, own.reshape(-1, 6)).ravel() for own in whole[:n].T], axis=1)
-        return np.concatenate([nodes, np.where(system.order[:, None] < 2, 0.0, whole[n:])])
-
-    def _along(self, zeta: Array) -> Array:
-        """``P zeta`` (N, P)."""
-        none = np.zeros((self.system.n_free, zeta.shape[1]))
-        return self._coordinates(self.first.solve(np.concatenate([none, zeta])), self.guess_R)
-
-    def turned_directions(self, start: Start, differences: Sequence[ModelDifference]) -> Array:
-        """``P' zeta`` (N, P): what ``Z`` changes by where its directions do."""
-        if not self.stabilized or not self.zeta.any():
-            return np.zeros_like(start.q)
-        return np.stack([self._turned(start, k, own) for k, own in enumerate(differences)], axis=1)
-
-    def _turned(self, start: Start, k: int, difference: ModelDifference) -> Array:
-        system, step, found = self.system, difference.variation.step, []
-        constants, plain = (part[..., k] for part in self.weights.start(start))
-        for other, shift in zip(difference.systems, difference.variation.shifts, strict=True):
-            by = shift * step
-            still = np.zeros((2, system.N))
-            state = displaced(system, other, self.state, by * start.q[:, k], still, by * start.multipliers[:, k])
-            formulas = self.equations.formulas
-            formulas = Newmark(formulas.factors, formulas.constants + by * constants, formulas.guess)
-            equations = type(self.equations)(
-                other, state, self.h, formulas, self.method.chart(other), self.equations.matrix
-            )
-            D = self.guess.D + by * (plain + start.guess[:, k])
-            multipliers = self.guess.multipliers + by * (start.multipliers[:, k] + start.guess_multipliers[:, k])
-            at = equations.predict(D, multipliers)
-            residual = equations.evaluate(at)
-            values, _, _ = equations.matrix(equations, at, residual)
-            change = _product(system, values - self.guess_values, self.w)
-            w = self.w - self.first.solve(change)
-            found.append(self._coordinates(w[:, None], residual.evaluation.motion.R)[:, 0])
-        turned: Array = difference.variation.difference(found)
-        return turned
-
-    # the solution
+            self.directions = Directions(point, guess.D, guess.multipliers, unknown.Z)
+        self.point = StepPoint(equations, unknown, self.weights, state, scatter)
+        self.factors = self.point.factor()
+        self.stabilized = len(unknown.Z) > 0
+        if self.stabilized and self.directions is None:  # as of the matrix at the solution: Z stays zero
+            self.directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
+        self._per_rate = (~system.velocity_level / (h * equations.gamma))[:, None]
 
     def forward(self, start: Start, differences: Sequence[ModelDifference]) -> End:
         """Derivatives at the end from those at the start."""
-        multipliers, h = self.unknown.multipliers, self.h
-        rows = [own.rows(self.motion, multipliers, h) for own in differences]
-        explicit = Rows(*(np.stack(parts, axis=1) for parts in zip(*rows, strict=True)))
-        return self.solved(start, explicit, self.turned_directions(start, differences))
-
-    def solved(self, start: Start, explicit: Rows, Z: Array) -> End:
-        """The solution in rounds, from ``P' zeta`` and the explicit derivatives."""
-        system, h, factors = self.system, self.h, self.weights.factors[:, :, None]
-        held, (constants, _) = self.carried(start.q), self.weights.start(start)
-        d, multipliers, last = np.zeros_like(held), np.zeros((system.m, held.shape[1])), np.inf
-        per_rate = (~system.velocity_level / (h * self.equations.gamma))[:, None]
+        system, h, point = self.system, self.h, self.point
+        explicit = point.rows(differences, look=True)
+        Z = np.zeros_like(start.q)
+        if self.directions is not None:
+            Z = self.directions.forward(start, differences, self.weights)
+        D, multipliers, last = np.zeros_like(Z), np.zeros_like(explicit.closing), np.inf
         for _ in range(ROUNDS):
-            D = self.coordinates(d)
-            rates = constants + factors * (D - Z)
-            moved = Inputs(held + d, rates[0], rates[1], Z, multipliers)
-            force, closing, hidden = self.of_motion.times(moved).plus(explicit)
-            right = np.concatenate([h * h * force[system.free_index], closing])
-            change = -self.factors.solve(right)
-            more = np.zeros_like(d)
-            more[system.free_index] = change[: system.n_free]
-            d, multipliers = d + more, multipliers + change[system.n_free :] / h**2
-            size = self._size(more, d)
-            if self.stabilized:
-                moved_by = self.of_motion.times(self._increment(more))
-                beside = self._along(per_rate * (hidden + moved_by.hidden))
-                Z = Z + beside
-                size = max(size, self._size(beside, d))
+            force, closing, hidden = point.forward(start, D, Z, multipliers).plus(explicit)
+            change = -self.factors.solve(np.concatenate([h * h * force[system.free_index], closing]))
+            more = point.coordinates(spread(system, change[: system.n_free]))
+            D, multipliers = D + more, multipliers + change[system.n_free :] / h**2
+            size = self._size(more, D)
+            if self.directions is not None:
+                hidden = hidden + point.forward(_still(start), more, 0.0 * more, 0.0 * multipliers).hidden
+                beside = self.directions.along(self._per_rate * hidden)
+                Z, size = Z + beside, max(size, self._size(beside, D))
+            if size <= LEFT or (size > 0.5 * last and size <= POOR):
+                return End(point.moved(start, D), self.weights.rates(start, D - Z), multipliers, D)
+            last = size
+        raise self._unsolved(size)
+
+    def backward(self, end: End, differences: Sequence[ModelDifference]) -> tuple[Start, Array]:
+        """Derivatives of goals at the start, and against parameters (parameters, P), from those at the end."""
+        system, h, point = self.system, self.h, self.point
+        none = Rows(np.zeros_like(end.q), *np.zeros((2, system.m, end.q.shape[1])))
+        rows, last = none, np.inf
+        for _ in range(ROUNDS):
+            start, D, Z, multipliers = point.backward(rows, end)
+            hidden = np.zeros_like(multipliers)
+            if self.directions is not None:
+                # the share of Z in the constraints on velocities is as much as it takes
+                hidden = self._per_rate * self.directions.across(Z)
+                D = D + point.backward(none._replace(hidden=hidden))[1]
+            d = point.coordinates_transposed(D)[system.free_index]
+            change = -self.factors.solve_transposed(np.concatenate([d, multipliers / h**2]))
+            force = spread(system, h * h * change[: system.n_free])
+            more = Rows(force, change[system.n_free :], hidden)
+            rows = rows.plus(more)
+            size = max(_relative(a, b) for a, b in zip(more, rows, strict=True))
             if size <= LEFT or (size > 0.5 * last and size <= POOR):
                 break
             last = size
         else:
-            raise ModelError(
-                f"sensitivities: the derivatives of the step to t = {self.equations.t:g} s do not converge "
-                f"({size:.1e}); try a smaller step, or how='copies'"
-            )
-        D = self.coordinates(d)
-        return End(held + d, constants + factors * (D - Z), multipliers, D)
-
-    def _increment(self, d: Array) -> Inputs:
-        """What the equations follow along an increment of the configuration."""
-        D = self.coordinates(d)
-        rates = self.weights.factors[:2, :, None] * D
-        return Inputs(d, rates[0], rates[1], np.zeros_like(d), np.zeros((self.system.m, d.shape[1])))
+            raise self._unsolved(size)
+        start, _, Z, _ = point.backward(rows, end)
+        explicit = point.rows(differences)
+        gradient = sum(a.T @ b for a, b in zip(explicit, rows, strict=True))
+        if self.directions is not None:
+            more_start, more_gradient = self.directions.backward(Z, differences, self.weights)
+            start, gradient = start.plus(more_start), gradient + more_gradient
+        return start, gradient
 
     def _size(self, change: Array, whole: Array) -> float:
         weight = self.system.weight[:, None]
-        sizes = np.abs(change * weight).max(axis=0, initial=0.0)
-        return float((sizes / np.maximum(np.abs(whole * weight).max(axis=0, initial=0.0), 1e-300)).max(initial=0.0))
+        return _relative(change * weight, whole * weight)
 
-    def coordinates(self, d: Array) -> Array:
-        """Changes ``(N, P)`` of the coordinates ``D`` of the step with body increments at its end."""
-        system = self.system
-        n = 6 * system.n
-        nodes = self.of_motion.maps.P.mT @ (self.T_inv @ d[:n].reshape(system.n, 6, -1))
-        return np.concatenate([nodes.reshape(n, -1), d[n:]])
+    def _unsolved(self, size: float) -> ModelError:
+        return ModelError(
+            f"sensitivities: the derivatives of the step to t = {self.point.equations.t:g} s do not converge "
+            f"({size:.1e}); try a smaller step, or how='copies'"
+        )
 
-    def carried(self, q: Array) -> Array:
-        """Body increments at the end, where the step is held."""
+
+class Directions:
+    """Those of ``Z`` in a step: the matrix at its first guess, and how they turn.
+
+    Parameters
+    ----------
+    point : function
+        Makes the point of the step at an increment and multipliers.
+    D, multipliers : arrays
+        The first guess.
+    Z : (N,)
+        Of the solution.
+    """
+
+    def __init__(self, point: Callable[[Array, Array], StepPoint], D: Array, multipliers: Array, Z: Array) -> None:
+        self.point = point(D, multipliers)
+        self.system = system = self.point.system
+        self.factors = self.point.factor()
+        self.w = np.zeros(system.size)
+        self.displaced: list[tuple[float, StepPoint]] = []
+        moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
+        self._moves = moves[:, None]
+        if not Z.any():
+            return
+        none = np.zeros((system.N, 1))
+        body = self._group(self.point.of_motion.maps.P, Z[:, None])
+        B = self.point.of_motion.times(Inputs(body, none, none, none, np.zeros((system.m, 1)))).closing
+        zeta = np.where(system.velocity_level[:, None], 0.0, B)
+        self.w = self.factors.solve(np.concatenate([np.zeros((system.n_free, 1)), zeta]))[:, 0]
+        missing = np.abs((self.along(zeta)[:, 0] - Z) * system.weight).max()
+        if missing > OUTSIDE * np.abs(Z * system.weight).max() + 1e-12:
+            raise ModelError(
+                f"sensitivities: the step to t = {self.point.equations.t:g} s did not begin with its guess; "
+                "how='copies' takes differences of whole runs"
+            )
+        whole = spread(system, self.w[: system.n_free, None])
+        self._coordinates = self.point.coordinates(whole)
+        size = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
+        h = self.point.equations.h
+        for share in (size, -size):
+            there = point(
+                D + share * self._coordinates[:, 0], multipliers + share * self.w[system.n_free :] / h**2
+            )
+            self.displaced.append((0.5 / share, there))
+        self._turn_of_w = self._turning(whole)
+        self._turn_of_coordinates = self._turning(self._group(self.point.of_motion.maps.P, self._coordinates))
+        self._bend = self._bending(whole)
+
+    def along(self, zeta: Array) -> Array:
+        """``P zeta`` (N, P), in the coordinates of the step."""
+        z = self.factors.solve(np.concatenate([np.zeros((self.system.n_free, zeta.shape[1])), zeta]))
+        return self._coordinates_of(z)
+
+    def across(self, Z: Array) -> Array:
+        """``P^T Z`` (m, P)."""
+        return self.factors.solve_transposed(self._free_of(Z))[self.system.n_free :]
+
+    def _coordinates_of(self, z: Array) -> Array:
+        whole = spread(self.system, z[: self.system.n_free])
+        return np.where(self._moves, self._group(self.point.of_motion.maps.P.mT, whole), 0.0)
+
+    def _free_of(self, Z: Array) -> Array:
+        """:meth:`_coordinates_of`, backwards."""
+        body = self._group(self.point.of_motion.maps.P, np.where(self._moves, Z, 0.0))
+        return np.concatenate([body[self.system.free_index], np.zeros((self.system.m, Z.shape[1]))])
+
+    def forward(self, start: Start, differences: Sequence[ModelDifference], weights: Weights) -> Array:
+        """``P' zeta`` (N, P)."""
+        if not self.displaced:
+            return np.zeros_like(start.q)
+        point, none = self.point, np.zeros_like(start.q)
+        D, multipliers = weights.plain(start) + start.guess, start.multipliers + start.guess_multipliers
+        change = Rows(none, *np.zeros((2, self.system.m, none.shape[1])))
+        for weight, there in self.displaced:
+            rows = there.forward(start, D, none, multipliers).plus(there.rows(differences))
+            change = change.plus(Rows(*(weight * part for part in rows)))
+        q = point.moved(start, D)
+        bent = self._nodes(self._turn_of_coordinates, q) + self._nodes(self._bend, D)
+        change = change.plus(point.forward(_still(start), bent, none, 0.0 * multipliers))
+        scaled = np.concatenate([point.equations.h**2 * change.force[self.system.free_index], change.closing])
+        turned = self._nodes(self._turn_of_w, q)
+        return turned - self._coordinates_of(self.factors.solve(scaled))
+
+    def backward(self, Z: Array, differences: Sequence[ModelDifference], weights: Weights) -> tuple[Start, Array]:
+        """The products of ``Z`` with it: of the start, and against the parameters."""
+        system, point, h = self.system, self.point, self.point.equations.h
+        count = Z.shape[1]
+        none, no_multipliers = np.zeros((system.N, count)), np.zeros((system.m, count))
+        start = Start(*[none] * 4, no_multipliers, none, no_multipliers)
+        gradient = np.zeros((len(differences), count))
+        if not self.displaced:
+            return start, gradient
+        y = -self.factors.solve_transposed(self._free_of(Z))
+        rows = Rows(spread(system, h * h * y[: system.n_free]), y[system.n_free :], no_multipliers)
+        q = self._nodes(self._turn_of_w.mT, Z)
+        _, bent, _, _ = point.backward(rows)
+        q = q + self._nodes(self._turn_of_coordinates.mT, bent)
+        D = self._nodes(self._bend.mT, bent)
+        multipliers = no_multipliers
+        for weight, there in self.displaced:
+            weighted = Rows(*(weight * part for part in rows))
+            more, of_D, _, of_multipliers = there.backward(weighted)
+            explicit = there.rows(differences)
+            start, D, multipliers = start.plus(more), D + of_D, multipliers + of_multipliers
+            gradient = gradient + explicit.force.T @ weighted.force + explicit.closing.T @ weighted.closing
+        of_q, of_D = point.carried(q)
+        D = D + of_D
+        v, lead, a = weights.begun(np.zeros((3, *D.shape)), D)
+        return start.plus(Start(of_q, v, lead, a, multipliers, D, multipliers)), gradient
+
+    def _group(self, maps: Array, values: Array) -> Array:
+        """The maps of all nodes, and internal variables as they are."""
         n = 6 * self.system.n
-        nodes = self.transport @ q[:n].reshape(self.system.n, 6, -1)
-        return np.concatenate([nodes.reshape(n, -1), q[n:]])
+        nodes = maps @ values[:n].reshape(self.system.n, 6, -1)
+        return np.concatenate([nodes.reshape(n, -1), values[n:]])
+
+    def _nodes(self, maps: Array, values: Array) -> Array:
+        """The maps of all nodes, and nothing of internal variables."""
+        result = self._group(maps, values)
+        result[6 * self.system.n :] = 0.0
+        return result
+
+    def _turning(self, body: Array) -> Array:
+        """How ``P^-1`` times body components ``(N, 1)`` that stay follows body increments, ``(n, 6, 6)``."""
+        result = np.zeros((self.system.n, 6, 6))
+        for group, rows in self.system.kinematics.parts:
+            if not group.coupled:
+                ahead = self.system.nodes_of(body[:, 0])[rows, :3]
+                result[rows, :3, 3:] = -self.point.R[rows] @ so3.skew(ahead)
+        return result
+
+    def _bending(self, body: Array) -> Array:
+        """How ``P^-1 T^-1(D)`` times body components ``(N, 1)`` follows ``D``, ``(n, 6, 6)``."""
+        D, w = self.point.residual.place.D, self.system.nodes_of(body[:, 0])
+        result = np.zeros((self.system.n, 6, 6))
+        steps = DIFFERENCE * np.concatenate([np.eye(6), -np.eye(6)])[:, None]
+        for group, rows in self.system.kinematics.parts:
+            ahead = np.matvec(group.inverse_tangent(D[rows] + steps), w[rows])
+            result[rows] = np.moveaxis(ahead[:6] - ahead[6:], 0, -1) / (2.0 * DIFFERENCE)
+        return self.point.of_motion.maps.P.mT @ result
 
 
-def transport(system: System, before: State, after: State) -> Array:
+def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
+    """The unknowns of a step, from where it led."""
+    system = equations.system
+    nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
+    D = np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
+    if not isinstance(equations, StabilizedEquations):
+        return Unknowns(D, after.multipliers)
+    formulas = equations.formulas
+    rate = np.append(after.v, after.udot) - formulas.constants[0]
+    moves = np.append(np.ones(6 * system.n, np.bool_), system.order == 2)
+    factor = np.broadcast_to(formulas.factors[0], (system.N,))
+    Newmarks = np.divide(rate, factor, out=D.copy(), where=moves)  # noqa: N806
+    Z = D - Newmarks
+    rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
+    return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
+
+
+def transport(system: System, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:
     """``Ad(exp(-D))`` (n, 6, 6): of body increments before a step to those after it, the step held."""
-    turn, way = after.R.mT @ before.R, np.vecmat(after.x - before.x, before.R)
+    turn, way = R_after.mT @ R, np.vecmat(x_after - x, R)
     for group, rows in system.kinematics.parts:
         if not group.coupled:
             way[rows] = 0.0
     return se3.adjoint(turn, -np.matvec(turn, way))
 
 
-def taken_increment(system: System, before: State, after: State) -> Array:
-    """The increment ``D`` (N,) of a step."""
-    nodes = system.kinematics.relative(before.x, before.R, after.x, after.R).ravel()
-    return np.append(nodes, np.where(system.order >= 0, after.u - before.u, 0.0))
+def spread(system: System, values: Array) -> Array:
+    """All components ``(N, P)`` of values at the free ones."""
+    result = np.zeros((system.N, values.shape[1]))
+    result[system.free_index] = values
+    return result
 
 
 def displaced(system: System, other: System, state: State, q: Array, rates: Array, multipliers: Array) -> State:
-    """A state in the arrays of another model, moved by body increments ``(N,)``, rates ``(2, N)`` and multipliers."""
+    """A state in the arrays of another model, moved by body increments ``(N,)``, rates ``(3, N)`` and multipliers."""
     n, kinematics = 6 * system.n, system.kinematics
     x, R = kinematics.retract(state.x, state.R, kinematics.from_body(state.R, q[:n].reshape(-1, 6)))
     v, vdot = rates[:2, :n].reshape(2, -1, 6)
@@ -314,8 +493,11 @@ def displaced(system: System, other: System, state: State, q: Array, rates: Arra
     )
 
 
-def _product(system: System, values: Array, x: Array) -> Array:
-    """The matrix with these entries times ``x`` (size,)."""
-    rows, columns = system.pattern.rows, system.pattern.columns
-    inside = (rows >= 0) & (columns >= 0)
-    return np.bincount(rows[inside], values[inside] * x[columns[inside]], system.size)
+def _still(start: Start) -> Start:
+    return Start(*(np.zeros_like(part) for part in start))
+
+
+def _relative(change: Array, whole: Array) -> float:
+    """Largest change against the largest number, of the worst column."""
+    sizes = np.abs(whole).max(axis=0, initial=0.0)
+    return float((np.abs(change).max(axis=0, initial=0.0) / np.maximum(sizes, 1e-300)).max(initial=0.0))

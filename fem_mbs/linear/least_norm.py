@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import SingularSystemError
 from fem_mbs.linear.solvers import Factors, Solve, make_solver, sums
 
 COMPLIANCE = 1e-9
@@ -78,7 +79,7 @@ class LeastNormSolver:
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """The factorised matrix of which these are the ``arrays``."""
         solve = self._solver.restore(arrays[1:]).solve
-        return Factors(_least_norm(solve, self.n, arrays[0]), tuple(arrays))
+        return Factors(_least_norm(solve, self.n, arrays[0]), tuple(arrays), _no_transposed)
 
     def matrix(self, values: Array) -> csc_array:
         """The matrix with these stored values, in the order of the unknowns."""
@@ -98,7 +99,7 @@ class LeastNormSolver:
         values = values.copy()
         values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
-        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
+        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays), _no_transposed)
 
     def _met(self, values: Array) -> Array:
         """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands in its place."""
@@ -137,6 +138,10 @@ class Projection:
         """The part (m,) of gaps or of their rates that no motion closes."""
         multipliers = self._solve(np.append(np.zeros(self._n), gaps))[self._n :]
         return -self._compliance * self.idle(multipliers)
+
+
+def _no_transposed(right: Array) -> Array:
+    raise SingularSystemError("equations with constraints that repeat each other are not solved transposed")
 
 
 def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:

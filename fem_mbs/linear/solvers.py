@@ -26,10 +26,11 @@ Solve = Callable[[Array], Array]
 
 
 class Factors(NamedTuple):
-    """A factorised matrix: the function that solves with it, and arrays from which it can be restored."""
+    """A factorised matrix: functions that solve with it and its transpose, and arrays from which it can be restored."""
 
     solve: Solve
     arrays: tuple[Array, ...]
+    solve_transposed: Solve
 
     def of_last(self, size: int, m: int) -> Solve:
         """The solutions ``(size,)`` with right-hand sides that are zero but for the last ``m`` equations.
@@ -115,7 +116,9 @@ class DenseSolver:
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
         solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
-        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots))
+        return Factors(
+            lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0]
+        )
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -148,7 +151,11 @@ class BandedSolver:
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
         k, solve = self.width, lapack.zgbtrs if np.iscomplexobj(lu) else lapack.dgbtrs
-        return Factors(lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place], (lu, pivots))
+        return Factors(
+            lambda b: solve(lu, k, k, b[self.order], pivots)[0][self.place],
+            (lu, pivots),
+            lambda b: solve(lu, k, k, b[self.order], pivots, trans=1)[0][self.place],
+        )
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
@@ -181,7 +188,8 @@ class SparseSolver:
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
         try:
-            self._last = Factors(splu(self.matrix(values)).solve, (values,))
+            lu = splu(self.matrix(values))
+            self._last = Factors(lu.solve, (values,), lambda b: lu.solve(b, trans="T"))
         except RuntimeError as error:
             raise SingularSystemError("the matrix is singular") from error
         return self._last
