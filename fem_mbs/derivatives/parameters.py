@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Numbering, array, number, shown
+from fem_mbs.contracts import Node, Numbering, array, number, shown
+from fem_mbs.contracts.component import KEPT_UP
+from fem_mbs.contracts.public import ConstructorArguments
 from fem_mbs.errors import ModelError
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import names_of
@@ -25,6 +27,8 @@ STEP = 1e-5
 """Differences are taken over this share of a parameter: forces are right to 1e-10, those of stiff beams, too."""
 STENCILS = (((1.0, -1.0), (0.5, -0.5)), ((0.0, 1.0, 2.0), (-1.5, 2.0, -0.5)), ((0.0, -1.0, -2.0), (1.5, -2.0, 0.5)))
 """Shifts of a parameter in steps, and weights of the difference: central, and one-sided of the same order."""
+PLACED = ("group", "position", "rotation", "velocity", "angular_velocity")
+"""What an element may know of a node."""
 
 Build: TypeAlias = Callable[..., Model]
 
@@ -197,6 +201,10 @@ class _Likeness:
         if (pair := (id(one), id(other))) in self._seen:
             return True
         self._seen[pair] = one, other
+        if isinstance(one, ConstructorArguments):  # not when it was made
+            return self(one[:2], other[:2])
+        if isinstance(one, Node):
+            return all(self(getattr(one, name), getattr(other, name)) for name in PLACED)
         if isinstance(one, np.ndarray) and one.dtype != object:
             return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
         if isinstance(one, int | float | complex | str | bytes | np.generic):
@@ -211,5 +219,6 @@ class _Likeness:
         if inspect.ismethod(one):
             return one.__func__ is other.__func__ and self(one.__self__, other.__self__)
         if type(one).__dictoffset__:
-            return self(vars(one), vars(other))
+            here, there = ({name: own for name, own in vars(each).items() if name != KEPT_UP} for each in (one, other))
+            return self(here, there)
         return False

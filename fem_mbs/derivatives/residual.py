@@ -134,11 +134,21 @@ class ResidualDerivative:
         for B, rows in zip(self.B, system.constraint_slices, strict=True):
             parts.append(B[:, :, None] * moved.multipliers[rows, None])
         parts += [own @ moved.multipliers[rows] for own, (_, rows) in zip(self.readings, system.reads, strict=True)]
-        closing, hidden = np.empty((2, system.m, moved.q.shape[1]))
-        for B, w, own, rows in self._gradients():
+        closing, hidden = np.empty((system.m, moved.q.shape[1])), self._hidden(moved.q, V)
+        for B, _, own, rows in self._gradients():
             closing[rows] = (B[:, None] @ moved.q[own])[:, 0]
-            hidden[rows] = self.h * (w[:, None] @ moved.q[own] + B[:, None] @ V[own])[:, 0]
         return Rows(self.scatter(parts), np.where(system.velocity_level[:, None], hidden, closing), hidden)
+
+    def hidden(self, q: Array, v: Array) -> Array:
+        """Derivatives ``(m, P)`` of ``h (B v + Phi_t)`` alone."""
+        V = self.maps.P @ self._nodes(v) + self.maps.turn_V @ self._nodes(q)
+        return self._hidden(q, self._all(V, v))
+
+    def _hidden(self, q: Array, V: Array) -> Array:
+        result = np.empty((self.system.m, q.shape[1]))
+        for B, w, own, rows in self._gradients():
+            result[rows] = self.h * (w[:, None] @ q[own] + B[:, None] @ V[own])[:, 0]
+        return result
 
     def transposed(self, rows: Rows) -> Inputs:
         """Products of these rows with the derivatives: what :meth:`times` does, the other way round."""

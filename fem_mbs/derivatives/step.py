@@ -43,7 +43,7 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
-ROUNDS, LEFT, POOR = 40, 1e-12, 1e-7
+ROUNDS, LEFT, POOR = 40, 1e-11, 1e-7
 """Rounds of a solution at most, what they leave of its size, and what is not accepted where they end earlier."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
@@ -166,6 +166,10 @@ class StepPoint:
         v, vdot, _ = self.weights.rates(start, D - Z)
         return self.of_motion.times(Inputs(self.moved(start, D), v, vdot, Z, multipliers))
 
+    def hidden(self, D: Array) -> Array:
+        """Derivatives of ``h (B v + Phi_t)`` along a change of the coordinates."""
+        return self.of_motion.hidden(self.body(D), self.weights.factors[0, :, None] * D)
+
     def backward(self, rows: Rows, end: End | None = None) -> tuple[Start, Array, Array, Array]:
         """Products of rows, and of derivatives at the end, with those of start, ``D``, ``Z`` and multipliers."""
         q, v, vdot, Z, multipliers = self.of_motion.transposed(rows)
@@ -251,7 +255,7 @@ class StepDerivative:
             D, multipliers = D + more, multipliers + change[system.n_free :] / h**2
             size = self._size(more, D)
             if self.directions is not None:
-                hidden = hidden + point.forward(_still(start), more, 0.0 * more, 0.0 * multipliers).hidden
+                hidden = hidden + point.hidden(more)
                 beside = self.directions.along(self._per_rate * hidden)
                 Z, size = Z + beside, max(size, self._size(beside, D))
             if size <= LEFT or (size > 0.5 * last and size <= POOR):
