@@ -18,16 +18,16 @@ from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step
+from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import ModelDifference, Scatter
-from fem_mbs.derivatives.step import Start, StepDerivative, displaced
+from fem_mbs.derivatives.step import Start, StepDerivative, Weights, displaced, taken_increment
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.interfaces import AcceptedStep, StepControl
 from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
-
 
 LARGE = 0.1
 """Motion, over the extent or in rad, that a step of the difference of a parameter makes of a predictable one at most."""
@@ -111,7 +111,9 @@ class DirectIntegration(KeptSteps):
         self.alpha = method
         self.differences = [ModelDifference(system, own) for own in variations]
         self._scatter = Scatter(system)
-        self.tangents = [self._from_models(self._begun)]
+        self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
+        self._before: TakenStep | None = None
+        self.tangents = [self._from_models(self._begun, self.state)]
 
     def advance(self) -> AcceptedStep | None:
         """The next step, and its derivatives."""
@@ -125,9 +127,10 @@ class DirectIntegration(KeptSteps):
                 "differences of whole runs"
             )
         self.tangents.append(self._after(taken, self.tangents[-1]))
+        self._before = taken
         if self.has_jumped:
             end, t = taken.result.state, self.state.t
-            self.tangents[-1] = self._from_models(lambda k, other, shift: self._jumped(k, other, shift, end.at(t)))
+            self.tangents[-1] = self._from_models(lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state)
         return accepted
 
     # a start
@@ -135,20 +138,22 @@ class DirectIntegration(KeptSteps):
     def _begun(self, k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
         """State and memory at the start of a model beside."""
         run = TimeIntegration(other, self.method, self.control, self.t_end, None)
-        return run.state, self._started(k, other, run.state, run.memory)
+        return self._started(k, other, run.state, run.memory, self.memory.h)
 
     def _jumped(self, k: int, other: System, shift: float, before: State) -> tuple[State, AlphaMemory]:
         """State and memory of a model beside just after a jump."""
         there = self._displaced(other, before, self.tangents[-1], k, shift)
         state = jumped(other, there)
-        self._refuse_moved_jump(k, other, state)
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
-        return state, self._started(k, other, state, memory)
+        return self._started(k, other, state, memory, self.memory.h)
 
-    def _started(self, k: int, other: System, state: State, memory: AlphaMemory) -> AlphaMemory:
-        if not same(memory.h, self.memory.h):
-            self._refuse_moved_jump(k, other, state)
-        return self.alpha.started(other, state, self.memory.h, memory)
+    def _started(
+        self, k: int, other: System, state: State, memory: AlphaMemory, h: float
+    ) -> tuple[State, AlphaMemory]:
+        """With what the trial of a first step of ``h`` makes of the memory."""
+        self._refuse_moved_jump(k, other, state)
+        self._begun_with[other] = state, memory
+        return state, self.alpha.started(other, state, h, memory)
 
     def _refuse_moved_jump(self, k: int, other: System, state: State) -> None:
         here, there = (next_jump(system, state.at(self.state.t), self.t_end) for system in (self.system, other))
@@ -159,22 +164,22 @@ class DirectIntegration(KeptSteps):
                 "jumps, or take what the instant depends on out of the parameters"
             )
 
-    def _from_models(self, of: Callable[[int, System, float], tuple[State, AlphaMemory]]) -> Tangent:
-        """Derivatives where the run begins, now or anew, from the states of the models beside."""
+    def _from_models(self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State) -> Tangent:
+        """Derivatives where the run begins, at the start or anew, from the states of the models beside."""
         columns = []
         for k, own in enumerate(self.differences):
             shifts = [shift * own.variation.step for shift in own.variation.shifts]
             models = [of(k, other, shift) for other, shift in zip(own.systems, shifts, strict=True)]
             parts = zip(
-                *(self._arrays(other, *model) for other, model in zip(own.systems, models, strict=True)), strict=True
+                *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)), strict=True
             )
             columns.append([own.variation.difference(values) for values in parts])
         q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
         return Tangent(q, rates, multipliers, entry, leads)
 
-    def _arrays(self, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
+    def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
         """State and memory of a model beside, the configuration as increments of that of the run."""
-        system, here = self.system, self.state
+        system = self.system
         x = state.x + (other.origin - system.origin)
         nodes = system.kinematics.relative(here.x, here.R, x, state.R)
         q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
@@ -190,11 +195,9 @@ class DirectIntegration(KeptSteps):
         state, memory, h, result = taken
         system = self.system
         if not memory.steps:
-            if not same(h, memory.h):
-                raise ModelError(
-                    f"sensitivities: the first step from t = {state.t:g} s was cut, because it failed or crosses a "
-                    "kink; give a shorter step, or how='copies'"
-                )
+            if not same(h, memory.h):  # it was cut
+                begun = self._begun_with
+                before = self._from_models(lambda k, other, _: self._started(k, other, *begun[other], h), state)
             memory = self.alpha.started(system, state, h, memory)
         elif not same(h, memory.h):
             before = before._replace(entry=self._adapted(taken, before))
@@ -220,13 +223,16 @@ class DirectIntegration(KeptSteps):
         predictor = memory.predictor
         if predictor is None or before.missed is None or predictor.best == PLAIN:
             return np.zeros_like(before.q), np.zeros_like(before.multipliers)
-        of_D, of_multipliers = (own[predictor.best - 1] for own in weights_of_missed(h, predictor.h, predictor.h_before))
+        of_D, of_multipliers = (
+            own[predictor.best - 1] for own in weights_of_missed(h, predictor.h, predictor.h_before)
+        )
         D, multipliers = before.missed
         return np.tensordot(of_D, D, 1), np.tensordot(of_multipliers, multipliers, 1)
 
     def _adapted(self, taken: TakenStep, before: Tangent) -> Array:
-        """What a step of another length begins with: the change of the step, of models beside, with kept factors."""
+        """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
+        assert self._before is not None
         kind = type(self.alpha.equations(self.system, state, h, memory))
         columns = []
         for k, own in enumerate(self.differences):
@@ -240,12 +246,26 @@ class DirectIntegration(KeptSteps):
                     for value, change in zip((was.now, was.old, was.older), before.leads[..., k], strict=True)
                 ]
                 history = AccelerationHistory(leads[0], was.t_old, leads[1], was.t_older, leads[2], was.error)
-                moved = memory._replace(a=memory.a + by * before.rates[2, :, k], accelerations=history)
+                earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
+                matrix = self._matrix(other, earlier, there, self._before.h)
+                moved = memory._replace(a=memory.a + by * before.rates[2, :, k], accelerations=history, matrix=matrix)
                 chart = self.alpha.chart(other)
                 v, a = adapted(other, chart, self.alpha.coefficients, kind, there, h, moved)
                 values.append(np.stack([v, leads[0], a]))
             columns.append(own.variation.difference(values))
         return np.stack(columns, axis=-1)
+
+    def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
+        """Inverse tangent operators and factors of the iteration matrix of a model beside at the end of a step."""
+        n, weights = 6 * other.n, Weights.of(self.alpha, other, h)
+        evaluation = other.evaluate(other.motion(state), state.multipliers, other.prescribe(state.t))
+        D = taken_increment(other, before, state)[:n].reshape(-1, 6)
+        body, factors = np.stack([evaluation.motion.V, evaluation.motion.A]), weights.factors[:2, 0].reshape(2, 1, 1, 1)
+        T_inv, dV, dA = self.alpha.chart(other).step_derivatives(D, body, body, factors)
+        own = weights.factors[:2, n:]
+        follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
+        values = tangent.entries(other, evaluation, *follow, h * h)
+        return T_inv, *other.solver.factor(tangent.assemble(other, values)).arrays
 
     def _with_history(self, tangent: Tangent, state: State) -> Tangent:
         """With internal variables of kind "history" as the batches of models beside leave them."""

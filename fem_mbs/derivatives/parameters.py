@@ -215,7 +215,11 @@ class _Likeness:
             return len(one) == len(other) and all(map(self, one, other))
         if inspect.isfunction(one):
             cells = [[cell.cell_contents for cell in own.__closure__ or ()] for own in (one, other)]
-            return one.__code__ == other.__code__ and self(cells[0], cells[1]) and self(one.__defaults__, other.__defaults__)
+            return (
+                one.__code__ == other.__code__
+                and self(cells[0], cells[1])
+                and self(one.__defaults__, other.__defaults__)
+            )
         if inspect.ismethod(one):
             return one.__func__ is other.__func__ and self(one.__self__, other.__self__)
         if type(one).__dictoffset__:

@@ -201,6 +201,11 @@ def _add(places: Array, size: int, values: Array) -> Array:
     return result
 
 
+def with_history(system: System) -> list[int]:
+    """Numbers of the batches of elements with internal variables of kind "history"."""
+    return [k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()]
+
+
 class ModelDifference:
     """How the equations at a motion change with one parameter: the difference of two models, in what differs there."""
 
@@ -210,34 +215,42 @@ class ModelDifference:
         for other in self.systems:
             check_structure(system, other, variation.label)
         self.elements, self.joints = changed_batches(system, self.systems)
+        if system.has_history:
+            self.elements = sorted({*self.elements, *with_history(system)})
         self.kinks: dict[str, float] = {}
         """Elements whose forces have a kink within the difference, and when this was seen first."""
 
-    def rows(self, motion: Motion, multipliers: Array, h: float, look: bool = False) -> Rows:
-        """Derivatives (N,), (m,), (m,) at a motion that is held; ``look`` for kinks, where it was evaluated last."""
+    def rows(self, motion: Motion, multipliers: Array, h: float, own: Array, look: bool = False) -> Rows:
+        """Derivatives (N,), (m,), (m,) at a motion that is held; ``look`` for kinks, where it was evaluated last.
+
+        ``own`` (k,) are derivatives of internal variables of kind "history", which no matrix knows.
+        """
         system = self.system
         force, closing, hidden = np.zeros(system.N), np.zeros(system.m), np.zeros(system.m)
-        motions = [self._seen(motion, own) for own in self.systems]
+        pairs = zip(self.systems, self.variation.shifts, strict=True)
+        motions = [self._seen(motion, other, shift * self.variation.step * own) for other, shift in pairs]
         for k in self.elements:
             values = []
-            for own, here in zip(self.systems, motions, strict=True):
-                batch = own.batches[k]
-                values.append(batch.force(here, batch.at(min(here.t, own.end)))[0])
+            for other, here in zip(self.systems, motions, strict=True):
+                batch = other.batches[k]
+                values.append(batch.force(here, batch.at(min(here.t, other.end)))[0])
             change = self.variation.difference(values)
             if look:
                 self._look(k, values, change, motion.t)
-            places = np.repeat(system.components[k][:, None], change.shape[1], 1) if change.ndim == 3 else (
-                system.components[k]
+            places = (
+                np.repeat(system.components[k][:, None], change.shape[1], 1)
+                if change.ndim == 3
+                else (system.components[k])
             )
             force += np.bincount(places.ravel(), change.ravel(), system.N)
         for k in self.joints:
             rows = system.constraint_slices[k]
             phi, rate, reaction = [], [], []
-            for own, here in zip(self.systems, motions, strict=True):
-                batch, at = own.constraint_batches[k], here.momentum or here
-                value, gradient, context = batch.evaluate(at, batch.at(min(here.t, own.end)))
+            for other, here in zip(self.systems, motions, strict=True):
+                joints, at = other.constraint_batches[k], here.momentum or here
+                value, gradient, context = joints.evaluate(at, joints.at(min(here.t, other.end)))
                 phi.append(value)
-                rate.append(constraints.rate(batch, at, value, gradient, context))
+                rate.append(constraints.rate(joints, at, value, gradient, context))
                 reaction.append(multipliers[rows, None] * gradient)
             closing[rows], hidden[rows] = (self.variation.difference(values) for values in (phi, rate))
             change = self.variation.difference(reaction)
@@ -245,11 +258,11 @@ class ModelDifference:
         hidden *= h
         return Rows(force, np.where(system.velocity_level, hidden, closing), hidden)
 
-    def _seen(self, motion: Motion, own: System) -> Motion:
+    def _seen(self, motion: Motion, other: System, own: Array) -> Motion:
         """The same motion in the world of another model: its gravity, and the point from which positions count."""
-        x = motion.x + (self.system.origin - own.origin)
-        momentum = None if motion.momentum is None else self._seen(motion.momentum, own)
-        return replace(motion, x=x, gravity=own.gravity, momentum=momentum)
+        x = motion.x + (self.system.origin - other.origin)
+        momentum = None if motion.momentum is None else self._seen(motion.momentum, other, own)
+        return replace(motion, x=x, gravity=other.gravity, momentum=momentum, u=motion.u + own)
 
     def _look(self, k: int, values: Sequence[Array], change: Array, t: float) -> None:
         """See whether the two halves of a difference agree."""
@@ -260,4 +273,6 @@ class ModelDifference:
         sizes = np.abs(change) * self.variation.step
         if (halves > KINK * sizes.max(initial=0.0) + 1e-9 * np.abs(work).max(initial=0.0)).any():
             cell = int(np.argmax(halves.reshape(len(halves), -1).max(axis=1)))
-            self.kinks.setdefault(str(self.system.batches[k].owners[min(cell, len(self.system.batches[k].owners) - 1)]), t)
+            self.kinks.setdefault(
+                str(self.system.batches[k].owners[min(cell, len(self.system.batches[k].owners) - 1)]), t
+            )

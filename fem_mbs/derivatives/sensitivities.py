@@ -22,7 +22,7 @@ from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.direct import DirectIntegration
 from fem_mbs.derivatives.parameters import Build, Parameters, Variation, check_structure
 from fem_mbs.derivatives.step import displaced
-from fem_mbs.errors import FemMbsError, ModelError
+from fem_mbs.errors import ModelError
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import StepControl
 from fem_mbs.run.recorder import MemoryRecorder
@@ -152,7 +152,7 @@ def sensitivities(
     method = method or GeneralizedAlpha()
     own = Parameters(build, parameters, scale, "sensitivities")
     system = System(own.model(), t_end)
-    reason = _no_direct(system, method, step)
+    reason = no_direct(system, method, step)
     if how == "direct" and reason:
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
     if how is None:
@@ -164,7 +164,7 @@ def sensitivities(
     return result
 
 
-def _no_direct(system: System, method: Method, step: float | VariableStep) -> str:
+def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
     """Why there are no direct derivatives; empty if there are."""
     if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
         return f"{method} has none, GeneralizedAlpha has"
@@ -198,7 +198,9 @@ def _copies(
     if all((model.gravity == models[0].gravity).all() for model in models):
         solutions = simulate_many(models, t_end, step, tight)
     elif isinstance(step, VariableStep):
-        raise ModelError("sensitivities: with steps of variable length no parameter may change gravity; give a fixed step")
+        raise ModelError(
+            "sensitivities: with steps of variable length no parameter may change gravity; give a fixed step"
+        )
     else:
         solutions = [simulate(model, t_end, step, tight) for model in models]
     beside, first = [], 1
@@ -243,7 +245,7 @@ def _direct(
     method.check(system)
     accelerate(system)
     run = DirectIntegration(system, method, control, t_end, variations)
-    if reason := _no_direct(system, method, step):  # redundant joints are found at the start
+    if reason := no_direct(system, method, step):  # redundant joints are found at the start
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
     recorder = MemoryRecorder(
         lambda states, outcome, stats, hits, turns: Solution(system, states, outcome, stats, hits, turns=turns),

@@ -144,9 +144,16 @@ class StepPoint:
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
         return self.system.solver.factor(tangent.assemble(self.system, values))
 
-    def rows(self, differences: Sequence[ModelDifference], look: bool = False) -> Rows:
-        """Derivatives of the equations against the parameters; ``look`` for kinks, at the point evaluated last."""
-        parts = [own.rows(self.motion, self.unknown.multipliers, self.equations.h, look) for own in differences]
+    def rows(self, differences: Sequence[ModelDifference], q: Array, look: bool = False) -> Rows:
+        """Derivatives of the equations against the parameters; ``look`` for kinks, at the point evaluated last.
+
+        ``q`` (N, P) are the derivatives at the start, of which internal variables of kind "history" count.
+        """
+        history = np.where(self.system.order[:, None] < 0, q[6 * self.system.n :], 0.0)
+        parts = [
+            own.rows(self.motion, self.unknown.multipliers, self.equations.h, kept, look)
+            for own, kept in zip(differences, history.T, strict=True)
+        ]
         return Rows(*(np.stack(columns, axis=1) for columns in zip(*parts, strict=True)))
 
     def body(self, D: Array) -> Array:
@@ -164,7 +171,10 @@ class StepPoint:
     def forward(self, start: Start, D: Array, Z: Array, multipliers: Array) -> Rows:
         """Derivatives of the equations along start, increment and multipliers."""
         v, vdot, _ = self.weights.rates(start, D - Z)
-        return self.of_motion.times(Inputs(self.moved(start, D), v, vdot, Z, multipliers))
+        q = self.moved(start, D)
+        if self.system.has_history:
+            q[6 * self.system.n :][self.system.order < 0] = 0.0
+        return self.of_motion.times(Inputs(q, v, vdot, Z, multipliers))
 
     def hidden(self, D: Array) -> Array:
         """Derivatives of ``h (B v + Phi_t)`` along a change of the coordinates."""
@@ -243,7 +253,7 @@ class StepDerivative:
     def forward(self, start: Start, differences: Sequence[ModelDifference]) -> End:
         """Derivatives at the end from those at the start."""
         system, h, point = self.system, self.h, self.point
-        explicit = point.rows(differences, look=True)
+        explicit = point.rows(differences, start.q, look=True)
         Z = np.zeros_like(start.q)
         if self.directions is not None:
             Z = self.directions.forward(start, differences, self.weights)
@@ -287,7 +297,7 @@ class StepDerivative:
         else:
             raise self._unsolved(size)
         start, _, Z, _ = point.backward(rows, end)
-        explicit = point.rows(differences)
+        explicit = point.rows(differences, np.zeros((system.N, len(differences))))
         gradient = sum(a.T @ b for a, b in zip(explicit, rows, strict=True))
         if self.directions is not None:
             more_start, more_gradient = self.directions.backward(Z, differences, self.weights)
@@ -344,9 +354,7 @@ class Directions:
         size = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
         h = self.point.equations.h
         for share in (size, -size):
-            there = point(
-                D + share * self._coordinates[:, 0], multipliers + share * self.w[system.n_free :] / h**2
-            )
+            there = point(D + share * self._coordinates[:, 0], multipliers + share * self.w[system.n_free :] / h**2)
             self.displaced.append((0.5 / share, there))
         self._turn_of_w = self._turning(whole)
         self._turn_of_coordinates = self._turning(self._group(self.point.of_motion.maps.P, self._coordinates))
@@ -378,7 +386,7 @@ class Directions:
         D, multipliers = weights.plain(start) + start.guess, start.multipliers + start.guess_multipliers
         change = Rows(none, *np.zeros((2, self.system.m, none.shape[1])))
         for weight, there in self.displaced:
-            rows = there.forward(start, D, none, multipliers).plus(there.rows(differences))
+            rows = there.forward(start, D, none, multipliers).plus(there.rows(differences, start.q))
             change = change.plus(Rows(*(weight * part for part in rows)))
         q = point.moved(start, D)
         bent = self._nodes(self._turn_of_coordinates, q) + self._nodes(self._bend, D)
@@ -406,7 +414,7 @@ class Directions:
         for weight, there in self.displaced:
             weighted = Rows(*(weight * part for part in rows))
             more, of_D, _, of_multipliers = there.backward(weighted)
-            explicit = there.rows(differences)
+            explicit = there.rows(differences, np.zeros((system.N, len(differences))))
             start, D, multipliers = start.plus(more), D + of_D, multipliers + of_multipliers
             gradient = gradient + explicit.force.T @ weighted.force + explicit.closing.T @ weighted.closing
         of_q, of_D = point.carried(q)
@@ -448,9 +456,7 @@ class Directions:
 
 def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     """The unknowns of a step, from where it led."""
-    system = equations.system
-    nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
-    D = np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
+    system, D = equations.system, taken_increment(equations.system, state, after)
     if not isinstance(equations, StabilizedEquations):
         return Unknowns(D, after.multipliers)
     formulas = equations.formulas
@@ -461,6 +467,12 @@ def taken(equations: StepEquations, state: State, after: State) -> Unknowns:
     Z = D - Newmarks
     rounding = 1e-14 * (np.abs(D).max(initial=0.0) + 1.0)
     return Unknowns(D, after.multipliers, Z=Z if np.abs(Z).max(initial=0.0) > rounding else np.zeros(system.N))
+
+
+def taken_increment(system: System, state: State, after: State) -> Array:
+    """The increment ``D`` (N,) of a step."""
+    nodes = system.kinematics.relative(state.x, state.R, after.x, after.R).ravel()
+    return np.append(nodes, np.where(system.order >= 0, after.u - state.u, 0.0))
 
 
 def transport(system: System, x: Array, R: Array, x_after: Array, R_after: Array) -> Array:

@@ -116,9 +116,7 @@ class DenseSolver:
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
         solve = lapack.zgetrs if lu.dtype.kind == "c" else lapack.dgetrs
-        return Factors(
-            lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0]
-        )
+        return Factors(lambda b: solve(lu, pivots, b)[0], (lu, pivots), lambda b: solve(lu, pivots, b, trans=1)[0])
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse copy; see :class:`LinearSolver`."""
