@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,12 +18,12 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import State, Step
+from fem_mbs.contracts import Motion, State, Step
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import ModelDifference, Scatter
+from fem_mbs.derivatives.residual import ModelDifference, Scatter, with_history
 from fem_mbs.derivatives.signals import Seeds
-from fem_mbs.derivatives.step import End, StepDerivative
+from fem_mbs.derivatives.step import EndDerivatives, StepDerivative
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.run.fixed_step import FixedStep
@@ -33,8 +34,8 @@ from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.system import System
 
-LEANS = 1e-12
-"""Share of a goal that may depend on internal variables of kind "history": of more, derivatives miss it."""
+LEANS, PROBE = 1e-12, 1e-3
+"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 
 
 class AdjointIntegration(KeptSteps):
@@ -129,22 +130,20 @@ def gradients(integration: AdjointIntegration, variations: Sequence[Variation], 
         first = not memory.steps
         if first:
             memory = method.started(system, state, h, memory)
-        _refuse_history(system, now.q[history], k)
-        now.q[history] = 0.0
         derivative = StepDerivative(method, system, state, memory, h, after, scatter)
+        if system.has_history:
+            _refuse_history(system, now.q[history], derivative.point.motion)
         missed_D, missed_multipliers = now.missed
         own_D, own_multipliers = missed_D[0], missed_multipliers[0]
         if memory.predictor is None:  # both are of this step
             own_D, own_multipliers = own_D + missed_D[1], own_multipliers + missed_multipliers[1]
-        end = End(now.q, now.rates, now.multipliers + own_multipliers, own_D)
+        end = EndDerivatives(now.q, now.rates, now.multipliers + own_multipliers, own_D)
         start, gradient = derivative.backward(end, differences)
         result += gradient
         plain = derivative.weights.begun(0.0 * now.rates, -own_D)
         entry = np.stack([a + b for a, b in zip((start.v, start.lead, start.a), plain, strict=True)])
-        q = start.q
-        q[history] += end.q[history]
         before = Backwards(system, len(seeds))
-        before.q, before.multipliers = q, start.multipliers - own_multipliers
+        before.q, before.multipliers = start.q, start.multipliers - own_multipliers
         if memory.predictor is not None:
             before.missed[0][0][...], before.missed[1][0][...] = missed_D[1], missed_multipliers[1]
             predictor = memory.predictor
@@ -181,14 +180,24 @@ def _at_start(integration: AdjointIntegration, variations: Sequence[Variation], 
     return result
 
 
-def _refuse_history(system: System, values: Array, k: int) -> None:
-    if not values.size:
-        return
-    largest = np.abs(values).max(axis=1)
-    if (largest > LEANS).any():
-        own = [pair for pair, order in zip(system.internal_variables, system.order, strict=True) if order < 0]
-        owner, variable = own[int(np.argmax(largest))]
+def _refuse_history(system: System, goals: Array, motion: Motion) -> None:
+    """Refuse what goes back through internal variables of kind "history": of counted turns nothing does."""
+    own = [pair for pair, order in zip(system.internal_variables, system.order, strict=True) if order < 0]
+    changed = np.abs(goals).max(axis=1) > LEANS
+    if not changed.any():
+        moved = replace(
+            motion, u=np.where(system.order < 0, motion.u + PROBE / system.weight[6 * system.n :], motion.u)
+        )
+        for k in with_history(system):
+            batch = system.batches[k]
+            here, there = (batch.force(at, batch.at(min(at.t, system.end)))[0] for at in (motion, moved))
+            if np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0):
+                assert batch.own is not None
+                rows = np.cumsum(system.order < 0)[batch.own[system.order[batch.own] < 0]] - 1
+                changed[rows] = True
+    if changed.any():
+        owner, variable = own[int(np.argmax(changed))]
         raise ModelError(
-            f"objective: how='adjoint' cannot be: the goal depends on '{variable.name}' of {owner}, which keeps its "
-            "value during a step and is changed afterwards; how='direct' follows it"
+            f"objective: how='adjoint' cannot be: '{variable.name}' of {owner} keeps its value during a step and is "
+            "changed afterwards, and the goal depends on it; how='direct' follows it"
         )

@@ -21,7 +21,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import ModelDifference, Scatter
-from fem_mbs.derivatives.step import Start, StepDerivative, Weights, displaced, taken_increment
+from fem_mbs.derivatives.step import StartDerivatives, StepDerivative, Weights, displaced, taken_increment
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import jumped, next_jump
 from fem_mbs.run.interfaces import AcceptedStep, StepControl
@@ -30,7 +30,7 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
 LARGE = 0.1
-"""Motion, over the extent or in rad, that a step of the difference of a parameter makes of a predictable one at most."""
+"""Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
 
 
 class Tangent(NamedTuple):
@@ -43,7 +43,7 @@ class Tangent(NamedTuple):
     multipliers: Array
     """``(m, P)``."""
     entry: Array
-    """What Newmark's formulas of the next step begin with: velocities, accelerations, algorithmic ones, ``(3, N, P)``."""
+    """``(3, N, P)``: velocities, accelerations and algorithmic ones that Newmark's formulas of the next step take."""
     leads: Array
     """Highest time derivatives now, one and two steps ago, as the memory has them, ``(3, N, P)``."""
     missed: tuple[Array, Array] | None = None
@@ -130,7 +130,9 @@ class DirectIntegration(KeptSteps):
         self._before = taken
         if self.has_jumped:
             end, t = taken.result.state, self.state.t
-            self.tangents[-1] = self._from_models(lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state)
+            self.tangents[-1] = self._from_models(
+                lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state
+            )
         return accepted
 
     # a start
@@ -147,9 +149,7 @@ class DirectIntegration(KeptSteps):
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
         return self._started(k, other, state, memory, self.memory.h)
 
-    def _started(
-        self, k: int, other: System, state: State, memory: AlphaMemory, h: float
-    ) -> tuple[State, AlphaMemory]:
+    def _started(self, k: int, other: System, state: State, memory: AlphaMemory, h: float) -> tuple[State, AlphaMemory]:
         """With what the trial of a first step of ``h`` makes of the memory."""
         self._refuse_moved_jump(k, other, state)
         self._begun_with[other] = state, memory
@@ -171,7 +171,8 @@ class DirectIntegration(KeptSteps):
             shifts = [shift * own.variation.step for shift in own.variation.shifts]
             models = [of(k, other, shift) for other, shift in zip(own.systems, shifts, strict=True)]
             parts = zip(
-                *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)), strict=True
+                *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)),
+                strict=True,
             )
             columns.append([own.variation.difference(values) for values in parts])
         q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
@@ -200,9 +201,11 @@ class DirectIntegration(KeptSteps):
                 before = self._from_models(lambda k, other, _: self._started(k, other, *begun[other], h), state)
             memory = self.alpha.started(system, state, h, memory)
         elif not same(h, memory.h):
+            self._refuse_index3(state)
             before = before._replace(entry=self._adapted(taken, before))
         derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._scatter)
-        start = Start(before.q, *before.entry, before.multipliers, *self._guess(memory, before, h))
+        v, lead, a = before.entry
+        start = StartDerivatives(before.q, v, lead, a, before.multipliers, *self._guess(memory, before, h))
         end = derivative.forward(start, self.differences)
         plain = derivative.weights.plain(start)
         missed = end.D - plain, end.multipliers - before.multipliers
@@ -217,6 +220,14 @@ class DirectIntegration(KeptSteps):
         entry = np.stack([end.rates[0], lead, end.rates[2]])
         tangent = Tangent(q, end.rates, end.multipliers, entry, leads, (both[0], both[1]))
         return self._with_history(tangent, result.state) if system.has_history else tangent
+
+    def _refuse_index3(self, state: State) -> None:
+        """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
+        if self.system.m and "velocity" not in self.alpha.levels:
+            raise ModelError(
+                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
+                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
+            )
 
     def _guess(self, memory: AlphaMemory, before: Tangent, h: float) -> tuple[Array, Array]:
         """What the first guess has beyond the plain one."""
@@ -286,8 +297,8 @@ class DirectIntegration(KeptSteps):
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
         texts = [
-            f"{name} has a kink within the difference of {own.variation.label}, first at t = {t:.6g} s: the derivative is "
-            "a mean of both sides"
+            f"{name} has a kink within the difference of {own.variation.label}, first at t = {t:.6g} s: the "
+            "derivative is a mean of both sides"
             for own in self.differences
             for name, t in own.kinks.items()
         ]

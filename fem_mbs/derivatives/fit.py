@@ -18,7 +18,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, array, checked, choice, shown
 from fem_mbs.derivatives.goals import Misfit
-from fem_mbs.derivatives.parameters import Build, Parameters
+from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.run.variable_step import VariableStep
@@ -147,9 +147,9 @@ def fit(
         If the iteration does not converge; if the data do not depend on a parameter.
     """
     series = [data] if isinstance(data, Misfit) else list(data)
-    if not series or not all(isinstance(own, Misfit) for own in series):
-        raise ModelError(f"fit: data must be a Misfit, or a list of them, received {shown(data)}")
-    template = Parameters(build, parameters, scale, "fit")
+    if not series:
+        raise ModelError("fit: data must be a Misfit, or a list of them, received none")
+    template = ParameterSet(build, parameters, scale, "fit")
     lower, upper = _bounds(template, bounds or {})
     known = _prior(template, prior or {})
     problem = _Problem(template, series, known, t_end, step, method or GeneralizedAlpha(), how)
@@ -180,7 +180,7 @@ class _Problem:
 
     def __init__(
         self,
-        parameters: Parameters,
+        parameters: ParameterSet,
         series: Sequence[Misfit],
         known: tuple[Array, Array],
         t_end: float,
@@ -247,8 +247,8 @@ class _Problem:
             raise ModelError(f"fit: the data do not depend on {', '.join(labels[k] for k in idle)}; leave it out")
         if values[-1] < 1e-12 * values[0]:
             raise ModelError(
-                "fit: the data do not tell the parameters apart: one combination of them changes nothing; measure more, "
-                "or give a prior"
+                "fit: the data do not tell the parameters apart: one combination of them changes nothing; measure "
+                "more, or give a prior"
             )
         covariance = np.linalg.inv(J.T @ J) * np.outer(sizes, sizes)
         own = self.parameters.at(result.x)
@@ -266,7 +266,7 @@ class _Problem:
         alike = np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE)
         for i, j in alike:
             LOG.warning(
-                "fit: the data hardly tell %s from %s: their correlation is %.4f; measure something else, or give a prior",
+                "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
                 labels[i],
                 labels[j],
                 found.correlation[i, j],
@@ -274,7 +274,7 @@ class _Problem:
         return found
 
 
-def _bounds(template: Parameters, bounds: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
+def _bounds(template: ParameterSet, bounds: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
     """Least and largest values in a row."""
     low, high = (
         {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (-np.inf, np.inf)
@@ -292,7 +292,7 @@ def _bounds(template: Parameters, bounds: Mapping[str, ArrayLike]) -> tuple[Arra
     return lower, upper
 
 
-def _prior(template: Parameters, prior: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
+def _prior(template: ParameterSet, prior: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
     """Means and standard deviations in a row, infinite ones for what is not known."""
     mean, sigma = (
         {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (0.0, np.inf)

@@ -1,8 +1,8 @@
 """What is to become small, or large: numbers that follow from what a run says over time, and their derivatives.
 
-A signal is a function of a solution with one number, or as many as there are, at each instant. Peaks are smooth means of
-Kreisselmeier and Steinhauser, ``ln(mean exp(rho y))/rho``, or of powers: with ``rho`` and ``p`` they come closer to the
-largest value, and the optimisation gets harder.
+A signal is a function of a solution with one number, or as many as there are, at each instant. Peaks are the smooth
+means of Kreisselmeier and Steinhauser, ``ln(mean exp(rho y))/rho``, or of powers: larger ``rho`` and ``p`` are
+closer to the largest value, and the optimisation gets harder.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class PNorm(Goal):
         """The norm."""
         largest = float(np.abs(y).max()) or 1.0
         shares = _shares(t, y) + np.zeros_like(y)
-        return largest * float(np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p)) ** (1.0 / self.p)
+        mean = float(np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p))
+        return largest * float(mean ** (1.0 / self.p))
 
     def slope(self, t: Array, y: Array) -> Array:
         """Against each value."""
@@ -169,8 +170,8 @@ class Misfit(Goal):
         between = self.between(t, y)
         if between.shape != self.data.shape:
             raise ModelError(
-                f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is the "
-                "same"
+                f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is "
+                "the same"
             )
         result: Array = (between - self.data) / self.sigma
         return result
@@ -207,5 +208,5 @@ class Misfit(Goal):
 def _shares(t: Array, y: Array) -> Array:
     """The time that each instant stands for, by the trapezoidal rule, in the dimensions of ``y``."""
     steps = np.diff(t)
-    shares = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
+    shares: Array = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
     return shares.reshape((-1,) + (1,) * (y.ndim - 1))

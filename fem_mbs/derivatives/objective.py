@@ -14,7 +14,7 @@ from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import ARRAYS, Method, Path, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.adjoint import gradients, run
 from fem_mbs.derivatives.goals import Goal
-from fem_mbs.derivatives.parameters import Build, Parameters
+from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import Sensitivities, no_direct, sensitivities
 from fem_mbs.derivatives.signals import SignalSlopes
 from fem_mbs.errors import ModelError
@@ -50,8 +50,10 @@ class Objective(Public):
     remembers = False
 
     def __init__(self, compute: Callable[[Array], tuple[Any, Any, Any]], names: list[str]) -> None:
-        self.names, self.evaluations, self.solution = names, 0, None
-        self._compute, self._last = compute, None
+        self.names, self.evaluations = names, 0
+        self.solution: Solution | None = None
+        self._compute = compute
+        self._last: tuple[Array, Any, Array] | None = None
 
     def __call__(self, p: ArrayLike) -> tuple[Any, Array]:
         numbers = real(p)
@@ -106,8 +108,8 @@ def objective(
     t_end, step, method, scale
         As of :func:`sensitivities`.
     how : {"copies", "direct", "adjoint"}, optional
-        "adjoint" goes back along the run once, for all parameters together. By default it is taken for four parameters a
-        goal, or more, where it can be; else what :func:`sensitivities` takes.
+        "adjoint" goes back along the run once, for all parameters together. By default it is taken for four
+        parameters a goal, or more, where it can be; else what :func:`sensitivities` takes.
     store : str or Path, optional
         File for the states of runs of the adjoint, as of :func:`simulate`: long runs then take little memory.
 
@@ -131,7 +133,7 @@ def objective(
                 f"{shown(own)}"
             )
     shapes = dict(parameters) if isinstance(parameters, Mapping) else {name: 1.0 for name in parameters}
-    template = Parameters(build, shapes, scale, "objective")
+    template = ParameterSet(build, shapes, scale, "objective")
     method = method or GeneralizedAlpha()
     single = not isinstance(goal, Sequence)
     if store is not None and how != "adjoint":
@@ -177,7 +179,7 @@ def _number(goal: Any, solution: Any) -> float:
 
 
 def _by_adjoint(
-    parameters: Parameters,
+    parameters: ParameterSet,
     goals: Sequence[OneGoal],
     t_end: float,
     step: float | VariableStep,
@@ -188,8 +190,8 @@ def _by_adjoint(
     whole = [goal for goal in goals if isinstance(goal, Goal)]
     if len(whole) < len(goals):
         raise ModelError(
-            "objective: how='adjoint' takes goals such as Final(signal) or Integral(signal), whose signals say something "
-            "at each instant; how='direct' takes any function of a Solution"
+            "objective: how='adjoint' takes goals such as Final(signal) or Integral(signal), whose signals say "
+            "something at each instant; how='direct' takes any function of a Solution"
         )
     system = System(parameters.model(), t_end)
     if reason := no_direct(system, method, step):

@@ -49,7 +49,7 @@ class Variation(NamedTuple):
         return sum(weight * np.asarray(value) for weight, value in pairs) / self.step
 
 
-class Parameters:
+class ParameterSet:
     """Named numbers and arrays of numbers, and the function that builds a model of them.
 
     Parameters
@@ -97,9 +97,9 @@ class Parameters:
         """All numbers in a row."""
         return np.concatenate([value.ravel() for value in self.values.values()])
 
-    def at(self, numbers: Array) -> Parameters:
+    def at(self, numbers: Array) -> ParameterSet:
         """The same parameters with other values, in a row."""
-        return Parameters(self.build, self.by_name(numbers), self.scale, self.label)
+        return ParameterSet(self.build, self.by_name(numbers), self.scale, self.label)
 
     def by_name(self, numbers: Array, axis: int = 0) -> dict[str, Array]:
         """Arrays with one entry a number along an axis, apart by name and in the shapes of the parameters."""

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion
 from fem_mbs.derivatives.parameters import Variation, changed_batches, check_structure
 from fem_mbs.system import constraints
@@ -71,7 +71,7 @@ class Scatter:
         return values
 
 
-def _summing(places: Sequence[Array], size: int) -> csr_array:
+def _summing(places: Sequence[IntArray], size: int) -> csr_array:
     slots = np.concatenate([np.empty(0, np.intp), *places])
     return csr_array((np.ones(len(slots)), (slots, np.arange(len(slots)))), (size, len(slots)))
 
@@ -131,12 +131,12 @@ class ResidualDerivative:
                 force = force + M @ A[rows]
             parts.append(force)
         parts += [K @ moved.q[rows] for K, rows in zip(self.bending, system.bending_components, strict=True)]
-        for B, rows in zip(self.B, system.constraint_slices, strict=True):
-            parts.append(B[:, :, None] * moved.multipliers[rows, None])
+        for B, _, _, equations in self._gradients():
+            parts.append(B[:, :, None] * moved.multipliers[equations, None])
         parts += [own @ moved.multipliers[rows] for own, (_, rows) in zip(self.readings, system.reads, strict=True)]
         closing, hidden = np.empty((system.m, moved.q.shape[1])), self._hidden(moved.q, V)
-        for B, _, own, rows in self._gradients():
-            closing[rows] = (B[:, None] @ moved.q[own])[:, 0]
+        for B, _, own, equations in self._gradients():
+            closing[equations] = (B[:, None] @ moved.q[own])[:, 0]
         return Rows(self.scatter(parts), np.where(system.velocity_level[:, None], hidden, closing), hidden)
 
     def hidden(self, q: Array, v: Array) -> Array:
@@ -170,13 +170,13 @@ class ResidualDerivative:
         for K, own in zip(self.bending, system.bending_components, strict=True):
             q += _add(own, system.N, K.mT @ force[own])
         multipliers = np.zeros((system.m, force.shape[1]))
-        for B, w, own, places in self._gradients():
-            multipliers[places] = (B[:, None] @ force[own])[:, 0]
-            gap, rate = closing[places, None], self.h * hidden[places, None]
+        for B, w, own, equations in self._gradients():
+            multipliers[equations] = (B[:, None] @ force[own])[:, 0]
+            gap, rate = closing[equations, None], self.h * hidden[equations, None]
             q += _add(own, system.N, B[:, :, None] * gap + w[:, :, None] * rate)
             V += _add(own, system.N, B[:, :, None] * rate)
-        for reading, (k, places) in zip(self.readings, system.reads, strict=True):
-            multipliers += _add(places, system.m, reading.mT @ force[system.components[k]])
+        for reading, (k, read) in zip(self.readings, system.reads, strict=True):
+            multipliers += _add(read, system.m, reading.mT @ force[system.components[k]])
         nodes_V, nodes_A, nodes_Z = self._nodes(V), self._nodes(A), self._nodes(beside)
         turned = maps.turn_V.mT @ nodes_V + maps.turn_A.mT @ nodes_A + maps.turn_Z.mT @ nodes_Z
         q[: 6 * system.n] += turned.reshape(-1, q.shape[1])
@@ -185,7 +185,7 @@ class ResidualDerivative:
             q, v, self._all(maps.P.mT @ nodes_A, A), self._all(maps.P.mT @ nodes_Z, beside) / self.h, multipliers
         )
 
-    def _gradients(self) -> Iterator[tuple[Array, Array, Array, slice]]:
+    def _gradients(self) -> Iterator[tuple[Array, Array, IntArray, slice]]:
         return zip(self.B, self.w, self.system.gradient_components, self.system.constraint_slices, strict=True)
 
     def _nodes(self, values: Array) -> Array:
@@ -195,7 +195,7 @@ class ResidualDerivative:
         return np.concatenate([nodes.reshape(-1, nodes.shape[-1]), own[6 * self.system.n :]])
 
 
-def _add(places: Array, size: int, values: Array) -> Array:
+def _add(places: IntArray, size: int, values: Array) -> Array:
     """Sums ``(size, P)`` of values ``(cells, b, P)`` at their places ``(cells, b)``."""
     result: Array = _summing([places.ravel()], size) @ values.reshape(-1, values.shape[-1])
     return result
@@ -203,7 +203,9 @@ def _add(places: Array, size: int, values: Array) -> Array:
 
 def with_history(system: System) -> list[int]:
     """Numbers of the batches of elements with internal variables of kind "history"."""
-    return [k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()]
+    return [
+        k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()
+    ]
 
 
 class ModelDifference:

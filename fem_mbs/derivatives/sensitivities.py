@@ -20,7 +20,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.direct import DirectIntegration
-from fem_mbs.derivatives.parameters import Build, Parameters, Variation, check_structure
+from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, check_structure
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
 from fem_mbs.run.fixed_step import FixedStep
@@ -58,7 +58,11 @@ class Sensitivities(Public):
     remembers = False
 
     def __init__(
-        self, solution: Any, parameters: Parameters, beside: Sequence[tuple[Variation, Sequence[Any]]], notes: list[str]
+        self,
+        solution: Any,
+        parameters: ParameterSet,
+        beside: Sequence[tuple[Variation, Sequence[Any]]],
+        notes: list[str],
     ) -> None:
         self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
         self._parameters, self._beside = parameters, beside
@@ -117,8 +121,8 @@ def sensitivities(
 ) -> Sensitivities:
     """Derivatives of a run against any numbers that its model is built of.
 
-    They are those of what is computed: whole runs with the same steps, at parameters a little larger and smaller, differ
-    by them.
+    They are those of what is computed: whole runs with the same steps, at parameters a little larger and smaller,
+    differ by them.
 
     Parameters
     ----------
@@ -150,7 +154,7 @@ def sensitivities(
     ``docs/derivatives.md``, "The equations".
     """
     method = method or GeneralizedAlpha()
-    own = Parameters(build, parameters, scale, "sensitivities")
+    own = ParameterSet(build, parameters, scale, "sensitivities")
     system = System(own.model(), t_end)
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
@@ -173,7 +177,7 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
     if method.newton.modified:
         return "with Newton(modified=True) a step depends on the matrices of those before"
     if method.newton.matrix != "exact":
-        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of the directions of its stabilisation"
+        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
     if isinstance(step, VariableStep):
         return "steps of variable length have none"
     if system.redundant is not None:
@@ -182,7 +186,7 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
 
 
 def _copies(
-    parameters: Parameters,
+    parameters: ParameterSet,
     system: System,
     variations: list[Variation],
     t_end: float,
@@ -216,7 +220,7 @@ def _copies(
 
 
 def _tightened(method: Method) -> Method:
-    """The method with the tolerances of Newton's method at rounding: runs differ by no more than parameters make them."""
+    """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
     if not isinstance(method, GeneralizedAlpha):
         return method
     newton = method.newton
@@ -231,7 +235,7 @@ def _tightened(method: Method) -> Method:
 
 
 def _direct(
-    parameters: Parameters,
+    parameters: ParameterSet,
     system: System,
     variations: list[Variation],
     t_end: float,

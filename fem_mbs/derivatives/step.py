@@ -47,13 +47,13 @@ ROUNDS, LEFT, POOR = 40, 1e-11, 1e-7
 """Rounds of a solution at most, what they leave of its size, and what is not accepted where they end earlier."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
-ALONG = 1e-4
+ALONG = 1e-7
 """How far, over the extent or in rad, the equations are looked at along ``w``."""
 DIFFERENCE = 1e-5
 """Of inverse tangent operators."""
 
 
-class Start(NamedTuple):
+class StartDerivatives(NamedTuple):
     """Derivatives of what a step begins with, ``(N, P)`` or ``(m, P)``."""
 
     q: Array
@@ -66,12 +66,12 @@ class Start(NamedTuple):
     """What the first guess of the increment has beyond the plain one."""
     guess_multipliers: Array
 
-    def plus(self, other: Start) -> Start:
+    def plus(self, other: StartDerivatives) -> StartDerivatives:
         """The sum of both."""
-        return Start(*(a + b for a, b in zip(self, other, strict=True)))
+        return StartDerivatives(*(a + b for a, b in zip(self, other, strict=True)))
 
 
-class End(NamedTuple):
+class EndDerivatives(NamedTuple):
     """Derivatives at the end of a step."""
 
     q: Array
@@ -96,19 +96,17 @@ class Weights(NamedTuple):
     def of(cls, method: GeneralizedAlpha, system: System, h: float) -> Weights:
         """Of all components."""
         one, none = np.ones(system.N), np.zeros(system.N)
-        made = [
-            newmark(method.coefficients, h, *(one if k == j else none for k in range(3)), system.order)
-            for j in range(3)
-        ]
+        units = (one, none, none), (none, one, none), (none, none, one)
+        made = [newmark(method.coefficients, h, v, lead, a, system.order) for v, lead, a in units]
         factors = np.broadcast_to(made[0].factors, (3, system.N))
         return cls(factors, np.stack([own.constants for own in made], axis=1), np.stack([own.guess for own in made]))
 
-    def rates(self, start: Start, increment: Array) -> Array:
+    def rates(self, start: StartDerivatives, increment: Array) -> Array:
         """Rates ``(3, N, P)`` of an increment ``(N, P)`` of Newmark's formulas."""
-        constants = np.einsum("rjn,jnp->rnp", self.constants, np.stack(start[1:4]))
+        constants: Array = np.einsum("rjn,jnp->rnp", self.constants, np.stack(start[1:4]))
         return constants + self.factors[:, :, None] * increment
 
-    def plain(self, start: Start) -> Array:
+    def plain(self, start: StartDerivatives) -> Array:
         """The plain guess ``(N, P)``."""
         result: Array = np.einsum("jn,jnp->np", self.guess, np.stack(start[1:4]))
         return result
@@ -164,11 +162,11 @@ class StepPoint:
         """The other way."""
         return self._nodes(self._from_body, d)
 
-    def moved(self, start: Start, D: Array) -> Array:
+    def moved(self, start: StartDerivatives, D: Array) -> Array:
         """Body increments at the end."""
         return self._nodes(self._transport, start.q) + self.body(D)
 
-    def forward(self, start: Start, D: Array, Z: Array, multipliers: Array) -> Rows:
+    def forward(self, start: StartDerivatives, D: Array, Z: Array, multipliers: Array) -> Rows:
         """Derivatives of the equations along start, increment and multipliers."""
         v, vdot, _ = self.weights.rates(start, D - Z)
         q = self.moved(start, D)
@@ -180,7 +178,7 @@ class StepPoint:
         """Derivatives of ``h (B v + Phi_t)`` along a change of the coordinates."""
         return self.of_motion.hidden(self.body(D), self.weights.factors[0, :, None] * D)
 
-    def backward(self, rows: Rows, end: End | None = None) -> tuple[Start, Array, Array, Array]:
+    def backward(self, rows: Rows, end: EndDerivatives | None = None) -> tuple[StartDerivatives, Array, Array, Array]:
         """Products of rows, and of derivatives at the end, with those of start, ``D``, ``Z`` and multipliers."""
         q, v, vdot, Z, multipliers = self.of_motion.transposed(rows)
         rates = np.stack([v, vdot, np.zeros_like(v)])
@@ -190,7 +188,7 @@ class StepPoint:
         of_increment = np.einsum("rn,rnp->np", self.weights.factors, rates)
         D = D + of_increment + self._nodes(self._to_body.mT, q)
         none = np.zeros_like(multipliers)
-        start = Start(
+        start = StartDerivatives(
             self._nodes(self._transport.mT, q), *self.weights.begun(rates, 0.0 * D), none, np.zeros_like(q), none
         )
         return start, D, Z - of_increment, multipliers
@@ -250,7 +248,7 @@ class StepDerivative:
             self.directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
         self._per_rate = (~system.velocity_level / (h * equations.gamma))[:, None]
 
-    def forward(self, start: Start, differences: Sequence[ModelDifference]) -> End:
+    def forward(self, start: StartDerivatives, differences: Sequence[ModelDifference]) -> EndDerivatives:
         """Derivatives at the end from those at the start."""
         system, h, point = self.system, self.h, self.point
         explicit = point.rows(differences, start.q, look=True)
@@ -269,11 +267,11 @@ class StepDerivative:
                 beside = self.directions.along(self._per_rate * hidden)
                 Z, size = Z + beside, max(size, self._size(beside, D))
             if size <= LEFT or (size > 0.5 * last and size <= POOR):
-                return End(point.moved(start, D), self.weights.rates(start, D - Z), multipliers, D)
+                return EndDerivatives(point.moved(start, D), self.weights.rates(start, D - Z), multipliers, D)
             last = size
         raise self._unsolved(size)
 
-    def backward(self, end: End, differences: Sequence[ModelDifference]) -> tuple[Start, Array]:
+    def backward(self, end: EndDerivatives, differences: Sequence[ModelDifference]) -> tuple[StartDerivatives, Array]:
         """Derivatives of goals at the start, and against parameters (parameters, P), from those at the end."""
         system, h, point = self.system, self.h, self.point
         none = Rows(np.zeros_like(end.q), *np.zeros((2, system.m, end.q.shape[1])))
@@ -298,7 +296,8 @@ class StepDerivative:
             raise self._unsolved(size)
         start, _, Z, _ = point.backward(rows, end)
         explicit = point.rows(differences, np.zeros((system.N, len(differences))))
-        gradient = sum(a.T @ b for a, b in zip(explicit, rows, strict=True))
+        gradient: Array = explicit.force.T @ rows.force + explicit.closing.T @ rows.closing
+        gradient = gradient + explicit.hidden.T @ rows.hidden
         if self.directions is not None:
             more_start, more_gradient = self.directions.backward(Z, differences, self.weights)
             start, gradient = start.plus(more_start), gradient + more_gradient
@@ -378,7 +377,7 @@ class Directions:
         body = self._group(self.point.of_motion.maps.P, np.where(self._moves, Z, 0.0))
         return np.concatenate([body[self.system.free_index], np.zeros((self.system.m, Z.shape[1]))])
 
-    def forward(self, start: Start, differences: Sequence[ModelDifference], weights: Weights) -> Array:
+    def forward(self, start: StartDerivatives, differences: Sequence[ModelDifference], weights: Weights) -> Array:
         """``P' zeta`` (N, P)."""
         if not self.displaced:
             return np.zeros_like(start.q)
@@ -395,12 +394,14 @@ class Directions:
         turned = self._nodes(self._turn_of_w, q)
         return turned - self._coordinates_of(self.factors.solve(scaled))
 
-    def backward(self, Z: Array, differences: Sequence[ModelDifference], weights: Weights) -> tuple[Start, Array]:
+    def backward(
+        self, Z: Array, differences: Sequence[ModelDifference], weights: Weights
+    ) -> tuple[StartDerivatives, Array]:
         """The products of ``Z`` with it: of the start, and against the parameters."""
         system, point, h = self.system, self.point, self.point.equations.h
         count = Z.shape[1]
         none, no_multipliers = np.zeros((system.N, count)), np.zeros((system.m, count))
-        start = Start(*[none] * 4, no_multipliers, none, no_multipliers)
+        start = StartDerivatives(none, none, none, none, no_multipliers, none, no_multipliers)
         gradient = np.zeros((len(differences), count))
         if not self.displaced:
             return start, gradient
@@ -420,7 +421,7 @@ class Directions:
         of_q, of_D = point.carried(q)
         D = D + of_D
         v, lead, a = weights.begun(np.zeros((3, *D.shape)), D)
-        return start.plus(Start(of_q, v, lead, a, multipliers, D, multipliers)), gradient
+        return start.plus(StartDerivatives(of_q, v, lead, a, multipliers, D, multipliers)), gradient
 
     def _group(self, maps: Array, values: Array) -> Array:
         """The maps of all nodes, and internal variables as they are."""
@@ -509,8 +510,8 @@ def displaced(system: System, other: System, state: State, q: Array, rates: Arra
     )
 
 
-def _still(start: Start) -> Start:
-    return Start(*(np.zeros_like(part) for part in start))
+def _still(start: StartDerivatives) -> StartDerivatives:
+    return StartDerivatives(*(np.zeros_like(part) for part in start))
 
 
 def _relative(change: Array, whole: Array) -> float:
