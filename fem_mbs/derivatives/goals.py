@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Positive, Public, array, checked, real, shown
+from fem_mbs.contracts import Positive, Public, array, checked, number, real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.solution import Solution
 
@@ -131,8 +131,18 @@ class PNorm(Goal):
         return result
 
 
-def _column(value: Any, label: object) -> Array:
-    return array(value, label)
+def _series(value: Any, label: object) -> Array:
+    result = array(value, label)
+    if not result.ndim or not result.size:
+        raise ModelError(f"{label} must be a list of numbers, received {shown(value)}")
+    return result
+
+
+def _sigma(value: Any, label: object) -> Array:
+    result = np.array(number(value, label)) if isinstance(value, int | float) else _series(value, label)
+    if not (result > 0.0).all():
+        raise ModelError(f"{label} must be positive, received {shown(value)}")
+    return result
 
 
 @checked
@@ -152,9 +162,15 @@ class Misfit(Goal):
     """
 
     signal: Signal
-    times: Annotated[Array, _column]
-    data: Annotated[Array, _column]
-    sigma: Annotated[Array, _column] = 1.0  # type: ignore[assignment]
+    times: Annotated[Array, _series]
+    data: Annotated[Array, _series]
+    sigma: Annotated[Array, _sigma] = 1.0  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.times.ndim != 1 or len(self.data) != len(self.times):
+            raise ModelError(
+                f"Misfit: data must have an entry for each of the {len(self.times)} times, received {shown(self.data)}"
+            )
 
     def value(self, t: Array, y: Array) -> float:
         """Half the sum of squares."""
@@ -196,7 +212,7 @@ class Misfit(Goal):
     def _places(self, t: Array) -> tuple[Any, Array]:
         times = np.asarray(self.times)
         slack = 1e-9 * (t[-1] - t[0])
-        if times.ndim != 1 or not len(times) or times.min() < t[0] - slack or times.max() > t[-1] + slack:
+        if times.min() < t[0] - slack or times.max() > t[-1] + slack:
             raise ModelError(
                 f"Misfit: times must be a list of instants within the run, {t[0]:g} s to {t[-1]:g} s, received "
                 f"{shown(self.times)}"
