@@ -68,7 +68,7 @@ class StabilizedEquations(StepEquations):
     def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
-        if not unknown.Z.any():
+        if not np.any(unknown.Z):
             return motion
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
         udot = motion.udot + system.own_of(unknown.Z) / self.h

@@ -103,6 +103,11 @@ class Linearization(NamedTuple):
     directions: tuple[Solve, Array, Array] | None = None
     """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
 
+    @property
+    def kept(self) -> tuple[Array, ...]:
+        """What a later step needs of it."""
+        return self.T_inv, *self.factors.arrays
+
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
@@ -123,7 +128,7 @@ def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -
 
     ``newton`` are options of Newton's method. :meth:`StepEquations.update` makes the new state of the solution.
     """
-    return newton_solve(equations, equations.predict(D, multipliers), *newton)
+    return equations.solve(D, multipliers, *newton)
 
 
 class StepEquations:
@@ -156,6 +161,10 @@ class StepEquations:
     def solver(system: System) -> LinearSolver:
         """The solver of the iteration matrix."""
         return system.solver
+
+    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
+        """The solution, by Newton's method with these options."""
+        return newton_solve(self, self.predict(D, multipliers), *newton)
 
     # predict
 

@@ -104,7 +104,7 @@ class OneCell:
                     RESULT + 2 * number + k, len(values), [(c, self.tape.number_of(v)) for c, v in enumerate(values)]
                 )
             )
-        return program(self.tape, self.sources, sinks, GUARD, SHARED, lanes)
+        return program(self.tape, self.sources, sinks, list(self.tape.guards), GUARD, SHARED, lanes)
 
     def _gathered(self, name: str, place: int, value: Array, table: int, index: IntArray) -> Array:
         """Rows ``(p, ...)`` of an array, of which each cell takes those that ``index`` (n, p) says."""
@@ -157,7 +157,7 @@ class OneCell:
         if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
             return self._one_cell(value, f"{path}.")
         result = self._rows_of_one(name, value, path)
-        self._kind += [path, _known(result, path)]
+        self._kind += [path, known(result, path)]
         return result
 
     def _rows_of_one(self, name: str, value: Any, path: str) -> Any:
@@ -182,14 +182,14 @@ class OneCell:
         return value
 
 
-def _known(value: Any, path: str) -> Any:
+def known(value: Any, path: str) -> Any:
     """What tells two values apart."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, slice):
         return value.start, value.stop
     if isinstance(value, (list, tuple)):
-        return tuple(_known(part, path) for part in value)
+        return tuple(known(part, path) for part in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (type, FunctionType)) and value.__module__.startswith("fem_mbs.") and _is_plain(value):

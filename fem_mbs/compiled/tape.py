@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from threading import RLock, get_ident
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -98,10 +98,10 @@ class Tape:
         result[:] = [Number(self, self.add("input", name, k, sample=v)) for k, v in enumerate(values.tolist())]
         return result.reshape(np.shape(sample))
 
-    def needed(self, results: Sequence[int]) -> list[int]:
+    def needed(self, results: Sequence[int], guards: Iterable[Guard]) -> list[int]:
         """The operations that results and guards need, in order."""
         needed: set[int] = set()
-        left = [*results, *(place for guard in self.guards for place in guard[1:3])]
+        left = [*results, *(place for guard in guards for place in guard[1:3])]
         while left:
             place = left.pop()
             if place not in needed:
@@ -126,7 +126,7 @@ class Number:
         return self.tape.samples[self.place]
 
     def _binary(self, name: str, left: Any, right: Any) -> Number:
-        tape, sample = self.tape, _ARITHMETIC[name](_sample(left), _sample(right))
+        tape, sample = self.tape, _ARITHMETIC[name](sample_of(left), sample_of(right))
         operands = tape.number_of(left), tape.number_of(right)
         if name in ("fadd", "fmul"):
             operands = min(operands), max(operands)
@@ -179,7 +179,7 @@ class Number:
     def _apply(self, name: str, *others: Any) -> Number:
         operands = self, *others
         try:
-            sample = FUNCTIONS[name](*map(_sample, operands))
+            sample = FUNCTIONS[name](*map(sample_of, operands))
         except ValueError:
             sample = math.nan
         return Number(self.tape, self.tape.add(name, *map(self.tape.number_of, operands), sample=sample))
@@ -208,7 +208,7 @@ def _function(name: str) -> Callable[..., Number]:
 
 
 def _comparison(name: str, compare: Callable[[float, float], bool]) -> Callable[[Number, Any], bool]:
-    return lambda number, other: number._compare(name, other, compare(number.sample, _sample(other)))
+    return lambda number, other: number._compare(name, other, compare(number.sample, sample_of(other)))
 
 
 # NumPy calls functions of objects by its own names, and compares them by operators
@@ -224,7 +224,17 @@ for _name, _compare in {
     setattr(Number, f"__{_name}__", _comparison(f"o{_name}", _compare))
 
 
-def _sample(value: Any) -> float:
+def _of_numbers(method: Callable[[Number, Any], Any]) -> Callable[[Number, Any], Any]:
+    """An operator that leaves arrays to NumPy."""
+    return lambda number, other: NotImplemented if isinstance(other, np.ndarray) else method(number, other)
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Number, f"__{_name}__", _of_numbers(getattr(Number, f"__{_name}__")))
+
+
+def sample_of(value: Any) -> float:
+    """The value of a number, for the sample if it is on a tape."""
     return value.sample if isinstance(value, Number) else float(value)
 
 
@@ -232,13 +242,46 @@ def _is(value: Any, constant: float) -> bool:
     return not isinstance(value, Number) and value == constant
 
 
-def _extreme(name: str, a: Any, b: Any) -> Any:
+def extreme(name: str, a: Any, b: Any) -> Any:
+    """The ``larger`` or ``smaller`` of two numbers, on a tape or not."""
     if isinstance(a, Number):
         return a._binary(name, a, b)
     return b._binary(name, b, a) if isinstance(b, Number) else _ARITHMETIC[name](a, b)
 
 
-_LARGER, _SMALLER = (np.frompyfunc(partial(_extreme, name), 2, 1) for name in ("larger", "smaller"))
+class _Extreme:
+    """``maximum`` or ``minimum``, without asking which number is larger."""
+
+    def __init__(self, plain: np.ufunc, name: str) -> None:
+        self._plain, self._recorded = plain, np.frompyfunc(partial(extreme, name), 2, 1)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        return self._of(*arrays)(*arrays, **options)
+
+    def reduce(self, array: Any, *how: Any, **options: Any) -> Any:
+        """As NumPy's."""
+        return self._of(array).reduce(array, *how, **options)
+
+    def reduceat(self, array: Any, starts: Any) -> Any:
+        """As NumPy's."""
+        return self._of(array).reduceat(array, starts)
+
+    def _of(self, *arrays: Any) -> np.ufunc:
+        return self._recorded if any(np.asarray(array).dtype == object for array in arrays) else self._plain
+
+
+class _Float(float):
+    """``float`` that leaves numbers on a tape as they are."""
+
+    def __new__(cls, value: Any = 0.0) -> Any:
+        return value if isinstance(value, Number) else float(value)
+
+
+def _max(*values: Any, **options: Any) -> Any:
+    """``max`` that does not ask which number is larger."""
+    if options:
+        return max(*values, **options)
+    return reduce(partial(extreme, "larger"), values[0] if len(values) == 1 else values)
 
 
 class RecordingNumPy(ModuleType):
@@ -261,16 +304,23 @@ class RecordingNumPy(ModuleType):
         """As NumPy's."""
         return np.full(shape, 1.0, object) if self._records(dtype) else np.ones(shape, dtype)
 
-    def maximum(self, a: Any, b: Any) -> Any:
-        """As NumPy's, without asking which is larger."""
-        return _LARGER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.maximum(a, b)
+    maximum, minimum = _Extreme(np.maximum, "larger"), _Extreme(np.minimum, "smaller")
 
-    def minimum(self, a: Any, b: Any) -> Any:
-        """As NumPy's, without asking which is smaller."""
-        return _SMALLER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.minimum(a, b)
+    def any(self, a: Any) -> Any:
+        """As NumPy's; numbers on a tape may be other than zero."""
+        return True if np.asarray(a).dtype == object else np.any(a)
+
+    def bincount(self, slots: Any, weights: Any, minlength: int = 0) -> Array:
+        """As NumPy's."""
+        if np.asarray(weights).dtype != object:
+            return np.bincount(slots, weights, minlength)
+        result = np.full(minlength, 0.0, object)
+        for slot, weight in zip(slots.tolist(), weights.tolist(), strict=True):
+            result[slot] = result[slot] + weight
+        return result
 
     def _records(self, dtype: Any) -> bool:
-        return dtype is float and get_ident() == self._thread
+        return dtype in (float, _Float) and get_ident() == self._thread
 
     def zeros_like(self, other: Any) -> Array:
         """As NumPy's."""
@@ -289,9 +339,10 @@ def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
         spaces = [vars(module) for module in modules if vars(module).get("np") is np]
         numpy = RecordingNumPy()
         for space in spaces:
-            space["np"] = numpy
+            space.update(np=numpy, float=_Float, max=_max)
         try:
             yield
         finally:
             for space in spaces:
                 space["np"] = np
+                del space["float"], space["max"]
