@@ -81,27 +81,28 @@ class WholeResidual:
 
 
 class WholeLinearization:
-    """Factors of a matrix as kernels read them, ``first`` those of the first one of the step."""
+    """A matrix and its factors as kernels write and read them; ``first`` is the first one of the step."""
 
-    def __init__(self, rows: Array, residual: WholeResidual, first: WholeLinearization | None) -> None:
-        self.rows, self._residual = rows, residual
-        self.first: WholeLinearization = first or self
-
-    @cached_property
-    def plain(self) -> Linearization:
-        """The same by NumPy."""
-        residual = self._residual
-        return residual.unknown.step.plain.linearize(residual.unknown.plain(), residual.plain)
-
-    @property
-    def factors(self) -> Factors:
-        """The factorised matrix."""
-        return self.plain.factors
+    def __init__(self, arrays: list[Array], residual: WholeResidual, first: WholeLinearization | None) -> None:
+        self.rows, *self._matrix = arrays
+        self._residual, self.first = residual, self if first is None else first
 
     @property
     def kept(self) -> tuple[Array, ...] | None:
-        """What a later step of another length needs of it."""
-        return self.plain.kept if self._residual.unknown.step.whole.copies == 1 else None
+        """What a later step needs of it: inverse tangent operators, and the matrix; None of copies side by side."""
+        values, T_inv = self._matrix
+        if len(values) > 1:
+            return None
+        step = self._residual.unknown.step
+        return T_inv.reshape(-1, 6, 6), step.whole.to_solver(values[0])
+
+    @property
+    def factors(self) -> Factors:
+        """The factorised matrix, by NumPy."""
+        step, kept = self._residual.unknown.step, self.kept
+        if kept is None:
+            return step.plain.linearize(self._residual.unknown.plain(), self._residual.plain).factors
+        return step.solver(step.system).restore(kept[1:])
 
 
 class WholeCorrection(NamedTuple):
@@ -214,7 +215,7 @@ class StepLines:
             of_size = lines.line(recorded.size(residual))
             matrix = recorded.linearize(unknown, residual)
             stored = Stored(matrix, residual.evaluation.motion.R)
-            of_matrix = lines.line(stored.values)
+            of_matrix = lines.line(stored.values, system.solver.values, matrix.T_inv)
             self._kept = len(lines.arrays)
             here, first = (stored.again(lines, system) for _ in range(2))
             directions = None
@@ -235,10 +236,9 @@ class StepLines:
         self._numbers, self._x, self._R = (arrays[self._given + k] for k in range(3))
         self._constants, self._unknown = arrays[self._given + 3 : self._given + 6], arrays[self._given + 6]
         self._here, self._first = arrays[self._kept : self._kept + 2]
-        (self._sizes,), (self._stored,), (self._after, self._length) = (
-            [arrays[place] for place in places] for places in (of_size, of_matrix, of_correction)
+        (self._sizes,), self._stored, (self._after, self._length), self._new = (
+            [arrays[place] for place in places] for places in (of_size, of_matrix, of_correction, of_update)
         )
-        self._new = [arrays[place] for place in of_update]
 
     def given(self, t: float, h: float, formulas: Newmark, x: Array, R: Array, prescribed: Prescribed) -> None:
         """Have kernels read what a step begins with."""
@@ -256,11 +256,11 @@ class StepLines:
         force, constraint = self._sizes[0] if len(self._sizes) == 1 else self._sizes.max(axis=0)
         return float(force), float(constraint)
 
-    def matrix_of(self, unknown: Array) -> Array:
-        """What the next kernel needs of the factorised matrix."""
+    def matrix_of(self, unknown: Array) -> list[Array]:
+        """What the next kernel needs of the factorised matrix, the matrix, and inverse tangent operators."""
         self._unknown[...] = unknown
         self._run(self._matrix)
-        return self._stored.copy()
+        return [array.copy() for array in self._stored]
 
     def correction_of(self, unknown: Array, matrix: Array, first: Array) -> tuple[Array, float]:
         """The unknowns after a correction, and the length of it."""

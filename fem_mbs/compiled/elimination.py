@@ -27,9 +27,12 @@ class Elimination:
         self.size, self.slots, self.storage = size, dense.slots, dense.storage
         self._order: list[tuple[int, int, list[int], list[int]]] = []
         """Row and column of each pivot, the rows below it and the columns beside it."""
+        self.values = np.empty(0)
+        """Those of the last matrix that was factorised, column by column."""
 
     def factor(self, values: Array) -> Factors:
         """The factors; their one array has the inverse of each pivot, then the entries below and beside it."""
+        self.values = values
         place = {(k % self.size, k // self.size): v for k, v in enumerate(values) if isinstance(v, Number) or v != 0.0}
         rows: list[dict[int, Any]] = [{} for _ in range(self.size)]
         for (i, j), value in place.items():

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.one_cell import PARTS, Owner, known
 from fem_mbs.compiled.tape import CannotRecordError, Guard, Number, Tape, recording
-from fem_mbs.contracts import ConstraintBatch, ElementBatch, Numbering
+from fem_mbs.contracts import Numbering
+from fem_mbs.linear.solvers import DenseSolver
 from fem_mbs.system.system import Prescribed, System
 
 RECORDED = tuple(f"fem_mbs.{room}." for room in ("lie", "contracts", "elements", "system", "linear", "alpha"))
@@ -50,6 +51,21 @@ class Whole:
         """Rows ``(copies, m)`` of the constraint equations of each copy."""
         self.lines: dict[type, Any] = {}
         """What has been compiled, by the class of the equations of a step."""
+
+    def to_solver(self, values: Array) -> Array:
+        """What the solver of the system stores of a matrix that is given column by column."""
+        slots, places = self._slots
+        result = np.zeros(self.one.solver.storage)
+        result[slots] = values[places]
+        return result
+
+    @cached_property
+    def _slots(self) -> tuple[IntArray, IntArray]:
+        solver, pattern = self.one.solver, self.one.pattern
+        dense = DenseSolver(pattern.rows, pattern.columns, self.one.size)
+        slots, first = np.unique(solver.slots, return_index=True)
+        inside = slots < solver.storage
+        return slots[inside], dense.slots[first[inside]]
 
 
 def whole(system: System) -> Whole | None:

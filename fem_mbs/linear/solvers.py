@@ -55,7 +55,7 @@ class LinearSolver(Protocol):
         ...
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
-        """The factorised matrix of which these are the ``arrays``."""
+        """The factorised matrix of which these are the ``arrays``, or the stored values alone."""
         ...
 
     def matrix(self, values: Array) -> csc_array:
@@ -111,6 +111,8 @@ class DenseSolver:
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
+        if len(arrays) == 1:
+            return self.factor(arrays[0].copy())
         return self._factors(*_usable(arrays, (self.size, self.size)))
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
@@ -144,6 +146,8 @@ class BandedSolver:
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
+        if len(arrays) == 1:
+            return self.factor(arrays[0].copy())
         return self._factors(*_usable(arrays, (self.height, self.size)))
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
