@@ -19,8 +19,8 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.compiled.tape import Number
-from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, record_with
+from fem_mbs.compiled.tape import CannotRecordError, Number
+from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
 from fem_mbs.contracts import Report, State
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import CheckAll, Iterate, Newton
@@ -28,7 +28,9 @@ from fem_mbs.system.system import Evaluation, Prescribed, System
 
 LOG = logging.getLogger("fem_mbs")
 SHAKEN = 1e-4
-"""How far from the first guess a step is recorded, over the extent of the model and in rad."""
+"""How far from the first guess a step is recorded."""
+AGREES = 1e-7
+"""Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 
 
 class OtherBranchError(Exception):
@@ -90,9 +92,9 @@ class WholeLinearization:
     @property
     def kept(self) -> tuple[Array, ...] | None:
         """What a later step needs of it: inverse tangent operators, and the matrix; None of copies side by side."""
-        values, T_inv = self._matrix
-        if len(values) > 1:
+        if not self._matrix:
             return None
+        values, T_inv = self._matrix
         step = self._residual.unknown.step
         return T_inv.reshape(-1, 6, 6), step.whole.to_solver(values[0])
 
@@ -120,8 +122,7 @@ class CompiledStep(StepEquations):
         vars(self).update(vars(plain))
         self.whole, self.plain, self.lines = whole, plain, lines
         self.closes_velocities = plain.closes_velocities  # type: ignore[misc]
-        state, formulas = self.state, self.formulas
-        lines.given(self.t, self.h, formulas, state.x, state.R, self.prescribed)
+        lines.given(plain)
 
     def solve(self, D: Array, multipliers: Array, newton: Newton, kept: Any, check: CheckAll | None, sizes: Any) -> Any:
         history = None if check is None else check.history
@@ -176,111 +177,169 @@ def compiled_step(equations: StepEquations, whole: Whole) -> StepEquations:
     kind = type(equations)
     if kind not in whole.lines:
         try:
-            whole.lines[kind] = StepLines(whole, equations)
+            lines = StepLines(whole, equations)
+            whole.lines[kind] = lines
+            _compare(CompiledStep(whole, lines, equations))
         except Exception as error:  # whatever code makes of numbers that it was not written for
             LOG.debug("steps are not compiled as a whole: %s: %s", type(error).__name__, error)
-            whole.lines[kind] = None
-    lines = whole.lines[kind]
-    return equations if lines is None else CompiledStep(whole, lines, equations)
+            whole.give_up()
+            return equations
+        whole.took()
+    return CompiledStep(whole, whole.lines[kind], equations)
+
+
+def _compare(step: CompiledStep) -> None:
+    """Refuse lines whose first correction is not that of NumPy."""
+    system, plain = step.system, step.plain
+    unknown = step.predict(step.formulas.guess + SHAKEN * np.cos(np.arange(system.N)), step.state.multipliers)
+    residual = step.evaluate(unknown)
+    matrix = step.linearize(unknown, residual)
+    after = step.corrected(unknown, residual, matrix, step.correction(unknown, residual, matrix), 1.0).plain()
+    before = unknown.plain()
+    matrix = plain.linearize(before, residual.plain)
+    correction = plain.correction(before, residual.plain, matrix)
+    expected = plain.corrected(before, residual.plain, matrix, correction, 1.0)
+    for own, there, start in ((after.D, expected.D, before.D), (after.Z, expected.Z, before.Z)):
+        if not np.abs(own - there).max(initial=0.0) <= AGREES * np.abs(there - start).max(initial=0.0):
+            raise CannotRecordError("the recorded lines do something else")
+
+
+class Recording(NamedTuple):
+    """What has been recorded of the steps of a kind of systems: the same for all numbers in them."""
+
+    programs: list[str]
+    """Of the residual, the matrix, the correction and the update."""
+    stored: int
+    """Numbers that the correction needs of the matrix."""
+    lengths: list[tuple[int, ...]]
+    """Of the results of each."""
+    simplified: bool
+    """Whether corrections leave something out."""
+
+
+_RECORDINGS: dict[Any, Recording] = {}
 
 
 class StepLines:
-    """The lines of one formulation, and their kernels."""
+    """The lines of one formulation for the numbers of a system, and their kernels."""
 
     def __init__(self, whole: Whole, equations: StepEquations) -> None:
-        one, c, state = whole.one, whole.copies, equations.state
-        self._lines = lines = Lines(c)
-        rng, cut = np.random.default_rng(1), one.N + one.m
-        self.width = cut + one.N + 1
-        with record_with(whole.system.all_batches):
-            system = RecordedSystem(whole.system, one, lines, equations.prescribed)
-            self._given = len(lines.arrays)
-            numbers = np.array([equations.t, equations.h, *equations.formulas.factors[:, 0]])
-            t, h, *factors = lines.input(numbers, uniform=True)
-            places = [lines.input(a.reshape(c, one.n, *a.shape[1:])) for a in (state.x, state.R)]
-            constants = np.stack([lines.input(a.reshape(c, -1)) for a in equations.formulas.constants])
-            rows = SHAKEN * rng.normal(size=(c, self.width))
-            rows[:, : one.N] += equations.formulas.guess.reshape(c, -1)
-            rows[:, one.N : cut] += state.multipliers[whole.equations]
-            D, multipliers, Z, share = np.split(lines.input(rows), [one.N, cut, cut + one.N])
-            unknown = Unknowns(D, multipliers)
-            if equations.closes_velocities:
-                unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
-            none = np.empty(0)
-            moving = State(t, *places, none, none, none, none, none, none)
-            formulas = Newmark(np.array(factors)[:, None], constants, none)
-            recorded = type(equations)(system, moving, h, formulas, system.kinematics, equations.matrix)
-            # the lines: residual, matrix, correction, update
-            residual = recorded.evaluate(unknown)
-            of_size = lines.line(recorded.size(residual))
-            matrix = recorded.linearize(unknown, residual)
-            stored = Stored(matrix, residual.evaluation.motion.R)
-            of_matrix = lines.line(stored.values, system.solver.values, matrix.T_inv)
-            self._kept = len(lines.arrays)
-            here, first = (stored.again(lines, system) for _ in range(2))
-            directions = None
-            if equations.closes_velocities:
-                directions = first.factors.of_last(one.size, one.m), first.T_inv, first.R
-            kept = Linearization(here.factors, here.T_inv, here.gradients, directions)
-            correction = recorded.correction(unknown, residual, kept)
-            after = recorded.corrected(unknown, residual, kept, correction, 1.0)
-            self.simplified = bool(correction.simplified)
-            rest = (after.Z, [after.inertia_share]) if equations.closes_velocities else (np.zeros(one.N + 1),)
-            of_correction = lines.line(
-                np.concatenate([after.D, after.multipliers, *rest]), [recorded.length(correction)]
-            )
-            new, a = recorded.update(Iterate(unknown, residual, None, Report(), corrected=True))
-            of_update = lines.line(new.x, new.R, new.v, new.vdot, a)
-        self._size, self._matrix, self._correction, self._update = lines.kernels()
-        arrays = lines.arrays
-        self._numbers, self._x, self._R = (arrays[self._given + k] for k in range(3))
-        self._constants, self._unknown = arrays[self._given + 3 : self._given + 6], arrays[self._given + 6]
-        self._here, self._first = arrays[self._kept : self._kept + 2]
-        (self._sizes,), self._stored, (self._after, self._length), self._new = (
-            [arrays[place] for place in places] for places in (of_size, of_matrix, of_correction, of_update)
-        )
+        one = whole.one
+        self.width = 2 * one.N + one.m + 1
+        lines = Lines(whole.copies, recorded=False)
+        system = RecordedSystem(whole, lines, equations.prescribed)
+        kind = type(equations), *lines.kind
+        self.places, made = [len(lines.arrays)], _RECORDINGS.get(kind)
+        if made is None:
+            with recorded(whole.system):
+                made = _RECORDINGS[kind] = _record(whole, equations)
+        _inputs(lines, whole, equations)
+        results = []
+        for k, lengths in enumerate(made.lengths):
+            if k == 2:
+                self._read = len(lines.arrays)
+                lines.input(np.zeros((whole.copies, made.stored)))
+                lines.input(np.zeros((whole.copies, made.stored)))
+            self._written = self._written if k > 1 else len(lines.arrays)
+            results.append(slice(len(lines.arrays), len(lines.arrays) + len(lines.results(*lengths))))
+        self._lines, self.simplified, first = lines, made.simplified, system.given.stop
+        self._size, self._matrix, self._correction, self._update = lines.kernels(made.programs)
+        self._numbers, self._x, self._R, *self._constants, self._unknown = lines.arrays[first : first + 7]
+        self._prescribed = lines.arrays[system.given]
+        (self._sizes,), self._stored, (self._after, self._length), self._new = (lines.arrays[own] for own in results)
 
-    def given(self, t: float, h: float, formulas: Newmark, x: Array, R: Array, prescribed: Prescribed) -> None:
+    def given(self, step: StepEquations) -> None:
         """Have kernels read what a step begins with."""
-        self._numbers[:2] = t, h
-        self._numbers[2:] = formulas.factors[:, 0]
-        self._x.reshape(-1)[:] = x.reshape(-1)
-        self._R.reshape(-1)[:] = R.reshape(-1)
-        for own, constants in zip(self._constants, formulas.constants, strict=True):
+        numbers, state = self._numbers, step.state
+        numbers[0], numbers[1] = step.t, step.h
+        numbers[2:] = step.formulas.factors[:, 0]
+        self._x.reshape(-1)[:] = state.x.reshape(-1)
+        self._R.reshape(-1)[:] = state.R.reshape(-1)
+        for own, constants in zip(self._constants, step.formulas.constants, strict=True):
             own.reshape(-1)[:] = constants
+        if self._prescribed:
+            data = (data for every in step.prescribed for data in every if data is not None)
+            for own, values in zip(self._prescribed, data, strict=True):
+                own[...] = values.reshape(own.shape)
 
     def size_of(self, unknown: Array) -> tuple[float, float]:
         """Relative residuals of forces and constraints, the largest of all copies."""
-        self._unknown[...] = unknown
-        self._run(self._size)
-        force, constraint = self._sizes[0] if len(self._sizes) == 1 else self._sizes.max(axis=0)
-        return float(force), float(constraint)
+        self._run(self._size, unknown)
+        force, constraint = (self._sizes[0] if len(self._sizes) == 1 else self._sizes.max(axis=0)).tolist()
+        return force, constraint
 
     def matrix_of(self, unknown: Array) -> list[Array]:
-        """What the next kernel needs of the factorised matrix, the matrix, and inverse tangent operators."""
-        self._unknown[...] = unknown
-        self._run(self._matrix)
-        return [array.copy() for array in self._stored]
+        """What the next kernel needs of the factorised matrix; of one copy the matrix, and inverse tangent operators."""
+        stored, *others = self._stored
+        result = np.empty_like(stored)
+        self._lines.put(self._written, result)
+        self._run(self._matrix, unknown)
+        return [result, *(array.copy() for array in others)]
 
     def correction_of(self, unknown: Array, matrix: Array, first: Array) -> tuple[Array, float]:
         """The unknowns after a correction, and the length of it."""
-        self._unknown[...], self._here[...], self._first[...] = unknown, matrix, first
-        self._run(self._correction)
-        return self._after.copy(), float(self._length.max())
+        self._lines.put(self._read, matrix)
+        self._lines.put(self._read + 1, first)
+        self._run(self._correction, unknown)
+        return self._after.copy(), float(np.maximum.reduce(self._length, axis=None))
 
     def update_of(self, unknown: Array) -> list[Array]:
         """Places, rotations, velocities, accelerations and algorithmic ones at the end of the step."""
-        self._unknown[...] = unknown
-        self._run(self._update)
+        self._run(self._update, unknown)
         return [array.copy() for array in self._new]
 
-    def _run(self, kernel: Callable[[], bool]) -> None:
+    def _run(self, kernel: Callable[[], bool], unknown: Array) -> None:
+        self._unknown[...] = unknown
         if not kernel():
             raise OtherBranchError
 
 
+def _inputs(lines: Lines, whole: Whole, equations: StepEquations) -> tuple[Unknowns, State, Newmark, Any]:
+    """The unknowns, and what a step begins with: near the first guess of a step."""
+    one, c, state, formulas = whole.one, whole.copies, equations.state, equations.formulas
+    t, h, *factors = lines.input(np.array([equations.t, equations.h, *formulas.factors[:, 0]]), uniform=True)
+    places = [lines.input(a.reshape(c, one.n, *a.shape[1:])) for a in (state.x, state.R)]
+    constants = np.stack([lines.input(a.reshape(c, -1)) for a in formulas.constants])
+    cut, none = one.N + one.m, np.empty(0)
+    rows = SHAKEN * np.random.default_rng(1).normal(size=(c, cut + one.N + 1))
+    rows[:, : one.N] += formulas.guess.reshape(c, -1)
+    rows[:, one.N : cut] += state.multipliers[whole.equations]
+    D, multipliers, Z, share = np.split(lines.input(rows), [one.N, cut, cut + one.N])
+    unknown = Unknowns(D, multipliers)
+    if equations.closes_velocities:
+        unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
+    moving = State(t, *places, none, none, none, none, none, none)
+    return unknown, moving, Newmark(np.array(factors)[:, None], constants, none), h
+
+
+def _record(whole: Whole, equations: StepEquations) -> Recording:
+    """The methods of the equations on a tape, one after the other."""
+    one, lines = whole.one, Lines(whole.copies, recorded=True)
+    system = RecordedSystem(whole, lines, equations.prescribed)
+    unknown, state, formulas, h = _inputs(lines, whole, equations)
+    step = type(equations)(system, state, h, formulas, system.kinematics, equations.matrix)
+    residual = step.evaluate(unknown)
+    of_size = lines.line(step.size(residual))
+    matrix = step.linearize(unknown, residual)
+    stored = Stored(matrix, residual.evaluation.motion.R)
+    of_matrix = lines.line(stored.values, *([system.solver.values, matrix.T_inv] if whole.copies == 1 else []))
+    here, first = (stored.again(lines, system) for _ in range(2))
+    kept = Linearization(here.factors, here.T_inv)
+    if equations.closes_velocities:
+        directions = first.factors.of_last(one.size, one.m), first.T_inv, first.R
+        kept = Linearization(here.factors, here.T_inv, here.gradients, directions)
+    correction = step.correction(unknown, residual, kept)
+    after = step.corrected(unknown, residual, kept, correction, 1.0)
+    rest = (after.Z, [after.inertia_share]) if equations.closes_velocities else (np.zeros(one.N + 1),)
+    of_correction = lines.line(np.concatenate([after.D, after.multipliers, *rest]), [step.length(correction)])
+    new, a = step.update(Iterate(unknown, residual, None, Report(), corrected=True))
+    of_update = lines.line(new.x, new.R, new.v, new.vdot, a)
+    programs, lengths = zip(of_size, of_matrix, of_correction, of_update, strict=True)
+    return Recording(list(programs), len(stored.values), list(lengths), bool(correction.simplified))
+
+
 class Stored:
-    """The numbers of a linearization that are no constants: what a kernel writes for others to read."""
+    """The numbers of a linearization that are no constants: what one kernel writes for another to read."""
 
     def __init__(self, matrix: Linearization, R: Array) -> None:
         self._parts = [*matrix.factors.arrays, matrix.T_inv, *(matrix.velocity_gradients or ()), R]

@@ -68,9 +68,10 @@ class Guard(NamedTuple):
 
 
 class Tape:
-    """A straight line of operations."""
+    """A straight line of operations, of which there may be so many."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 10**6) -> None:
+        self.most = most
         self.operations: list[Operation] = []
         self.samples: list[float] = []
         self.guards: dict[Guard, None] = {}
@@ -80,6 +81,8 @@ class Tape:
         """The number of an operation, which is recorded unless it has been."""
         operation = Operation(name, operands)
         if operation not in self._known:
+            if len(self.operations) == self.most:
+                raise CannotRecordError(f"it takes more than {self.most} operations")
             self._known[operation] = len(self.operations)
             self.operations.append(operation)
             self.samples.append(sample)
