@@ -23,11 +23,19 @@ GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1
 PARTS = "fem_mbs.elements.", "fem_mbs.contracts."
 
 
-class Owner:
-    """The element of the recorded cell: what it knows is not of the batch, and may change."""
+class Untouchable:
+    """In place of what a line cannot depend on: elements, which may change, and functions of users."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def _refuse(self, *how: Any) -> Any:
+        raise CannotRecordError(f"asks for {self._path}, which may be anything")
+
+    __call__ = __iter__ = __getitem__ = __len__ = __bool__ = __array__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        raise CannotRecordError(f"asks an element for its '{name}'")
+        return self._refuse()
 
 
 class OneCell:
@@ -146,7 +154,7 @@ class OneCell:
         if name in ("nodes", "own", "reads") and value is not None:
             return np.arange(value.shape[1])[None]
         if name.endswith("owners"):
-            return [Owner()]
+            return [Untouchable("an element")]
         if isinstance(value, Numbering):
             return value
         if isinstance(value, np.ndarray) and value.ndim and len(value) == n and value.dtype == float and value.size:
@@ -157,7 +165,10 @@ class OneCell:
         if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
             return self._one_cell(value, f"{path}.")
         result = self._rows_of_one(name, value, path)
-        self._kind += [path, known(result, path)]
+        try:
+            self._kind += [path, known(result)]
+        except CannotRecordError:
+            return Untouchable(path)
         return result
 
     def _rows_of_one(self, name: str, value: Any, path: str) -> Any:
@@ -182,19 +193,19 @@ class OneCell:
         return value
 
 
-def known(value: Any, path: str) -> Any:
-    """What tells two values apart."""
+def known(value: Any) -> Any:
+    """What tells two values apart; :class:`CannotRecordError` of what may be anything."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, slice):
         return value.start, value.stop
     if isinstance(value, (list, tuple)):
-        return tuple(known(part, path) for part in value)
+        return tuple(known(part) for part in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (type, FunctionType)) and value.__module__.startswith("fem_mbs.") and _is_plain(value):
         return value
-    raise CannotRecordError(f"{path} may be anything")  # a function of the user's, for one
+    raise CannotRecordError("it may be anything")  # a function of the user's, for one
 
 
 def _is_plain(value: type | FunctionType) -> bool:

@@ -22,7 +22,7 @@ from fem_mbs.compiled.batches import compiled
 from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.compiled.one_cell import PARTS, Owner, known
+from fem_mbs.compiled.one_cell import PARTS, Untouchable, known
 from fem_mbs.compiled.tape import CannotRecordError, Tape, recording
 from fem_mbs.contracts import Numbering
 from fem_mbs.linear.solvers import DenseSolver
@@ -30,7 +30,7 @@ from fem_mbs.system.system import Prescribed, System
 
 LARGEST = 120
 """Unknowns of a system beyond which lines are not tried."""
-MOST = 30_000
+MOST = 200_000
 """Operations beyond which they are given up."""
 LEAST = 2000
 """Copies that are worth a thread."""
@@ -258,7 +258,7 @@ class RecordedSystem(System):
 
     def _part(self, name: str, one: Any, every: Any, path: str) -> Any:
         if name.endswith("owners"):
-            return [Owner() for _ in one]
+            return Untouchable("elements")
         if isinstance(one, Numbering):
             return one
         if isinstance(one, np.ndarray) and one.dtype == float and one.ndim and one.size:
@@ -271,7 +271,10 @@ class RecordedSystem(System):
             return type(one)(*(self._part(field, a, b, f"{path}.{field}") for field, a, b in parts))
         if type(one).__module__.startswith(PARTS) and not isinstance(one, type) and "nodes" in vars(one):
             return self._batch(one, every, path)
-        self._lines.kind += [path, known(one, path)]
+        try:
+            self._lines.kind += [path, known(one)]
+        except CannotRecordError:
+            return Untouchable(path)
         return one
 
 
