@@ -81,7 +81,7 @@ class StabilizedEquations(StepEquations):
         """
         reaction = self.reaction(residual, residual.hidden, self.beta / (self.gamma * self.h))
         gaps = np.maximum(np.abs(residual.closing), np.abs(residual.hidden)) * self.system.constraint_weight
-        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(gaps))
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps).item()
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
@@ -121,7 +121,7 @@ class StabilizedEquations(StepEquations):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
-            share = -float(more @ push) / float(push @ push or 1.0)
+            share = -(more @ push).item() / ((push @ push).item() or 1.0)
             z = along(per_rate * constraints.product(system, G, d_more))
             change, push = self._increment(T_inv, z[:n]), z[n:]
             Z = Z + change

@@ -212,13 +212,13 @@ class StepEquations:
             return residual.evaluation.relative, 0.0
         gaps = residual.closing * self.system.constraint_weight
         reaction = self.reaction(residual, residual.closing, self.beta)
-        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(np.abs(gaps)))
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(np.abs(gaps)).item()
 
     def reaction(self, residual: StepResidual, gaps: Array, rate: float) -> float:
         """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
         forces, moments = np.maximum.reduce(np.abs(self.system.constraint_mass * gaps), axis=1).tolist()
         force, moment = residual.evaluation.scale
-        return float(rate * max(forces / force, moments / moment))
+        return rate * max(forces / force, moments / moment)  # type: ignore[no-any-return]
 
     # iteration matrix
 
@@ -273,7 +273,7 @@ class StepEquations:
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
         if correction.Z is not None:
             np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
-        return float(np.maximum.reduce(sizes))
+        return np.maximum.reduce(sizes).item()  # type: ignore[no-any-return]
 
     def corrected(
         self,

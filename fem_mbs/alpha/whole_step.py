@@ -8,10 +8,9 @@ the whole step is NumPy's.
 
 from __future__ import annotations
 
-import copy
 import logging
-from functools import cached_property
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +18,17 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Linearization, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import Lines, RecordedSystem, Whole, recorded
 from fem_mbs.contracts import Report, State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import CheckAll, Iterate, Newton
-from fem_mbs.system.system import Evaluation, Prescribed, System
+from fem_mbs.newton import FirstCorrection, Iterate, Newton
+from fem_mbs.system.system import Evaluation
 
 LOG = logging.getLogger("fem_mbs")
 SHAKEN = 1e-4
-"""How far from the first guess a step is recorded."""
+"""How far from uniform motion a step is recorded."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 
@@ -124,7 +124,9 @@ class CompiledStep(StepEquations):
         self.closes_velocities = plain.closes_velocities  # type: ignore[misc]
         lines.given(plain)
 
-    def solve(self, D: Array, multipliers: Array, newton: Newton, kept: Any, check: CheckAll | None, sizes: Any) -> Any:
+    def solve(
+        self, D: Array, multipliers: Array, newton: Newton, kept: Any, check: FirstCorrection | None, sizes: Any
+    ) -> Any:
         history = None if check is None else check.history
         try:
             return super().solve(D, multipliers, newton, kept, check, sizes)
@@ -157,16 +159,18 @@ class CompiledStep(StepEquations):
     def length(self, correction: Any) -> float:
         return correction.length  # type: ignore[no-any-return]
 
-    def corrected(
-        self, unknown: Any, residual: Any, linearization: Any, correction: Any, step_length: float
-    ) -> WholeUnknowns:
+    def corrected(self, unknown: Any, residual: Any, linearization: Any, correction: Any, step_length: float) -> Any:
         if step_length == 1.0:
             return WholeUnknowns(correction.after, self)
         return WholeUnknowns(unknown.rows + step_length * (correction.after - unknown.rows), self)
 
     def update(self, solution: Iterate[Any, Any, Any]) -> tuple[State, Array]:
         n, state = self.system.n, self.state
-        x, R, v, vdot, a = self.lines.update_of(solution.unknown.rows)
+        try:
+            x, R, v, vdot, a = self.lines.update_of(solution.unknown.rows)
+        except OtherBranchError:
+            solution = Iterate(solution.unknown.plain(), solution.value, None, solution.report, corrected=True)
+            return self.plain.update(solution)
         x, R, v, vdot = x.reshape(n, 3), R.reshape(n, 3, 3), v.reshape(n, 6), vdot.reshape(n, 6)
         new = State(self.t, x, R, v, vdot, solution.unknown.multipliers, state.u, state.udot, state.uddot)
         return self.system.accept(new), a.reshape(-1)
@@ -177,6 +181,8 @@ def compiled_step(equations: StepEquations, whole: Whole) -> StepEquations:
     kind = type(equations)
     if kind not in whole.lines:
         try:
+            if whole.system.redundant is not None:
+                raise CannotRecordError("constraints repeat each other")
             lines = StepLines(whole, equations)
             whole.lines[kind] = lines
             _compare(CompiledStep(whole, lines, equations))
@@ -234,14 +240,11 @@ class StepLines:
             with recorded(whole.system):
                 made = _RECORDINGS[kind] = _record(whole, equations)
         _inputs(lines, whole, equations)
-        results = []
-        for k, lengths in enumerate(made.lengths):
-            if k == 2:
-                self._read = len(lines.arrays)
-                lines.input(np.zeros((whole.copies, made.stored)))
-                lines.input(np.zeros((whole.copies, made.stored)))
-            self._written = self._written if k > 1 else len(lines.arrays)
-            results.append(slice(len(lines.arrays), len(lines.arrays) + len(lines.results(*lengths))))
+        of_size, of_matrix = (lines.results(*lengths) for lengths in made.lengths[:2])
+        self._written, self._read = of_matrix.start, len(lines.arrays)
+        for _ in range(2):
+            lines.input(np.zeros((whole.copies, made.stored)))
+        results = of_size, of_matrix, *(lines.results(*lengths) for lengths in made.lengths[2:])
         self._lines, self.simplified, first = lines, made.simplified, system.given.stop
         self._size, self._matrix, self._correction, self._update = lines.kernels(made.programs)
         self._numbers, self._x, self._R, *self._constants, self._unknown = lines.arrays[first : first + 7]
@@ -269,7 +272,7 @@ class StepLines:
         return force, constraint
 
     def matrix_of(self, unknown: Array) -> list[Array]:
-        """What the next kernel needs of the factorised matrix; of one copy the matrix, and inverse tangent operators."""
+        """What the correction needs of the factorised matrix; of one copy the matrix, and inverse tangent operators."""
         stored, *others = self._stored
         result = np.empty_like(stored)
         self._lines.put(self._written, result)
@@ -295,20 +298,22 @@ class StepLines:
 
 
 def _inputs(lines: Lines, whole: Whole, equations: StepEquations) -> tuple[Unknowns, State, Newmark, Any]:
-    """The unknowns, and what a step begins with: near the first guess of a step."""
-    one, c, state, formulas = whole.one, whole.copies, equations.state, equations.formulas
+    """The unknowns, and what a step begins with: near where the model is built, so that the same is recorded always."""
+    one, c, system, formulas = whole.one, whole.copies, whole.system, equations.formulas
+    v = system.kinematics.from_body(system.R0, system.velocities).reshape(c, -1)
+    shaken, none, cut = np.random.default_rng(1), np.empty(0), one.N + one.m
     t, h, *factors = lines.input(np.array([equations.t, equations.h, *formulas.factors[:, 0]]), uniform=True)
-    places = [lines.input(a.reshape(c, one.n, *a.shape[1:])) for a in (state.x, state.R)]
-    constants = np.stack([lines.input(a.reshape(c, -1)) for a in formulas.constants])
-    cut, none = one.N + one.m, np.empty(0)
-    rows = SHAKEN * np.random.default_rng(1).normal(size=(c, cut + one.N + 1))
-    rows[:, : one.N] += formulas.guess.reshape(c, -1)
-    rows[:, one.N : cut] += state.multipliers[whole.equations]
+    places = [lines.input(a.reshape(c, one.n, *a.shape[1:])) for a in (system.x0, system.R0)]
+    rates = zip((1.0, 0.0, 0.0), formulas.factors[:, 0], strict=True)
+    constants = np.stack([lines.input((own - factor * equations.h) * v) for own, factor in rates])
+    rows = SHAKEN * shaken.normal(size=(c, cut + one.N + 1))
+    rows[:, : one.N] += equations.h * v
     D, multipliers, Z, share = np.split(lines.input(rows), [one.N, cut, cut + one.N])
     unknown = Unknowns(D, multipliers)
     if equations.closes_velocities:
         unknown = Unknowns(D, multipliers, Z, inertia_share=share[0])
-    moving = State(t, *places, none, none, none, none, none, none)
+    x, R = places
+    moving = State(t, x, R, none, none, none, none, none, none)
     return unknown, moving, Newmark(np.array(factors)[:, None], constants, none), h
 
 
@@ -323,19 +328,20 @@ def _record(whole: Whole, equations: StepEquations) -> Recording:
     matrix = step.linearize(unknown, residual)
     stored = Stored(matrix, residual.evaluation.motion.R)
     of_matrix = lines.line(stored.values, *([system.solver.values, matrix.T_inv] if whole.copies == 1 else []))
-    here, first = (stored.again(lines, system) for _ in range(2))
-    kept = Linearization(here.factors, here.T_inv)
+    factors, T_inv, gradients, _ = stored.again(lines, system.solver)
+    kept, first = Linearization(factors, T_inv), stored.again(lines, system.solver)
     if equations.closes_velocities:
-        directions = first.factors.of_last(one.size, one.m), first.T_inv, first.R
-        kept = Linearization(here.factors, here.T_inv, here.gradients, directions)
+        directions = first[0].of_last(one.size, one.m), first[1], first[3]
+        kept = Linearization(factors, T_inv, gradients, directions)
     correction = step.correction(unknown, residual, kept)
     after = step.corrected(unknown, residual, kept, correction, 1.0)
     rest = (after.Z, [after.inertia_share]) if equations.closes_velocities else (np.zeros(one.N + 1),)
     of_correction = lines.line(np.concatenate([after.D, after.multipliers, *rest]), [step.length(correction)])
     new, a = step.update(Iterate(unknown, residual, None, Report(), corrected=True))
     of_update = lines.line(new.x, new.R, new.v, new.vdot, a)
-    programs, lengths = zip(of_size, of_matrix, of_correction, of_update, strict=True)
-    return Recording(list(programs), len(stored.values), list(lengths), bool(correction.simplified))
+    own = of_size, of_matrix, of_correction, of_update
+    texts, lengths = [text for text, _ in own], [length for _, length in own]
+    return Recording(texts, len(stored.values), lengths, bool(correction.simplified))
 
 
 class Stored:
@@ -345,14 +351,12 @@ class Stored:
         self._parts = [*matrix.factors.arrays, matrix.T_inv, *(matrix.velocity_gradients or ()), R]
         self.values = [value for part in self._parts for value in part.flat if isinstance(value, Number)]
 
-    def again(self, lines: Lines, system: RecordedSystem) -> Stored:
-        """The same with numbers that are given."""
+    def again(self, lines: Lines, solver: Elimination) -> tuple[Factors, Array, list[Array], Array]:
+        """Factors, inverse tangent operators, gradients of velocities and rotations, of numbers that are given."""
         given = iter(lines.input(np.tile([value.sample for value in self.values], (lines.copies, 1))))
         parts = []
         for part in self._parts:
             parts.append(part.copy())
             parts[-1].flat = [next(given) if isinstance(value, Number) else value for value in part.flat]
-        result = copy.copy(self)
-        factors, result.T_inv, *result.gradients, result.R = parts
-        result.factors = system.solver.restore([factors])
-        return result
+        factors, T_inv, *gradients, R = parts
+        return solver.restore([factors]), T_inv, gradients, R

@@ -20,6 +20,8 @@ T, X, R, V, A, INERTIAL_V, INERTIAL_UDOT, GRAVITY, U, UDOT, UDDOT, MULTIPLIERS =
 DV, DV_OWN, DA, DA_OWN, SHARED = range(12, 17)
 # arrays of a batch
 GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 13))
+LAST = "_last"
+"""What a part remembers of the last motion."""
 PARTS = "fem_mbs.elements.", "fem_mbs.contracts."
 
 
@@ -155,6 +157,8 @@ class OneCell:
             return np.arange(value.shape[1])[None]
         if name.endswith("owners"):
             return [Untouchable("an element")]
+        if name == LAST:
+            return None
         if isinstance(value, Numbering):
             return value
         if isinstance(value, np.ndarray) and value.ndim and len(value) == n and value.dtype == float and value.size:

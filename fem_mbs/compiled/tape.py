@@ -202,6 +202,10 @@ class Number:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def item(self) -> Number:
+        """As of numbers of NumPy."""
+        return self
+
     def __float__(self) -> float:
         raise CannotRecordError("a number on a tape has no value")
 
@@ -269,22 +273,19 @@ class _Extreme:
         """As NumPy's."""
         return self._of(array).reduceat(array, starts)
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
     def _of(self, *arrays: Any) -> np.ufunc:
         return self._recorded if any(np.asarray(array).dtype == object for array in arrays) else self._plain
 
 
-class _Float(float):
-    """``float`` that leaves numbers on a tape as they are."""
-
-    def __new__(cls, value: Any = 0.0) -> Any:
-        return value if isinstance(value, Number) else float(value)
-
-
 def _max(*values: Any, **options: Any) -> Any:
     """``max`` that does not ask which number is larger."""
-    if options:
+    every = values if len(values) > 1 else tuple(values[0])
+    if not any(isinstance(value, Number) for value in every):
         return max(*values, **options)
-    return reduce(partial(extreme, "larger"), values[0] if len(values) == 1 else values)
+    return reduce(partial(extreme, "larger"), every)
 
 
 class RecordingNumPy(ModuleType):
@@ -309,21 +310,21 @@ class RecordingNumPy(ModuleType):
 
     maximum, minimum = _Extreme(np.maximum, "larger"), _Extreme(np.minimum, "smaller")
 
-    def any(self, a: Any) -> Any:
+    def any(self, a: Any, *how: Any, **options: Any) -> Any:
         """As NumPy's; numbers on a tape may be other than zero."""
-        return True if np.asarray(a).dtype == object else np.any(a)
+        return True if np.asarray(a).dtype == object else np.any(a, *how, **options)
 
-    def bincount(self, slots: Any, weights: Any, minlength: int = 0) -> Array:
+    def bincount(self, slots: Any, weights: Any = None, minlength: int = 0) -> Array:
         """As NumPy's."""
-        if np.asarray(weights).dtype != object:
-            return np.bincount(slots, weights, minlength)
+        if weights is None or np.asarray(weights).dtype != object:
+            return np.bincount(slots, weights, minlength)  # type: ignore[return-value]
         result = np.full(minlength, 0.0, object)
         for slot, weight in zip(slots.tolist(), weights.tolist(), strict=True):
             result[slot] = result[slot] + weight
         return result
 
     def _records(self, dtype: Any) -> bool:
-        return dtype in (float, _Float) and get_ident() == self._thread
+        return dtype is float and get_ident() == self._thread
 
     def zeros_like(self, other: Any) -> Array:
         """As NumPy's."""
@@ -342,10 +343,10 @@ def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
         spaces = [vars(module) for module in modules if vars(module).get("np") is np]
         numpy = RecordingNumPy()
         for space in spaces:
-            space.update(np=numpy, float=_Float, max=_max)
+            space.update(np=numpy, max=_max)
         try:
             yield
         finally:
             for space in spaces:
                 space["np"] = np
-                del space["float"], space["max"]
+                del space["max"]

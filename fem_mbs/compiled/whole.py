@@ -22,15 +22,15 @@ from fem_mbs.compiled.batches import compiled
 from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
-from fem_mbs.compiled.one_cell import PARTS, Untouchable, known
+from fem_mbs.compiled.one_cell import LAST, PARTS, Untouchable, known
 from fem_mbs.compiled.tape import CannotRecordError, Tape, recording
 from fem_mbs.contracts import Numbering
 from fem_mbs.linear.solvers import DenseSolver
 from fem_mbs.system.system import Prescribed, System
 
-LARGEST = 120
+LARGEST = 60
 """Unknowns of a system beyond which lines are not tried."""
-MOST = 200_000
+MOST = 60_000
 """Operations beyond which they are given up."""
 LEAST = 2000
 """Copies that are worth a thread."""
@@ -62,7 +62,9 @@ class Whole:
 
     def took(self) -> None:
         """Say whose equations are compiled."""
-        self.system.compiled = tuple(dict.fromkeys(type(b.owners[0]).__name__ for b in self.system.all_batches))
+        self.system.compiled = tuple(
+            dict.fromkeys(type(owner).__name__ for batch in self.one.all_batches for owner in batch.owners)
+        )
 
     def give_up(self) -> None:
         """Compile kernels of single batches in place of whole steps."""
@@ -157,12 +159,13 @@ class Lines:
         guards = list(tape.guards)[self._guards :]
         self._guards = len(tape.guards)
         text = program(tape, self._sources, sinks, guards, 0, 0, 1 if self.copies == 1 else lanes())
-        return text, self.results(*(sink.width for sink in sinks))
+        self.results(*(sink.width for sink in sinks))
+        return text, tuple(sink.width for sink in sinks)
 
-    def results(self, *lengths: int) -> tuple[int, ...]:
-        """Arrays for the results of the next line, of these lengths, which are returned."""
+    def results(self, *lengths: int) -> slice:
+        """Arrays for the results of the next line, of these lengths: their places."""
         self.arrays += [np.zeros((self.copies, length)) for length in lengths]
-        return lengths
+        return slice(len(self.arrays) - len(lengths), len(self.arrays))
 
     def kernels(self, programs: list[str]) -> list[Callable[[], bool]]:
         """A function for each line; False where a copy takes another branch. Many copies are shared by the cores."""
@@ -212,6 +215,8 @@ def _cores() -> int:
 class RecordedSystem(System):
     """One copy of a system, with numbers on the tape of ``lines`` for its parameters."""
 
+    solver: Elimination  # type: ignore[assignment]
+
     def __init__(self, whole: Whole, lines: Lines, prescribed: Prescribed) -> None:
         system, one, self._lines = whole.system, whole.one, lines
         constraint_mass = system.constraint_mass[:, whole.equations].swapaxes(0, 1)
@@ -225,23 +230,25 @@ class RecordedSystem(System):
         self.constraint_weight = lines.input(system.constraint_weight[whole.equations[0]], uniform=True)
         self.gravity = lines.input(system.gravity, uniform=True)
         first = len(lines.arrays)
-        self._given = Prescribed(*([self._data(data) for data in every] for every in prescribed))
+        batches = system.batches, system.constraint_batches
+        pairs = zip(batches, prescribed, strict=True)
+        self._given = Prescribed(*(list(map(self._data, own, every)) for own, every in pairs))
         self.given = slice(first, len(lines.arrays))
         """The arrays of what is prescribed."""
         pattern, free = one.pattern, one.free
-        self.solver = Elimination(pattern.rows, pattern.columns, one.size)
+        self.solver = Elimination(pattern.rows, pattern.columns, one.blocks, one.n_free)
         arrays = pattern.rows, pattern.columns, one.force_slots, one.velocity_level, free
         lines.kind += [whole.copies, one.damps, *(node.group for node in one.nodes), *map(np.ndarray.tobytes, arrays)]
 
     def prescribe(self, t: float, factor: float = 1.0) -> Prescribed:
         return self._given
 
-    def _data(self, data: Any) -> Any:
+    def _data(self, batch: Any, data: Any) -> Any:
         if data is None:
             return None
-        if not (isinstance(data, np.ndarray) and data.dtype == float):
-            raise CannotRecordError(f"loads or drives are {type(data).__name__}")
         c = self._lines.copies
+        if not (isinstance(data, np.ndarray) and data.dtype == float and (c == 1 or len(data) == len(batch.nodes))):
+            raise CannotRecordError("what depends on time alone is no array of numbers of each cell")
         self._lines.kind.append(data.shape)
         return self._lines.input(data.reshape(c, len(data) // c, *data.shape[1:]))
 
@@ -253,12 +260,14 @@ class RecordedSystem(System):
                 attribute.__get__(one), attribute.__get__(every)
         result = copy.copy(one)
         for name, value in vars(one).items():
-            object.__setattr__(result, name, self._part(name, value, vars(every)[name], f"{path}.{name}"))
+            object.__setattr__(result, name, self._part(name, value, vars(every).get(name), f"{path}.{name}"))
         return result
 
     def _part(self, name: str, one: Any, every: Any, path: str) -> Any:
         if name.endswith("owners"):
             return Untouchable("elements")
+        if name == LAST:
+            return None
         if isinstance(one, Numbering):
             return one
         if isinstance(one, np.ndarray) and one.dtype == float and one.ndim and one.size:
