@@ -21,8 +21,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.errors import SingularSystemError
-from fem_mbs.linear.solvers import Factors, Solve, make_solver, sums
+from fem_mbs.linear.direct import Solve
+from fem_mbs.linear.solvers import Factors, make_solver, sums
 
 COMPLIANCE = 1e-9
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""
@@ -64,8 +64,9 @@ class LeastNormSolver:
     def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
         size, count = len(blocks), len(rows)
         every = np.arange(size)
-        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks)
+        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks, n)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
+        self.kind = self._solver.kind
         self.n, self.m, self._units = n, size - n, units[:n]
         self._diagonal = self._solver.slots[count:]
         inside = np.flatnonzero((rows >= n) & (columns >= 0) & (columns < n))
@@ -79,7 +80,7 @@ class LeastNormSolver:
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """The factorised matrix of which these are the ``arrays``."""
         solve = self._solver.restore(arrays[1:]).solve
-        return Factors(_least_norm(solve, self.n, arrays[0]), tuple(arrays), _no_transposed)
+        return Factors(_least_norm(solve, self.n, arrays[0]), tuple(arrays))
 
     def matrix(self, values: Array) -> csc_array:
         """The matrix with these stored values, in the order of the unknowns."""
@@ -99,7 +100,7 @@ class LeastNormSolver:
         values = values.copy()
         values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
-        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays), _no_transposed)
+        return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
     def _met(self, values: Array) -> Array:
         """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands in its place."""
@@ -138,10 +139,6 @@ class Projection:
         """The part (m,) of gaps or of their rates that no motion closes."""
         multipliers = self._solve(np.append(np.zeros(self._n), gaps))[self._n :]
         return -self._compliance * self.idle(multipliers)
-
-
-def _no_transposed(right: Array) -> Array:
-    raise SingularSystemError("equations with constraints that repeat each other are not solved transposed")
 
 
 def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:

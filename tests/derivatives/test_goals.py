@@ -222,10 +222,9 @@ def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
     ("call", "message"),
     [
         (lambda: mbs.Misfit(angle, [0.1, 3.0], [0.0, 0.0], 1.0), "times must be a list of instants within the run"),
-        (
-            lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0], 1.0),
-            "shape \\(1,\\), the signal at its times \\(2,\\)",
-        ),
+        (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0], 1.0), "data must have an entry for each of the 2 times"),
+        (lambda: mbs.Misfit(angle, [0.1], [[0.0, 1.0]], 1.0), "data has the shape \\(1, 2\\), the signal"),
+        (lambda: mbs.Misfit(angle, [0.1], [0.0], 0.0), "sigma must be positive"),
     ],
 )
 def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
