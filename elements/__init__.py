@@ -22,6 +22,9 @@ from fem_mbs.elements.control.controllers import (
 )
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
+from fem_mbs.elements.flexible.flexible_body import FlexibleBody
+from fem_mbs.elements.flexible.interfaces import Interface
+from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_friction import JointFriction
@@ -86,12 +89,14 @@ __all__ = [
     "EndRelease",
     "ExternalInput",
     "FixedJoint",
+    "FlexibleBody",
     "Force",
     "ForceActuator",
     "FunctionSensor",
     "GeneralJoint",
     "Gravity",
     "Harmonic",
+    "Interface",
     "JointActuator",
     "JointDrive",
     "JointForce",
@@ -122,6 +127,7 @@ __all__ = [
     "Pressure",
     "PrismaticJoint",
     "Ramp",
+    "Reduction",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",

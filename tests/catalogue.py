@@ -11,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from meshes import brick
 
 import fem_mbs as mbs
 from fem_mbs import Node
@@ -35,12 +36,14 @@ from fem_mbs.elements import (
     EndRelease,
     FirstOrderActuator,
     FixedJoint,
+    FlexibleBody,
     Force,
     ForceActuator,
     FrictionSpring,
     FunctionSensor,
     GeneralJoint,
     Gravity,
+    Interface,
     JointActuator,
     JointDrive,
     JointForce,
@@ -64,6 +67,7 @@ from fem_mbs.elements import (
     PositionMotor,
     Pressure,
     PrismaticJoint,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
@@ -221,6 +225,24 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
     )
 
 
+def flexible_body(n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2) -> FlexibleBody:
+    """A soft brick along the line of the stage."""
+    points, K, M = brick((4, 2, 2), (1.5, 0.3, 0.3), 2e2, 30.0)
+    all_ends = {
+        "a": Interface.average(lambda p: p[:, 0] == 0.0, (0.0, 0.0, 0.0)),
+        "b": Interface.rigid(lambda p: p[:, 0] == 1.5, (1.5, 0.0, 0.0)),
+        "c": Interface.rigid([[0.3, -0.2, -0.2], [0.9, -0.1, 0.2]], (0.8, 0.0, 0.0)),
+    }
+    ends = {name: all_ends[name] for name in names}
+    own = Reduction(points - [0.0, 0.15, 0.15], K, M, ends, method=method, modes=modes, damping=0.05)
+    along = np.array([2.0, 1.0, -1.0]) / np.sqrt(6)
+    across = np.cross(along, (0, 0, 1))
+    across /= np.linalg.norm(across)
+    axes = n.pose.Q @ np.stack([along, across, np.cross(along, across)], axis=1)
+    nodes = dict(zip("acb", n.line, strict=True))
+    return FlexibleBody({name: nodes[name] for name in names}, own, position=n.point((0, 0, 0)), rotation=axes)
+
+
 def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
     """A hinge about an axis."""
     return RevoluteJoint(n.line[a], n.line[b], n.vector((1, 2, -1)), n.point((0.4, 0.1, -0.2)))
@@ -350,6 +372,10 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
+    "flexible body": flexible_body,
+    "flexible body of one interface": partial(flexible_body, names="a"),
+    "flexible body of interfaces alone": partial(flexible_body, method="guyan"),
+    "flexible body of three interfaces and free modes": partial(flexible_body, names="abc", method="free", modes=3),
     "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=n.line[0].at((0.1, 0.0, 0.3))),
     "spring with an algebraic variable": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "brake of a ball joint": lambda n: Brake(

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 from matplotlib.figure import Figure
+from meshes import brick
 from numpy.random import Generator
 
 import fem_mbs as mbs
@@ -29,11 +30,13 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Harmonic,
+    Interface,
     Junction,
     Maxwell,
     NodeSensor,
     PointMass,
     Ramp,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     Shell,
@@ -152,6 +155,17 @@ def cantilever(group: str = "R3xSO3") -> mbs.Model:
     return model
 
 
+BRICK = brick((2, 1, 1), (2.0, 1.0, 1.0), 1e5, 100.0)
+REDUCED = Reduction(*BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2)
+
+
+def reduced(w: SimpleNamespace) -> Path:
+    """A file of a reduction."""
+    path = w.folder / "reduced.npz"
+    REDUCED.save(path)
+    return Path(path)
+
+
 def falling() -> mbs.Model:
     model = mbs.Model("SE3")
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="stone")
@@ -160,6 +174,20 @@ def falling() -> mbs.Model:
     model.add(FixedJoint(node, model.nodes[-1]))
     model.add(RigidBody(model.nodes[-1], 1.0, (1, 1, 1)))
     return model
+
+
+def swinging(mass: float = 1.0, length: float = 1.0) -> mbs.Model:
+    """A pendulum with parameters."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((length, 0, 0), name="bob")
+    model.add(RigidBody(bob, mass, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    return model
+
+
+def height(solution: mbs.Solution) -> Any:
+    """Of its bob."""
+    return solution.position("bob")[:, 2]
 
 
 def good(hint: Any, name: str, w: SimpleNamespace, label: str) -> Any:
@@ -246,6 +274,26 @@ SPECIAL: dict[str, Any] = {
     "Model.fix.translation": lambda w: True,
     "rotation": lambda w: so3.exp(w.rng.normal(size=3)),
     "Model.fix.rotation": lambda w: True,
+    "Reduction.points": lambda w: BRICK[0],
+    "Reduction.stiffness": lambda w: BRICK[1],
+    "Reduction.mass": lambda w: BRICK[2],
+    "Reduction.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])},
+    "Reduction.modes": lambda w: 2,
+    "Reduction.dofs": lambda w: None,
+    "Reduction.triangles": lambda w: None,
+    "Reduction.rayleigh": lambda w: (0.1, 1e-4),
+    "Reduction.frequency": lambda w: None,
+    "Reduction.solve": lambda w: None,
+    **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
+    "reduction": lambda w: REDUCED,
+    "Interface.kind": lambda w: "average",
+    **{f"Interface.{call}nodes": lambda w: [[0.0, 0, 0], [0, 1, 1]] for call in ("", "rigid.", "average.")},
+    **{f"Interface.{call}weights": lambda w: None for call in ("", "average.")},
+    "FlexibleBody.nodes": lambda w: [w.beam.nodes[0]],
+    "FlexibleBody.position": lambda w: w.beam.nodes[0].position - (0.0, 0.5, 0.5),
+    "FlexibleBody.rotation": lambda w: None,
+    "FlexibleBody.node.interface": lambda w: "end",
+    "FlexibleBody.place.name": lambda w: f"body {w.rng.integers(10**9)}",
     "ModalBody.rotation": lambda w: np.full((3, 2), 0.1),
     "GA": lambda w: (1e3, 2e3),
     "EI": lambda w: 10.0,
@@ -314,6 +362,26 @@ SPECIAL: dict[str, Any] = {
     "export_fmu.path": lambda w: w.folder / f"model_{w.rng.integers(10**9)}.fmu",
     "export_fmu.inputs": lambda w: {},
     "export_fmu.outputs": lambda w: {},
+    **{
+        f"{name}.{key}": value
+        for name in ("sensitivities", "objective", "fit")
+        for key, value in {
+            "build": lambda w: swinging,
+            "parameters": lambda w: {"mass": 1.0, "length": 1.0},
+            "goal": lambda w: mbs.Final(height),
+            "data": lambda w: mbs.Misfit(height, [0.01, 0.04], [0.0, -0.1], 0.1),
+            "scale": lambda w: {"mass": 2.0},
+            "bounds": lambda w: {"mass": (0.1, 5.0)},
+            "prior": lambda w: {"mass": (1.0, 0.1)},
+            "starts": lambda w: 1,
+            "executor": lambda w: None,
+            "store": lambda w: None,
+        }.items()
+    },
+    **{f"{name}.signal": lambda w: height for name in ("Final", "Integral", "KS", "PNorm", "Misfit")},
+    "Misfit.times": lambda w: [0.01, 0.04],
+    "Misfit.data": lambda w: [0.0, -0.1],
+    "Misfit.sigma": lambda w: 0.1,
     "sweep.function": lambda w: lambda x, seed=0: {"y": x + seed},
     "sweep.cases": lambda w: [{"x": x} for x in w.rng.normal(size=2).tolist()],
     "sweep.executor": lambda w: None,
