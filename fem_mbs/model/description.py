@@ -47,7 +47,9 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "hold")
+    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "copies", "hold")
+    copies: tuple[ModelDescription, ...] = ()
+    """Where it is put together of models of one structure side by side, these."""
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
@@ -120,6 +122,8 @@ class ModelDescription(PartNames):
             names = [self._free_name(None, f"node {first + k}") for k in range(len(places))]
         for name in names:
             self.check_name(name)
+        if len(set(names)) < len(names):
+            raise ModelError(f"the name '{Counter(names).most_common(1)[0][0]}' is given to several nodes")
         nodes = still_nodes(names, self.group, places)
         self._parts.update(zip(names, nodes, strict=True))
         self._added[Node] += len(nodes)
