@@ -297,6 +297,7 @@ SPECIAL: dict[str, Any] = {
     "Reduction.solve": lambda w: None,
     **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
     "ShellSection.inertia": lambda w: 1.0,
+    "ShellSection.plies": lambda w: [(0.0, -0.05, 0.05)],
     "reduction": lambda w: REDUCED,
     "body": lambda w: w.flexible,
     "Reduction.solid.mesh": lambda w: w.folder / "none.msh",
