@@ -343,7 +343,6 @@ SPECIAL: dict[str, Any] = {
     "BeamSection.general.mass": lambda w: np.eye(6),
     "plies": lambda w: [(0.0, 0.1), (30.0, 0.2)],
     "ShellSection.stiffness": lambda w: np.eye(8),
-    "ShellSection.plies": lambda w: np.zeros((0, 3)),
     "modulus": lambda w: np.eye(3),
     "nu12": lambda w: 0.3,
     "ShellSection.general.A": lambda w: np.eye(3),
