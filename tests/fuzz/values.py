@@ -201,6 +201,20 @@ def falling() -> mbs.Model:
     return model
 
 
+def swinging(mass: float = 1.0, length: float = 1.0) -> mbs.Model:
+    """A pendulum with parameters."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((length, 0, 0), name="bob")
+    model.add(RigidBody(bob, mass, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    return model
+
+
+def height(solution: mbs.Solution) -> Any:
+    """Of its bob."""
+    return solution.position("bob")[:, 2]
+
+
 def good(hint: Any, name: str, w: SimpleNamespace, label: str) -> Any:
     """A value that a parameter may have, of what its name or else its annotation say."""
     rng: Generator = w.rng
@@ -401,6 +415,26 @@ SPECIAL: dict[str, Any] = {
     "export_fmu.path": lambda w: w.folder / f"model_{w.rng.integers(10**9)}.fmu",
     "export_fmu.inputs": lambda w: {},
     "export_fmu.outputs": lambda w: {},
+    **{
+        f"{name}.{key}": value
+        for name in ("sensitivities", "objective", "fit")
+        for key, value in {
+            "build": lambda w: swinging,
+            "parameters": lambda w: {"mass": 1.0, "length": 1.0},
+            "goal": lambda w: mbs.Final(height),
+            "data": lambda w: mbs.Misfit(height, [0.01, 0.04], [0.0, -0.1], 0.1),
+            "scale": lambda w: {"mass": 2.0},
+            "bounds": lambda w: {"mass": (0.1, 5.0)},
+            "prior": lambda w: {"mass": (1.0, 0.1)},
+            "starts": lambda w: 1,
+            "executor": lambda w: None,
+            "store": lambda w: None,
+        }.items()
+    },
+    **{f"{name}.signal": lambda w: height for name in ("Final", "Integral", "KS", "PNorm", "Misfit")},
+    "Misfit.times": lambda w: [0.01, 0.04],
+    "Misfit.data": lambda w: [0.0, -0.1],
+    "Misfit.sigma": lambda w: 0.1,
     "sweep.function": lambda w: lambda x, seed=0: {"y": x + seed},
     "sweep.cases": lambda w: [{"x": x} for x in w.rng.normal(size=2).tolist()],
     "sweep.executor": lambda w: None,
