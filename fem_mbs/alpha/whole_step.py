@@ -100,8 +100,7 @@ class WholeLinearization:
         if not self._matrix:
             return None
         values, T_inv = self._matrix
-        step = self._residual.unknown.step
-        return T_inv.reshape(-1, 6, 6), step.whole.to_solver(values[0])
+        return T_inv.reshape(-1, 6, 6), values[0]
 
     @property
     def factors(self) -> Factors:
