@@ -74,7 +74,7 @@ class ContactMemory(NamedTuple):
     """Steps so far."""
 
 
-class StepPoint(NamedTuple):
+class Standing(NamedTuple):
     """Where a step stands."""
 
     state: State
@@ -84,7 +84,7 @@ class StepPoint(NamedTuple):
 class Smooth(NamedTuple):
     """A smooth step."""
 
-    point: StepPoint
+    point: Standing
     report: Report
     error: float
     impulsive: bool = False
@@ -186,7 +186,7 @@ class NonsmoothAlpha(Method):
         contacts = contacts_of(system)
         if type(memory.alpha) is tuple:
             memory = memory._replace(alpha=named(AlphaMemory(*memory.alpha)))
-        end, left, point, error = state.t + h, h, StepPoint(state, memory), 0.0
+        end, left, point, error = state.t + h, h, Standing(state, memory), 0.0
         report = Report()
         for located in range(self.locate + 1):
             smooth = self._smooth(contacts, point, left)
@@ -229,12 +229,12 @@ class NonsmoothAlpha(Method):
 
     # the smooth part
 
-    def _smooth(self, contacts: Contacts, point: StepPoint, h: float) -> Smooth:
+    def _smooth(self, contacts: Contacts, point: Standing, h: float) -> Smooth:
         """A step with closed contacts, after which they push, stick and slide as they should."""
         system, memory = contacts.system, point.memory
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
-            return Smooth(StepPoint(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
+            return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         started: Instant | None = None
         may_stick, seen = memory.status == SLIDES, set[bytes]()
@@ -278,7 +278,7 @@ class NonsmoothAlpha(Method):
         else:
             raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
         memory = memory._replace(alpha=step.memory, slides=slides)
-        result = StepPoint(state, memory._replace(status=status))
+        result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES)
         if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
             result = self._settled(contacts, point.state, result, status != OPEN, h)
@@ -376,7 +376,7 @@ class NonsmoothAlpha(Method):
         return hits
 
     def _located(
-        self, contacts: Contacts, point: StepPoint, last: Smooth, hits: BoolArray, h: float
+        self, contacts: Contacts, point: Standing, last: Smooth, hits: BoolArray, h: float
     ) -> tuple[Smooth, float]:
         """The smooth step to where the first of the hits happens, and what is left of the step."""
         tolerance = DEEP * contacts.system.length
@@ -411,25 +411,25 @@ class NonsmoothAlpha(Method):
                 break
         return smooth, h - (smooth.point.state.t - point.state.t)
 
-    def _struck(self, contacts: Contacts, before: StepPoint, point: StepPoint, h: float) -> StepPoint:
+    def _struck(self, contacts: Contacts, before: Standing, point: Standing, h: float) -> Standing:
         """After the impulses of all that touch."""
         state, memory = point.state, point.memory
         instant = contacts.at(state)
         touching = (instant.gap <= TOUCHING * contacts.system.length) | (memory.status != OPEN)
         return self._impulses(contacts, before.state, point, instant.rates(), touching, h)
 
-    def _pushed_out(self, contacts: Contacts, before: Instant, point: StepPoint, h: float) -> StepPoint:
+    def _pushed_out(self, contacts: Contacts, before: Instant, point: Standing, h: float) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         memory, closed = point.memory, point.memory.status != OPEN
         allowed = TOUCHING * contacts.system.length
         state, pushed = placed(contacts, point.state, closed, allowed)
         touching = pushed | closed | (contacts.gaps(contacts.system.motion(state)) <= allowed)
-        moved = StepPoint(state, memory._replace(unlocated=memory.unlocated + 1))
+        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1))
         return self._impulses(contacts, point.state, moved, before.rates(), touching, h)
 
     def _impulses(
-        self, contacts: Contacts, before: State, point: StepPoint, rates: Array, touching: BoolArray, h: float
-    ) -> StepPoint:
+        self, contacts: Contacts, before: State, point: Standing, rates: Array, touching: BoolArray, h: float
+    ) -> Standing:
         state, memory = point.state, point.memory
         approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
         rest = RESTING * approach if self.rest_speed is None else self.rest_speed
@@ -437,15 +437,15 @@ class NonsmoothAlpha(Method):
         state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
-        return self._settled(contacts, before, StepPoint(state, memory._replace(approach=approach)), touching, h)
+        return self._settled(contacts, before, Standing(state, memory._replace(approach=approach)), touching, h)
 
-    def _settled(self, contacts: Contacts, before: State, point: StepPoint, touching: BoolArray, h: float) -> StepPoint:
+    def _settled(self, contacts: Contacts, before: State, point: Standing, touching: BoolArray, h: float) -> Standing:
         """With the forces of all that touch and do not part, from where the smooth part begins anew."""
         state, memory, system = point.state, point.memory, contacts.system
         still = self._still(system, state, h)
         rates = contacts.at(state).rates()
         found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
-        return StepPoint(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
+        return Standing(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
 
     def _begun(
         self,
