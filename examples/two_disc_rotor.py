@@ -59,8 +59,9 @@ def figures(folder):
     def draw(panels):
         left, right = panels
         for k in range(diagram.angular.shape[1]):
-            forward = np.nanmean(diagram.whirl[:, k]) > 0
-            left.plot(diagram.speeds, diagram.angular[:, k], "C0-" if forward else "C1--")
+            whirl = np.nanmean(diagram.whirl[:, k])
+            style = "C0-" if whirl > 0.05 else "C1--" if whirl < -0.05 else "C2-."
+            left.plot(diagram.speeds, diagram.angular[:, k], style)
         left.plot(diagram.speeds, diagram.speeds, "k:")
         left.set(xlabel="speed (rad/s)", ylabel="frequency from the ground (rad/s)")
         for name in UNBALANCE:
