@@ -95,8 +95,8 @@ class StepControl(Protocol):
     def allowed(self, method: Method) -> float | None:
         """Largest local error of a step that passes, as a method measures it; None if all pass."""
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
-        """The memory at the start of a run, and the first step."""
+    def begin(self, method: Method, t: float, t_end: float, branches: Array | None = None) -> tuple[Any, float]:
+        """The memory at the start of a run, and the first step; ``branches`` are the sides of kinks there."""
 
     def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
         """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
