@@ -79,8 +79,7 @@ def errors_of_step(
             lasting = _lasting(parameters, equations, solution, left)
             oscillating = unresolved(system, h, state, new, now + before.now)
             missed = _missed(parameters, equations, solution)
-            kink = sudden and system.watched and memory.steps > 0  # a start is none
-            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, kink, missed)
+            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)

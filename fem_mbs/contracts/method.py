@@ -37,8 +37,6 @@ class StepErrorEstimate(NamedTuple):
         Size of oscillations that are too fast for the step.
     sudden : bool
         Whether it tells nothing of the steps around.
-    kink : bool
-        Whether it comes from a kink of a law: the velocity is then off by ``lasting`` over the step, too.
     missed : (2,)
         Change of velocity that forces over time would have made which come and go between the ends of the step.
     """
@@ -46,7 +44,6 @@ class StepErrorEstimate(NamedTuple):
     lasting: Array
     unresolved: Array
     sudden: bool = False
-    kink: bool = False
     missed: Array = _NOTHING
 
 

@@ -63,6 +63,8 @@ class FixedStepMemory(NamedTuple):
     """What parts that were too short already have missed: the sum of their local errors over their lengths."""
     usual: float = -1.0
     """Local error of whole steps lately; negative before the first."""
+    rough: bool = False
+    """Whether the last step was a part of one across a kink, and not as smooth as steps usually are."""
 
 
 def _number(branches: Array | None) -> int:
@@ -149,12 +151,13 @@ class FixedStep(Public):
 
     def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:
         """Whether a step passes that may have crossed a kink, and what changes in the memory."""
+        changes: dict[str, Any]
         branches, share = _number(kinks.branches), (h / memory.h) ** memory.order
         first, crossed = memory.usual < 0.0, branches != memory.branches
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
         if not (memory.part or crossed or sudden and not young):
-            changes = {"branches": branches, "usual": error / share}
+            changes = {"branches": branches, "usual": error / share, "rough": False}
             if not first:
                 changes["usual"] = max(changes["usual"], FADING * memory.usual)
             if first or sudden or memory.target % SEEN == 0:
@@ -176,7 +179,13 @@ class FixedStep(Public):
         usual = ALLOWED
         if not first:
             usual = min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
-        return True, {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual}
+        rough = excess > TINY and memory.part > 0.0
+        changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}
+        return True, changes
+
+    def across_kink(self, memory: FixedStepMemory) -> bool:
+        """Whether the last step was a part of one across a kink."""
+        return memory.rough
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are not stable."""

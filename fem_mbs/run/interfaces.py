@@ -110,6 +110,9 @@ class StepControl(Protocol):
     def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it."""
 
+    def across_kink(self, memory: Any) -> bool:
+        """Whether the last step that passed was a part of one across a kink, so that its velocities are off, too."""
+
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""
 

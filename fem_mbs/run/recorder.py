@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from fem_mbs.arrays import Array
 from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.run.interfaces import AcceptedStep, Selection
 from fem_mbs.solution.outcome import Accuracy, Outcome, Stats
@@ -111,20 +110,24 @@ class GlobalError:
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
 
-    def add(self, state: State, estimate: StepErrorEstimate, h: float, part: bool) -> None:
-        """A step of ``h`` that was accepted, and how far it led the nodes astray; ``part`` is one of a longer step."""
+    def add(self, state: State, estimate: StepErrorEstimate, h: float, kink: bool) -> None:
+        """A step of ``h`` that was accepted, and how far it led the nodes astray; ``kink`` if it is a part across one.
+
+        The velocity is then off by ``lasting`` over the step, too.
+        """
         self.looked = True
+        since = h if estimate.sudden else max(state.t - self.known, h)
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
             if estimate.sudden:
                 self.sum = self.sum + max(state.t - h - self.known, 0.0) * self.rate + estimate.lasting
-                if estimate.kink and part:
-                    self._drifts(state.t, estimate.lasting / h)
             else:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + (state.t - self.known) * self.rate
-            if estimate.missed.any():
-                self._drifts(state.t, estimate.missed * (max(state.t - self.known, h) / h))
+            missed = estimate.missed + estimate.lasting / h if kink else estimate.missed
+            if missed.any():
+                velocity, at = missed * (since / h), state.t - self.first.t
+                self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
             moved, spin = state.x - self.first.x, state.v[:, 3:]
@@ -132,11 +135,6 @@ class GlobalError:
             self.turn = max(self.turn, h * float(np.vecdot(spin, spin).max()) ** 0.5)
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
-
-    def _drifts(self, t: float, velocity: Array) -> None:
-        """From a time on velocities are wrong by so much."""
-        at = t - self.first.t
-        self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
 
     def at(self, t: float) -> Accuracy | None:
         """The estimate at a time, or None if no step was looked at."""

@@ -238,7 +238,8 @@ class TimeIntegration:
                 self.state = self.state.at(plan.end)
             self.steps += 1
             if step.report.error_estimate is not None:
-                self._error.add(self.state, step.report.error_estimate, plan.h, plan.end is None)
+                across = self.control.across_kink(self.control_memory)
+                self._error.add(self.state, step.report.error_estimate, plan.h, across)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:

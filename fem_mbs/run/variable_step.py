@@ -188,6 +188,10 @@ class VariableStep(Public):
         steps = memory.steps + 1
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=steps, needed=needed)
 
+    def across_kink(self, memory: VariableStepMemory) -> bool:
+        """Steps follow the error across kinks as elsewhere."""
+        return False
+
     def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.
 

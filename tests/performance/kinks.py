@@ -1,6 +1,6 @@
 """What the watch for kinks costs: two runs of a model that cross none, with it and without, step by step in turns.
 
-``python tests/performance/kinks.py [steps]`` prints the median CPU time of a step without the watch, and that of the ratios.
+``python tests/performance/kinks.py [steps]`` prints medians: CPU time of a step without it, and the ratio with it.
 """
 
 from __future__ import annotations
