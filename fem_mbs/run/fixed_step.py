@@ -64,7 +64,7 @@ class FixedStepMemory(NamedTuple):
     usual: float = -1.0
     """Local error of whole steps lately; negative before the first."""
     rough: bool = False
-    """Whether the last step was a part of one across a kink, and not as smooth as steps usually are."""
+    """Whether the last step was across a kink, or a part of such a one, and not as smooth as steps usually are."""
 
 
 def _number(branches: Array | None) -> int:
@@ -179,12 +179,12 @@ class FixedStep(Public):
         usual = ALLOWED
         if not first:
             usual = min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
-        rough = excess > TINY and memory.part > 0.0
+        rough = excess > TINY
         changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}
         return True, changes
 
     def across_kink(self, memory: FixedStepMemory) -> bool:
-        """Whether the last step was a part of one across a kink."""
+        """Whether the last step was one across a kink, or a part of it."""
         return memory.rough
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:

@@ -111,7 +111,7 @@ class StepControl(Protocol):
         """Whether a step with this local error passes, and the memory after it."""
 
     def across_kink(self, memory: Any) -> bool:
-        """Whether the last step that passed was a part of one across a kink, so that its velocities are off, too."""
+        """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""

@@ -237,9 +237,9 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
+            self._error.parts += self.control.across_kink(self.control_memory)
             if step.report.error_estimate is not None:
-                across = self.control.across_kink(self.control_memory)
-                self._error.add(self.state, step.report.error_estimate, plan.h, across)
+                self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
