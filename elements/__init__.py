@@ -2,7 +2,7 @@
 
 from fem_mbs.contracts import Constant, Signal, TimeLaw, Vector, former, public
 from fem_mbs.elements.beams.beam import Beam, EndRelease
-from fem_mbs.elements.beams.distributed_load import DistributedLoad
+from fem_mbs.elements.beams.distributed_load import DistributedLoad, EdgeLoad
 from fem_mbs.elements.beams.drag import CrossFlow, Drag
 from fem_mbs.elements.beams.mesh import BeamMesh, beams_from_mesh, results_on_mesh
 from fem_mbs.elements.beams.section import BeamSection
@@ -22,6 +22,9 @@ from fem_mbs.elements.control.controllers import (
 )
 from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
+from fem_mbs.elements.flexible.flexible_body import FlexibleBody
+from fem_mbs.elements.flexible.interfaces import Interface
+from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_friction import JointFriction
@@ -58,6 +61,9 @@ from fem_mbs.elements.joints.sliding import SlidingJoint
 from fem_mbs.elements.laws.table import ExternalInput, Table
 from fem_mbs.elements.laws.transitions import Harmonic, PointToPoint, Ramp, SCurve, SmoothStep, SpinUp
 from fem_mbs.elements.shapes import Ball, Box, Cylinder, Surface
+from fem_mbs.elements.shells.pressure import Pressure
+from fem_mbs.elements.shells.section import ShellSection
+from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
     "FirstOrderActuator",
@@ -79,15 +85,18 @@ __all__ = [
     "DistanceJoint",
     "DistributedLoad",
     "Drag",
+    "EdgeLoad",
     "EndRelease",
     "ExternalInput",
     "FixedJoint",
+    "FlexibleBody",
     "Force",
     "ForceActuator",
     "FunctionSensor",
     "GeneralJoint",
     "Gravity",
     "Harmonic",
+    "Interface",
     "JointActuator",
     "JointDrive",
     "JointForce",
@@ -115,8 +124,10 @@ __all__ = [
     "PointOnPlaneJoint",
     "PointToPoint",
     "PositionMotor",
+    "Pressure",
     "PrismaticJoint",
     "Ramp",
+    "Reduction",
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
@@ -125,6 +136,8 @@ __all__ = [
     "SampledStateSpace",
     "Saturation",
     "ScrewJoint",
+    "Shell",
+    "ShellSection",
     "Signal",
     "SlidingJoint",
     "FrictionSpring",

@@ -31,6 +31,7 @@ from fem_mbs.benchmarks import (  # noqa: F401
     squeezer,
     stick_slip,
     swings,
+    sze,
     tops,
     vibrations,
 )

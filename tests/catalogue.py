@@ -11,6 +11,7 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from meshes import brick
 
 import fem_mbs as mbs
 from fem_mbs import Node
@@ -31,15 +32,18 @@ from fem_mbs.elements import (
     DistanceJoint,
     DistributedLoad,
     Drag,
+    EdgeLoad,
     EndRelease,
     FirstOrderActuator,
     FixedJoint,
+    FlexibleBody,
     Force,
     ForceActuator,
     FrictionSpring,
     FunctionSensor,
     GeneralJoint,
     Gravity,
+    Interface,
     JointActuator,
     JointDrive,
     JointForce,
@@ -61,13 +65,17 @@ from fem_mbs.elements import (
     PointOnLineJoint,
     PointOnPlaneJoint,
     PositionMotor,
+    Pressure,
     PrismaticJoint,
+    Reduction,
     RevoluteJoint,
     RigidBody,
     RollingDisc,
     SampledStateSpace,
     Saturation,
     ScrewJoint,
+    Shell,
+    ShellSection,
     SlidingJoint,
     SpeedMotor,
     SphericalJoint,
@@ -143,6 +151,17 @@ def _higher(order: int, shape: str, section: Profile, n: Stage) -> Beam:
     return Beam(nodes, section, [n.vector(y) for y in axes], order=order, **ends)
 
 
+SHEET = ShellSection.isotropic(0.1, E=30.0, nu=0.3, rho=20.0)
+PLIES = ShellSection.laminate([(0.0, 0.04), (35.0, 0.03), (90.0, 0.05)], E1=30.0, E2=5.0, G12=3.0, nu12=0.25, rho=20.0)
+LAMINATE = PLIES.with_offset(0.07).with_damping(0.1)
+
+
+def _shell(n: Stage, section: ShellSection = SHEET, direction: tuple[float, ...] = (1.0, 2.0, 0.5)) -> Shell:
+    """Two warped quadrilaterals."""
+    (a, b, c), (d, e, f) = n.line, n.arc
+    return Shell([[a, b, e, d], [b, c, f, e]], section, direction=n.vector(direction))
+
+
 def _widening(s: float) -> BeamSection:
     mass = (2 - s) * np.diag([1.5, 1.5, 1.5, 0.5, 0.2, 0.3])
     return BeamSection.general((1 + s) * COUPLED.stiffness, mass).with_damping(0.1 + 0.1 * s)
@@ -204,6 +223,24 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
         rotation=C,
         center_of_mass=(0.1, 0.2, 0.3),
     )
+
+
+def flexible_body(n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2) -> FlexibleBody:
+    """A soft brick along the line of the stage."""
+    points, K, M = brick((4, 2, 2), (1.5, 0.3, 0.3), 2e2, 30.0)
+    all_ends = {
+        "a": Interface.average(lambda p: p[:, 0] == 0.0, (0.0, 0.0, 0.0)),
+        "b": Interface.rigid(lambda p: p[:, 0] == 1.5, (1.5, 0.0, 0.0)),
+        "c": Interface.rigid([[0.3, -0.2, -0.2], [0.9, -0.1, 0.2]], (0.8, 0.0, 0.0)),
+    }
+    ends = {name: all_ends[name] for name in names}
+    own = Reduction(points - [0.0, 0.15, 0.15], K, M, ends, method=method, modes=modes, damping=0.05)
+    along = np.array([2.0, 1.0, -1.0]) / np.sqrt(6)
+    across = np.cross(along, (0, 0, 1))
+    across /= np.linalg.norm(across)
+    axes = n.pose.Q @ np.stack([along, across, np.cross(along, across)], axis=1)
+    nodes = dict(zip("acb", n.line, strict=True))
+    return FlexibleBody({name: nodes[name] for name in names}, own, position=n.point((0, 0, 0)), rotation=axes)
 
 
 def _hinge(n: Stage, a: int, b: int) -> RevoluteJoint:
@@ -335,6 +372,10 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
+    "flexible body": flexible_body,
+    "flexible body of one interface": partial(flexible_body, names="a"),
+    "flexible body of interfaces alone": partial(flexible_body, method="guyan"),
+    "flexible body of three interfaces and free modes": partial(flexible_body, names="abc", method="free", modes=3),
     "spring that slips": lambda n: FrictionSpring(n.line[0], n.arc[2], 7.0, 1.5, point_a=n.line[0].at((0.1, 0.0, 0.3))),
     "spring with an algebraic variable": lambda n: Ratio(n.line[0], n.arc[2], 5.0),
     "brake of a ball joint": lambda n: Brake(
@@ -346,6 +387,18 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "body force": lambda n: Force(n.line[1], (2.0, 1.0, -3.0), frame="body", point=n.line[1].at((0.1, 0.3, -0.2))),
     "world moment": lambda n: Moment(n.arc[1], n.vector((2.0, 1.0, -3.0))),
     "body moment": lambda n: Moment(n.arc[1], lambda t: (2.0, 1.0 + t, -3.0), frame="body"),
+    "shell": _shell,
+    "laminated shell with offset and damping": lambda n: _shell(n, LAMINATE),
+    "shell with given normals": lambda n: Shell(
+        [*n.line[:2], *n.arc[1::-1]], SHEET, normals=lambda x: n.vector((0.3, -0.9, 0.4)), thick=True
+    ),
+    "pressure": lambda n: Pressure(_shell(n), -2.0),
+    "pressure over time": lambda n: Pressure(_shell(n), lambda t: 3.0 * t),
+    "load per area of a shell": lambda n: DistributedLoad(_shell(n), n.vector((1, 2, 3))),
+    "load per area that follows a shell": lambda n: DistributedLoad(
+        _shell(n), (1, 2, 3), moment=(0.1, 0.2, 0.3), frame="body"
+    ),
+    "load along an edge": lambda n: EdgeLoad(n.arc, n.vector((1, 2, 3)), moment=n.vector((0, 1, 0))),
     "dead distributed load": lambda n: DistributedLoad(
         _beam("curved", PLAIN, "SE3", n), n.vector((2.0, 1.0, -3.0)), moment=lambda t: n.vector((t, 0.5, 2.0))
     ),

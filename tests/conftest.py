@@ -7,6 +7,8 @@ pytest, and the last bits of sums depend on how they share the work. It is told 
 import os
 from zlib import crc32
 
+import pytest
+
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[name] = "1"
 # kernels are compiled where a test asks for it: all others are of NumPy, which is complete
@@ -17,8 +19,19 @@ def pytest_addoption(parser):
     parser.addoption("--one-in", type=int, default=1, metavar="N", help="run one test in N, the same ones every time")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    mark_other_groups(items)
     share = config.getoption("--one-in")
     others = [item for item in items if crc32(item.nodeid.encode()) % share]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if not crc32(item.nodeid.encode()) % share]
+
+
+def mark_other_groups(items):
+    """Quick tests of both groups, R3xSO3 and SE3, stay quick on one, which their name decides; the other is slow."""
+    quick = {item.nodeid: item for item in items if item.get_closest_marker("slow") is None}
+    for name, item in quick.items():
+        other = name.replace("R3xSO3", "SE3")
+        if name.count("R3xSO3") == 1 and other in quick:
+            (quick[other] if crc32(name.encode()) % 2 else item).add_marker(pytest.mark.slow)

@@ -45,6 +45,7 @@ SLOW = {
     "forces.md",
     "frame.md",
     "friction.md",
+    "getting_started.md",
     "look.md",
     "modes.md",
     "robot.md",

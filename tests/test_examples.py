@@ -94,6 +94,7 @@ def test_heavy_top():
         assert extrapolated == pytest.approx(exact, abs=1.5e-4)
 
 
+@pytest.mark.slow
 def test_right_angle_cantilever():
     numbers = right_angle_cantilever.main([])
     assert numbers.pop("Newton iterations a step, h = 0.2 s")[0] <= 4.0

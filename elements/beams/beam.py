@@ -32,6 +32,7 @@ from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss
 from fem_mbs.elements.beams.doubts import doubts
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beams.higher_order import HigherOrderBatch
+from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.taper import Profile, along, values_at
 from fem_mbs.elements.beams.two_node import CONSISTENT_MASS, INTERPOLATIONS, BeamBatch, relative_motion, strain
 from fem_mbs.elements.joints.coordinates import AXES
@@ -254,6 +255,10 @@ class Beam(Element, SectionForces):
 
     def at(self, s: Array, *names: str) -> list[Array]:
         """Attributes of its sections ``(k, g, ...)`` at places ``s`` in its elements."""
+        if isinstance(self.section, BeamSection):
+            shape = len(self.length), np.shape(s)[-1]
+            values = (np.asarray(getattr(self.section, name)) for name in names)
+            return [np.broadcast_to(value, (*shape, *value.shape)) for value in values]
         return values_at(self.section, self.arc(s), *names)
 
     @property
@@ -372,15 +377,18 @@ def add_beam(
     make: Callable[[list[Node]], Beam],
 ) -> Beam:
     """Add a beam through places ``(n, 3)``, with the nodes that are not given there, and the releases of its ends."""
-    nodes = [
-        given.get(k) or model.add_node(place, name=None if name is None else f"{name}[{k}]")
-        for k, place in enumerate(places)
-    ]
-    beam = model.add(make(nodes), name=name)
+    at = {k: node for k, node in given.items() if node is not None}
+    missing = [k for k in range(len(places)) if k not in at]
+    at.update(zip(missing, model.add_nodes(places[missing], _numbered(name, missing)), strict=True))
+    beam = model.add(make([at[k] for k in range(len(places))]), name=name)
     for side, (free, node) in released.items():
         if free is not None and node is not None:
             model.add(EndRelease(node, beam, side=side, release=free), f"{beam.name} {side}")
     return beam
+
+
+def _numbered(name: str | None, places: Iterable[int]) -> list[str] | None:
+    return None if name is None else [f"{name}[{k}]" for k in places]
 
 
 @checked

@@ -11,6 +11,7 @@ part computes with them exactly (``fem_mbs/lie/parametrization.py``). docs/theor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,14 @@ LOBATTO = {1: np.array([0.0, 1.0]), 2: np.array([0.0, 0.5, 1.0]), 3: np.array([0
 """Places of the nodes of an element of each order: with these a member has the exact forces of linear theory."""
 
 
+@cache
 def gauss(points: int) -> tuple[Array, Array]:
     """Places and weights of Gauss quadrature from 0 to 1."""
     places, weights = np.polynomial.legendre.leggauss(points)
-    return 0.5 * (1.0 + places), 0.5 * weights
+    rule = 0.5 * (1.0 + places), 0.5 * weights
+    for array in rule:
+        array.flags.writeable = False
+    return rule
 
 
 def lagrange(nodes: Array, s: Array) -> tuple[Array, Array]:

@@ -1,38 +1,44 @@
-"""Forces and moments per length of a beam.
+"""Forces and moments per length of a beam or an edge, and per area of a shell.
 
-Consistent with polynomials through the nodes along the centre line (docs/beams.md, "Loads per length").
+Consistent with polynomials through the nodes (docs/beams.md, "Loads per length"; docs/shells.md, "Loads").
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Element, ElementBatch, Motion, Numbering, array, checked, evaluate
+from fem_mbs.contracts import Element, ElementBatch, Motion, NodeLike, Numbering, array, checked, evaluate
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.inertia import element_rows
+from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
 from fem_mbs.elements.forces.loads import Frame, Value
+from fem_mbs.elements.shells.shell import Shell
+from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
 
 @checked
 class DistributedLoad(Element):
-    """A force and a moment per length along a beam.
+    """A force and a moment per length along a beam, or per area of a shell.
 
     Parameters
     ----------
-    beam : Beam
-        What it acts on, along the line of its nodes.
+    beam : Beam or Shell
+        What it acts on, along the line or over the surface of its nodes.
     force : (3,), (n, 3) or function of t
-        Force per length as built, in N/m: one for the whole beam, or one at each of its ``n`` nodes and linear in
-        between, the polynomial of the element with orders 2 and 3. A function takes the time in s and returns either.
+        Force per length as built, in N/m, of a shell per area, in N/m^2: one for the whole, or one at each of its ``n``
+        nodes and linear in between, the polynomial of the element with orders 2 and 3. A function takes the time in s
+        and returns either.
     moment : (3,), (n, 3) or function of t, optional
-        Moment per length, in N m/m, likewise.
+        Moment per length, in N m/m, or per area, in N m/m^2, likewise.
     frame : {"world", "body"}
-        Frame of the components: the world, or the section frame (x along the beam), with which the load then turns.
+        Frame of the components: the world, or the section frame, with which the load then turns: x along a beam, z
+        along the normal of a shell and x along the first parameter of its elements.
 
     Notes
     -----
@@ -43,13 +49,11 @@ class DistributedLoad(Element):
 
     external = True
 
-    def __init__(self, beam: Beam, force: Value, *, moment: Value | None = None, frame: Frame = "world") -> None:
+    def __init__(
+        self, beam: Beam | Shell, force: Value, *, moment: Value | None = None, frame: Frame = "world"
+    ) -> None:
         self.beam, self.nodes = beam, beam.nodes
-        label = f"DistributedLoad on {beam}"
-        self.values = tuple(
-            value if callable(value) else _density(value, len(beam.nodes), f"{label}: {what}")
-            for what, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
-        )
+        self.values = _values(force, moment, len(beam.nodes), f"DistributedLoad on {beam}")
         self.follows = frame == "body"
 
     def at_nodes(self, value: Array) -> Array:
@@ -58,7 +62,51 @@ class DistributedLoad(Element):
         return np.matvec(self.beam.frames, values) if self.follows else values
 
     def batch_key(self) -> Hashable:
-        return self.follows, self.beam.order
+        return self.follows, self.beam.cells.shape[1]
+
+
+@checked
+class EdgeLoad(Element):
+    """A force and a moment per length along a chain of nodes, such as an edge of a shell: ``panel.edge("right")``.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        At least two, one after the other; the first again at the end for a closed line.
+    force : (3,), (n, 3) or function of t
+        Force per length as built, world frame, in N/m: one for the whole line, or one at each node and linear in
+        between. A function takes the time in s and returns either.
+    moment : (3,), (n, 3) or function of t, optional
+        Moment per length, in N m/m, likewise.
+    """
+
+    external = True
+    follows = False
+
+    def __init__(self, nodes: Sequence[NodeLike], force: Value, *, moment: Value | None = None) -> None:
+        chain = list(nodes)
+        if len(chain) < 2:
+            raise ModelError(f"EdgeLoad: nodes must be at least two nodes along an edge, received {len(chain)}")
+        order = {node: k for k, node in enumerate(dict.fromkeys(chain))}
+        self.nodes = tuple(order)
+        self.cells = np.array([[order[a], order[b]] for a, b in pairwise(chain)])
+        label = f"EdgeLoad on {self.nodes[0]}, ..."
+        self.values = _values(force, moment, len(self.nodes), label)
+        x = np.array([node.position for node in self.nodes])[self.cells]
+        length = np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+        if not (length > 0.0).all():
+            raise ModelError(f"{label}: two successive nodes are at the same place")
+        self.shared = length[:, None, None] * CONSISTENT_MASS
+        self.offsets = np.zeros((len(self.cells), 2, 3))
+
+    @property
+    def beam(self) -> EdgeLoad:
+        """The line it acts on."""
+        return self
+
+    def at_nodes(self, value: Array) -> Array:
+        """A density at the nodes of each piece ``(k, 2, 3)``, in the world."""
+        return np.asarray(np.broadcast_to(value, (len(self.nodes), 3))[self.cells])
 
 
 class DistributedLoadContext(NamedTuple):
@@ -69,14 +117,14 @@ class DistributedLoadContext(NamedTuple):
     nodal: Array
 
 
-class DistributedLoads(ElementBatch, of=DistributedLoad):
+class DistributedLoads(ElementBatch, of=(DistributedLoad, EdgeLoad)):
     """Distributed loads in one frame, a cell for each element of their beams.
 
     Densities have the shape ``(n, p, 2, 3)``: the nodes, force and moment.
     """
 
-    def __init__(self, loads: Sequence[DistributedLoad], number: Numbering) -> None:
-        counts = [len(load.beam.length) for load in loads]
+    def __init__(self, loads: Sequence[DistributedLoad | EdgeLoad], number: Numbering) -> None:
+        counts = [len(load.beam.cells) for load in loads]
         self.nodes = element_rows([load.beam for load in loads], number)
         self.owners = [load for load, count in zip(loads, counts, strict=True) for _ in range(count)]
         self.follows = loads[0].follows
@@ -85,7 +133,7 @@ class DistributedLoads(ElementBatch, of=DistributedLoad):
         self._constant = np.zeros((*self.nodes.shape, 2, 3))
         self._functions = []
         for load, last in zip(loads, np.cumsum(counts), strict=True):
-            cells = slice(last - len(load.beam.length), last)
+            cells = slice(last - len(load.beam.cells), last)
             for part, value in enumerate(load.values):
                 if callable(value):
                     self._functions.append((cells, part, load, value))
@@ -126,6 +174,15 @@ class DistributedLoads(ElementBatch, of=DistributedLoad):
             turned += np.einsum("nijab,njkbc->nikajc", shares, so3.skew(density)).reshape(n, p, 6, p, 3)
         turned[:, :, 3:] += np.einsum("niab,nibjc->niajc", self._lever, turned[:, :, :3])
         return K.reshape(n, 6 * p, 6 * p)
+
+
+def _values(force: Value, moment: Value | None, nodes: int, label: str) -> tuple[Any, Any]:
+    """Checked densities of force and moment, or functions of time."""
+    first, second = (
+        value if callable(value) else _density(value, nodes, f"{label}: {what}")
+        for what, value in (("force", force), ("moment", np.zeros(3) if moment is None else moment))
+    )
+    return first, second
 
 
 def _density(value: Any, nodes: int, label: str) -> Array:

@@ -16,6 +16,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Node, direction, real, shown
 from fem_mbs.elements.beams.curve_strain import lagrange
 from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
 
 CORNER = np.radians(30.0) * (1 + 1e-9)
 MOST_TURNED = np.radians(80.0)
@@ -150,17 +151,13 @@ def _tangents(directions: Array, lengths: Array) -> Array:
     """Tangents ``(k, 2, 3)`` at both ends of every element."""
     tangents = np.repeat(directions[:, None], 2, axis=1)
     smooth = np.vecdot(directions[:-1], directions[1:]) > np.cos(CORNER)
-    for k in map(int, np.flatnonzero(smooth)):
-        before, after = lengths[k], lengths[k + 1]
-        middle = after * directions[k] + before * directions[k + 1]
-        tangents[k, 1] = tangents[k + 1, 0] = middle / np.linalg.norm(middle)
+    before, after = np.flatnonzero(smooth), np.flatnonzero(smooth) + 1
+    middle = lengths[after, None] * directions[before] + lengths[before, None] * directions[after]
+    tangents[before, 1] = tangents[after, 0] = middle / np.linalg.norm(middle, axis=1, keepdims=True)
     # at a free end or a corner the circle through the other end decides: reflect its tangent about the chord
-    for k, chord in enumerate(directions):
-        for end, other in ((0, 1), (1, 0)):
-            neighbour = k - 1 + end
-            has_neighbour = 0 <= neighbour < len(smooth) and smooth[neighbour]
-            if not has_neighbour:
-                tangents[k, end] = 2 * (tangents[k, other] @ chord) * chord - tangents[k, other]
+    for end, has_neighbour in ((0, np.append(False, smooth)), (1, np.append(smooth, False))):
+        chord, other = directions[~has_neighbour], tangents[~has_neighbour, 1 - end]
+        tangents[~has_neighbour, end] = 2 * np.vecdot(other, chord)[:, None] * chord - other
     return tangents
 
 
@@ -172,7 +169,7 @@ def _frames(tangents: Array, directions: Array | None, label: str) -> Array:
     y = _carried(tangents) if directions is None else directions
     across = y - np.vecdot(y, tangents)[..., None] * tangents
     size = np.linalg.norm(across, axis=-1, keepdims=True)
-    for k, end in np.argwhere(size[..., 0] < PARALLEL):
+    for k, end in zip(*np.nonzero(size[..., 0] < PARALLEL), strict=True):
         raise ModelError(
             f"{label}: y_axis {y[k, end]} is parallel to the beam in element {k + 1}; give a world direction across it"
         )
@@ -183,18 +180,22 @@ def _frames(tangents: Array, directions: Array | None, label: str) -> Array:
             "to the beam there, or because the directions at its ends differ by more than 90 degrees; give a world "
             "direction across the beam, or more elements"
         )
-    return np.stack([tangents, e2, np.cross(tangents, e2)], axis=-1)
+    return np.stack([tangents, e2, so3.cross(tangents, e2)], axis=-1)
 
 
 def _carried(tangents: Array) -> Array:
     """The default y axis of the start, turned by the smallest rotation from each tangent to the next."""
     e1 = tangents.reshape(-1, 3)
-    y = np.empty_like(e1)
-    y[0] = _default_y(e1[0])
-    for k, (a, b) in enumerate(pairwise(e1)):
-        cosine = a @ b
-        y[k + 1] = y[k] if cosine < PARALLEL - 1.0 else y[k] - (b @ y[k]) / (1.0 + cosine) * (a + b)
-    return y.reshape(tangents.shape)
+    x, y, z = _default_y(e1[0]).tolist()
+    carried = [(x, y, z)]
+    # one after the other: plain numbers are faster here than arrays
+    for (ax, ay, az), (bx, by, bz) in pairwise(e1.tolist()):
+        cosine = ax * bx + ay * by + az * bz
+        if cosine >= PARALLEL - 1.0:
+            share = (bx * x + by * y + bz * z) / (1.0 + cosine)
+            x, y, z = x - share * (ax + bx), y - share * (ay + by), z - share * (az + bz)
+        carried.append((x, y, z))
+    return np.reshape(carried, tangents.shape)
 
 
 def _default_y(e1: Array) -> Array:

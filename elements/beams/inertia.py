@@ -177,7 +177,7 @@ class BeamElements(ElementBatch):
 
     def __init__(self, beams: Sequence[Any], number: Numbering) -> None:
         self.nodes = element_rows(beams, number)
-        self.owners = [beam for beam in beams for _ in beam.length]
+        self.owners = [beam for beam in beams for _ in beam.cells]
 
     def _damped_by(self, damping: Array) -> None:
         self.damps = bool(damping.any())

@@ -226,8 +226,9 @@ def beams_from_mesh(
     is_bar = np.array([key in bars for key in keys])[group]
     members: list[Member] = []
     with model.all_or_nothing():
-        places = {int(point): lines.points[point] for point in np.unique(lines.lines)}
-        nodes = {point: model.add_node(place, name=f"{name}[{point}]") for point, place in places.items()}
+        used = np.unique(lines.lines).tolist()
+        added = model.add_nodes(lines.points[used], [f"{name}[{point}]" for point in used])
+        nodes = dict(zip(used, added, strict=True))
         for k, (first, points) in enumerate(chains_of(lines.only(~is_bar), group[~is_bar]).items()):
             key = keys[group[~is_bar][first]]
             ends, free = [nodes[point] for point in points], releases.get(key, (None, None))

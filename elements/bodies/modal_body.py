@@ -4,33 +4,22 @@ With the velocity ``(U, Omega)`` of the node and the amplitudes ``q``, in the fr
 
     T = m U.U/2 + U.(Omega x s + S q') + Omega.J Omega/2 + Omega.C q' + q'.M q'/2,   s = m c + S q,
 
-the kinetic energy of small deformations that move the mass centre, while the inertia against rotation stays. Its
-equations of motion, exact for this energy, with ``a = A - R^T g`` of the acceleration ``A`` of the node point:
-
-    m a + Omega' x s + Omega x (Omega x s) + 2 Omega x S q' + S q''
-    s x a + J Omega' + Omega x (J Omega + C q') + C q''
-    S^T a + C^T Omega' + M q'' + D q' + K q
-
-(docs/theory.md, "Modal body").
+the kinetic energy of small deformations that move the mass centre, while the inertia against rotation stays: a
+:class:`~fem_mbs.elements.flexible.flexible_body.FlexibleBody` of one interface, whose frame is that of its node, and of
+which no more moments are known (docs/theory.md, "Modal body").
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
     InternalVariable,
-    Motion,
     NodeLike,
-    Numbering,
     Positive,
     Vector3,
     array,
@@ -40,6 +29,8 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.bodies.rigid_body import Inertia
+from fem_mbs.elements.flexible.flexible_body import ReducedBody
+from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
@@ -60,7 +51,7 @@ Coupling = Annotated[ArrayLike, shaped((3, None), what="3 x k finite numbers, a 
 
 
 @checked
-class ModalBody(Element):
+class ModalBody(ReducedBody):
     """A body that deforms by a few modes, as a finite-element program gives them.
 
     Parameters
@@ -122,6 +113,7 @@ class ModalBody(Element):
             for name, value in (("translation", translation), ("rotation", rotation))
         )
         self._check_masses(label)
+        self.reduction, self.axes = self._reduced(), np.eye(3)[None]
         self.internal_variables = tuple(InternalVariable(f"mode {i + 1}", "coordinate") for i in range(k))
 
     def matrix(self) -> Array:
@@ -139,95 +131,20 @@ class ModalBody(Element):
                 "together must give every motion a positive kinetic energy; look at the units and scale of the modes"
             )
 
-    def batch_key(self) -> Hashable:
-        return len(self.internal_variables)
-
-
-class ModalBodyContext(NamedTuple):
-    """What the matrices need of the last force."""
-
-    a: Array
-    """Acceleration of the node point less that of gravity, in the body frame."""
-    gravity: Array
-    Omega: Array
-    Omega_dot: Array
-    s: Array
-    q_dot: Array
-
-
-class ModalBatch(ElementBatch, of=ModalBody):
-    """Bodies with ``k`` modes each as arrays."""
-
-    def __init__(self, bodies: Sequence[ModalBody], number: Numbering) -> None:
-        super().__init__(bodies, number)
-        self.M0 = np.array([body.matrix() for body in bodies])
-        self.m, self.s0 = self.M0[:, 0, 0], np.array([body.mass * body.center_of_mass for body in bodies])
-        self.J, self.S, self.C = self.M0[:, 3:6, 3:6], self.M0[:, :3, 6:], self.M0[:, 3:6, 6:]
-        self.K, self.D = (np.array([getattr(b, name) for b in bodies]) for name in ("modal_stiffness", "modal_damping"))
-        self.damps = bool(self.D.any())
-
-    def force(self, motion: Motion, prescribed: None) -> tuple[Array, ModalBodyContext]:
-        """Inertia, gravity and elastic forces, ``(n, 6 + k)``."""
-        row, momentum = self.nodes[:, 0], motion.momentum or motion
-        q, q_dot, q_ddot = (part[self.own] for part in (motion.u, momentum.udot, motion.uddot))
-        gravity = np.vecmat(motion.gravity, motion.R[row])
-        Omega, a, Omega_dot = momentum.V[row, 3:], motion.A[row, :3] - gravity, motion.A[row, 3:]
-        context = ModalBodyContext(a, gravity, Omega, Omega_dot, self.s0 + np.matvec(self.S, q), q_dot)
-        force = np.matvec(self._mass(context.s), np.concatenate([a, Omega_dot, q_ddot], axis=-1))
-        spun, moving = so3.cross(Omega, context.s) + 2.0 * np.matvec(self.S, q_dot), np.matvec(self.C, q_dot)
-        force[:, :3] += so3.cross(Omega, spun)
-        force[:, 3:6] += so3.cross(Omega, np.matvec(self.J, Omega) + moving)
-        force[:, 6:] += np.matvec(self.D, motion.udot[self.own]) + np.matvec(self.K, q)
-        return force, context
-
-    def stiffness(self, context: ModalBodyContext) -> Array:
-        """The weight turns against the body, and amplitudes move the mass centre."""
-        turned = so3.skew(context.gravity)
-        result = np.zeros_like(self.M0)
-        result[:, :3, 3:6] = -self.m[:, None, None] * turned
-        result[:, 3:6, 3:6] = -so3.skew(context.s) @ turned
-        result[:, 6:, 3:6] = -self.S.mT @ turned
-        spin = so3.skew(context.Omega)
-        result[:, :3, 6:] = (so3.skew(context.Omega_dot) + spin @ spin) @ self.S
-        result[:, 3:6, 6:] = -so3.skew(context.a) @ self.S
-        result[:, 6:, 6:] = self.K
-        return result
-
-    def damping(self, context: ModalBodyContext) -> Array:
-        """Gyroscopic and centrifugal terms, damping of the modes."""
-        result = self.gyroscopic(context)
-        result[:, 6:, 6:] = self.D
-        return result
-
-    def gyroscopic(self, context: ModalBodyContext) -> Array:
-        """Gyroscopic and centrifugal terms."""
-        spin, s = so3.skew(context.Omega), so3.skew(context.s)
-        carried = so3.skew(np.matvec(spin, context.s) + 2.0 * np.matvec(self.S, context.q_dot))
-        momentum = np.matvec(self.J, context.Omega) + np.matvec(self.C, context.q_dot)
-        result = np.zeros_like(self.M0)
-        result[:, :3, 3:6] = -carried - spin @ s
-        result[:, 3:6, 3:6] = spin @ self.J - so3.skew(momentum)
-        result[:, :3, 6:] = 2.0 * spin @ self.S
-        result[:, 3:6, 6:] = spin @ self.C
-        return result
-
-    def mass(self, context: ModalBodyContext) -> Array:
-        """The mass matrix of the deformed body."""
-        return self._mass(context.s)
-
-    def _mass(self, s: Array) -> Array:
-        """With first moments ``s`` (n, 3)."""
-        result, s = self.M0.copy(), so3.skew(s)
-        result[:, :3, 3:6], result[:, 3:6, :3] = -s, s
-        return result
-
-    def energy(self, motion: Motion) -> Energy:
-        row, q, q_dot = self.nodes[:, 0], motion.u[self.own], motion.udot[self.own]
-        _, context = self.force(motion, None)
-        V = np.concatenate([motion.V[row], q_dot], axis=-1)
-        moment = self.m[:, None] * motion.x[row] + np.matvec(motion.R[row], context.s)
-        return Energy(
-            kinetic=0.5 * np.vecdot(V, np.matvec(self._mass(context.s), V)),
-            strain=0.5 * np.vecdot(q, np.matvec(self.K, q)),
-            gravity=-(moment @ motion.gravity),
+    def _reduced(self) -> Reduction:
+        """Its energy: first moments follow the amplitudes, second moments about the node stay."""
+        k = len(self.modal_mass)
+        K = 6 + k
+        about_node = self.matrix()[3:6, 3:6]
+        moments = np.zeros((4 + 3 * K, 4 + 3 * K))
+        moments[0, 0], moments[0, 1:4] = self.mass, self.mass * self.center_of_mass
+        moments[1:4, 1:4] = 0.5 * np.trace(about_node) * np.eye(3) - about_node
+        # int x phi dm is skew: half of its axial vector
+        moments[0, 22:], moments[1:4, 22:] = (
+            self.translation.T.ravel(),
+            np.hstack(list(-0.5 * so3.skew(self.rotation.T))),
         )
+        moments = np.triu(moments) + np.triu(moments, 1).T
+        whole = np.zeros((3, K, K))
+        whole[:, 6:, 6:] = self.modal_stiffness, self.modal_damping, self.modal_mass
+        return given_shapes(moments, *whole)

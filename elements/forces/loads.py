@@ -36,6 +36,7 @@ from fem_mbs.contracts import (
     or_function,
     vector,
 )
+from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
@@ -218,6 +219,11 @@ class Gravity(Element):
     external = True
 
     def __init__(self, part: Element, acceleration: Wrench = (0.0, 0.0, 0.0)) -> None:
+        if isinstance(part, FlexibleBody) and len(part.nodes) > 1:
+            raise ModelError(
+                f"Gravity on {part}: a body of several interfaces feels the gravity of the model; give that to "
+                "mbs.Model, and one of their own to the other parts"
+            )
         self.part, self.acceleration = part, acceleration
         self.nodes = tuple(dict.fromkeys(part.nodes))
         self.masses = masses_of(part, self.nodes)

@@ -22,7 +22,8 @@ import numpy as np
 from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.linear.solvers import Factors, LinearSolver, Solve
+from fem_mbs.linear.direct import Solve
+from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.system import constraints

@@ -134,6 +134,7 @@ from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
 from fem_mbs.contracts.node import lever as lever
 from fem_mbs.contracts.node import make_node as make_node
+from fem_mbs.contracts.node import still_nodes as still_nodes
 from fem_mbs.contracts.numbering import InternalVariable as InternalVariable
 from fem_mbs.contracts.numbering import Numbering as Numbering
 from fem_mbs.contracts.numbering import check_internal_variables as check_internal_variables

@@ -80,8 +80,7 @@ def consistent_start(system: System, given: State | None = None) -> State:
     check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)
     evaluation = closed(system, place)
-    explain_singular(system, evaluation, "at the start")
-    matrix = leading_matrix(system, evaluation)
+    matrix = explain_singular(system, evaluation, "at the start")
     if given is not None:
         place = stopped(system, place)
         defect = velocity_defect(system, place)

@@ -23,7 +23,7 @@ from fem_mbs.initial.redundant import (
     surplus,
 )
 from fem_mbs.initial.state_point import largest_gap
-from fem_mbs.linear.null_space import lengths, null_spaces, scaled
+from fem_mbs.linear.null_space import Matrix, lengths, null_spaces, scaled
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix
 from fem_mbs.system.system import Evaluation, System
@@ -33,26 +33,30 @@ DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
 
 
-def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> None:
+def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> Array:
     """Raise :class:`SingularSystemError` if accelerations are not unique; have joints that repeat each other handled.
 
-    Where reactions are asked for, it is logged which are not unique.
+    Where reactions are asked for, it is logged which are not unique. Returns the stored values of the leading matrix.
 
     Raises
     ------
     SingularSystemError
         Also if equations repeat each other at this position alone.
     """
-    matrix = system.solver.matrix(leading_matrix(system, evaluation))
+    values = leading_matrix(system, evaluation)
+    matrix = system.solver.matrix(values)
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     if moving := _move_without_mass(system, causes, when):
         raise SingularSystemError("\n".join(filter(None, (moving, name_joints(system, causes, when)))))
-    if handle_redundant(system, evaluation, causes, when) and of_reactions:
-        say_redundant(system)
-    if text := _without_inertia(system, leading_matrix(system, evaluation), when):
+    if handle_redundant(system, evaluation, causes, when):
+        values = leading_matrix(system, evaluation)  # the system has another pattern
+        if of_reactions:
+            say_redundant(system)
+    if text := _without_inertia(system, values, when):
         raise SingularSystemError(text)
+    return values
 
 
 def handle_repeated(system: System, evaluation: Evaluation, values: Array, when: str) -> None:
@@ -172,33 +176,43 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     lower = _first_order(system)
     if not definite and len(_loose(matrix, lower)):
         lower = _NONE
-    rest = np.setdiff1d(np.arange(system.n_free), lower)
+    rest = np.delete(np.arange(system.n_free), lower)
     scale = np.ones(len(rest)) if definite else 1.0 / system.weight[system.free_rows[rest]]
     small = matrix.shape[0] <= DENSE
     if small:
         matrix = matrix.toarray()
-    M = matrix[np.ix_(rest, rest)] if small else matrix[rest][:, rest]
+    M = _part(matrix, rest, rest)
     if len(lower) and not definite:
         M = M - matrix[rest][:, lower] @ np.linalg.solve(
             _dense(matrix[lower][:, lower]), _dense(matrix[lower][:, rest])
         )
         M = M if small else csc_array(M)
     M = scaled(M, scale, scale)
-    B = matrix[system.n_free :][:, rest]
+    B = _part(matrix, np.arange(system.n_free, matrix.shape[0]), rest)
     B = scaled(B, np.ones(B.shape[0]), scale)
     # unknowns in no equation and equations without unknowns are told apart, however many there are
     idle = lengths(M, 0) + lengths(B, 0) == 0.0
     void = lengths(B, 1) * system.constraint_weight < SMALL**2
     busy, acting = np.flatnonzero(~idle), np.flatnonzero(~void)
-    units, motions, repeated, complete = null_spaces(M[busy][:, busy], B[acting][:, busy], definite, gap)
+    M, B = _part(M, busy, busy), _part(B, acting, busy)
+    units, motions, repeated, complete = null_spaces(M, B, definite, gap)
     if repeated.shape[1]:  # that light bodies hang on heavy ones does not count
         metric = np.square(system.weight[system.free_rows[rest]][busy] * scale[busy])
         metric = np.diag(metric) if small else csc_array(diags_array(metric))
-        _, _, repeated, complete = null_spaces(metric, B[acting][:, busy], gap=gap)
+        _, _, repeated, complete = null_spaces(metric, B, gap=gap)
     at = system.free_rows[rest]
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
     return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
+
+
+def _part(matrix: Matrix, rows: IntArray, columns: IntArray) -> Matrix:
+    """Some rows and columns of a matrix; itself if that is all of them."""
+    if matrix.shape == (len(rows), len(columns)):
+        return matrix
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(matrix[np.ix_(rows, columns)])
+    return csc_array(matrix[:, columns][rows])
 
 
 def _moving(system: System, causes: Causes) -> tuple[dict[int, Array], list[str]]:

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.linear.solvers import Factors, Solve, make_solver, sums
+from fem_mbs.linear.direct import Solve
+from fem_mbs.linear.solvers import Factors, make_solver, sums
 
 COMPLIANCE = 1e-9
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""
@@ -63,8 +64,9 @@ class LeastNormSolver:
     def __init__(self, rows: IntArray, columns: IntArray, n: int, units: Array, blocks: IntArray) -> None:
         size, count = len(blocks), len(rows)
         every = np.arange(size)
-        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks)
+        self._solver = make_solver(np.append(rows, every), np.append(columns, every), size, blocks, n)
         self.slots, self.storage = self._solver.slots[:count], self._solver.storage
+        self.kind = self._solver.kind
         self.n, self.m, self._units = n, size - n, units[:n]
         self._diagonal = self._solver.slots[count:]
         inside = np.flatnonzero((rows >= n) & (columns >= 0) & (columns < n))

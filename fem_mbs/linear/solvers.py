@@ -1,28 +1,32 @@
-"""Linear equations with a pattern that stays: dense, banded or sparse, chosen once by size and bandwidth.
+"""Linear equations with a pattern that stays: dense, banded or sparse, chosen once by what each will cost.
 
 Each solver tells where the entry ``(row, column)`` of a triplet list is stored (``slots``), so that assembly is one sum
 over slots. Chains of beams and bodies have a small bandwidth after the reverse Cuthill-McKee ordering, where LAPACK's
-banded factorisation is several times faster than a general sparse one.
+banded factorisation is several times faster than a general sparse one; grids have little fill in an order of minimum
+degree (``ordering.py``, ``direct.py``). The choice depends on the pattern alone, so that a run can be repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse import csc_array, dia_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import SingularSystemError, StoreError
+from fem_mbs.linear import ordering
+from fem_mbs.linear.direct import Solve, factorize
 
 DENSE_SIZE = 40
-BAND_WIDTH = 80
-
-Solve = Callable[[Array], Array]
+NARROW = 40
+"""Up to this width a band is always the fastest."""
+BAND_COST = 0.15, 0.0125, 7e-5
+"""Time of an unknown in a band, in us: constant, times the width, times its square. Measured on bands of 11 to 185."""
+SPARSE_COST = 0.5, 0.06
+"""The same of SuperLU: constant, times the numbers in a column of ``L``. Measured on grids of 1 to 30 nodes across."""
 
 
 class Factors(NamedTuple):
@@ -49,6 +53,8 @@ class LinearSolver(Protocol):
 
     slots: IntArray
     storage: int
+    kind: str
+    """What :class:`Stats` says of it."""
 
     def factor(self, values: Array) -> Factors:
         """Factor the matrix with these stored values, real or complex."""
@@ -63,43 +69,40 @@ class LinearSolver(Protocol):
         ...
 
 
-def make_solver(rows: IntArray, columns: IntArray, size: int, blocks: IntArray | None = None) -> LinearSolver:
+def make_solver(
+    rows: IntArray, columns: IntArray, size: int, blocks: IntArray | None = None, n: int | None = None
+) -> LinearSolver:
     """Solver for triplets at ``rows``, ``columns``; negative indices mark entries to leave out.
 
     ``blocks`` (size,) numbers the node, the joint or whatever else each unknown belongs to: unknowns that stay together
-    have a smaller bandwidth.
+    have a smaller bandwidth. Multipliers are the unknowns from ``n`` on, or all without an entry on the diagonal.
     """
     if size <= DENSE_SIZE:
         return DenseSolver(rows, columns, size)
-    inside = (rows >= 0) & (columns >= 0)
-    i, j = rows[inside], columns[inside]
-    place = _ordering(i, j, np.arange(size) if blocks is None else blocks)
-    width = int(np.abs(place[i] - place[j]).max(initial=0))
-    if width <= BAND_WIDTH:
-        return BandedSolver(rows, columns, size, place, width)
-    return SparseSolver(rows, columns, size)
-
-
-def _ordering(i: IntArray, j: IntArray, blocks: IntArray) -> IntArray:
-    """New index of each unknown: reverse Cuthill-McKee on the graph of the blocks, unknowns of each in a row."""
-    count = int(blocks.max(initial=-1)) + 1
-    # both triangles, where the pattern itself is not symmetric
-    at = np.append(blocks[i], blocks[j]), np.append(blocks[j], blocks[i])
-    graph = csc_array((np.ones(len(at[0]), np.int8), at), shape=(count, count))
-    rank = np.empty(count, np.intp)
-    rank[reverse_cuthill_mckee(graph.tocsr(), symmetric_mode=True)] = np.arange(count)
-    place = np.empty(len(blocks), np.intp)
-    place[np.argsort(rank[blocks], kind="stable")] = np.arange(len(blocks))
-    return place
+    blocks = np.arange(size) if blocks is None else blocks
+    sizes = np.bincount(blocks)
+    graph = ordering.graph_of(rows, columns, blocks)
+    place = ordering.narrow(graph)
+    width = ordering.band(graph, place, sizes)
+    if width > NARROW:
+        own = np.zeros(size, np.bool_)
+        own[rows[(rows == columns) & (rows >= 0)] if n is None else slice(n)] = True
+        sparse, fill = ordering.minimum_degree(graph, sizes, np.bincount(blocks, own) == 0.0)
+        if np.polyval(SPARSE_COST[::-1], fill) < np.polyval(BAND_COST[::-1], width):
+            return SparseSolver(rows, columns, size, ordering.unknowns(sparse, blocks))
+    return BandedSolver(rows, columns, size, ordering.unknowns(place, blocks), width)
 
 
 class DenseSolver:
     """LAPACK ``getrf``/``getrs`` for small systems."""
 
+    kind = "dense"
+
     def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
         self.size = size
         self.storage = size * size
-        self.slots = np.where((rows >= 0) & (columns >= 0), columns * size + rows, self.storage)
+        inside = (rows >= 0) & (columns >= 0)
+        self.slots = np.where(inside, columns * size + rows, self.storage).astype(np.intp)
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
@@ -127,11 +130,12 @@ class BandedSolver:
 
     def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray, width: int) -> None:
         self.size, self.place, self.width = size, place, width
+        self.kind = f"banded, half width {width}"
         self.height = 3 * width + 1
         self.storage = self.height * size
-        inside = (rows >= 0) & (columns >= 0)
-        i, j = place[np.where(inside, rows, 0)], place[np.where(inside, columns, 0)]
-        self.slots = np.where(inside, j * self.height + 2 * width + i - j, self.storage)
+        self.slots = (place * (self.height - 1) + 2 * width)[columns]
+        self.slots += place[rows]
+        self.slots[(rows < 0) | (columns < 0)] = self.storage
         self.order = np.argsort(place)
 
     def factor(self, values: Array) -> Factors:
@@ -165,12 +169,14 @@ def _usable(arrays: Sequence[Array], shape: tuple[int, int]) -> Sequence[Array]:
 
 
 class SparseSolver:
-    """SuperLU for everything else."""
+    """A sparse direct solver in the ordering ``place`` (new index of each unknown), see ``direct.py``."""
 
-    def __init__(self, rows: IntArray, columns: IntArray, size: int) -> None:
-        self.size = size
-        inside = (rows >= 0) & (columns >= 0)
-        places, slots = np.unique(columns[inside] * size + rows[inside], return_inverse=True)
+    kind = "sparse"
+
+    def __init__(self, rows: IntArray, columns: IntArray, size: int, place: IntArray) -> None:
+        self.size, self.place, self.order = size, place, np.argsort(place)
+        inside = np.flatnonzero((rows >= 0) & (columns >= 0))
+        places, slots = np.unique(place[columns[inside]] * size + place[rows[inside]], return_inverse=True)
         self.storage = len(places)
         self.slots: IntArray = np.full(len(rows), self.storage)
         self.slots[inside] = slots
@@ -180,20 +186,23 @@ class SparseSolver:
 
     def factor(self, values: Array) -> Factors:
         """Factor; see :class:`LinearSolver`."""
-        try:
-            self._last = Factors(splu(self.matrix(values)).solve, (values,))
-        except RuntimeError as error:
-            raise SingularSystemError("the matrix is singular") from error
+        solve = factorize(self._ordered(values))
+        self._last = Factors(lambda b: solve(b[self.order])[self.place], (values,))
         return self._last
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
-        """Restore; see :class:`LinearSolver`. SuperLU's factors stay within it: they are kept, or made again."""
+        """Restore; see :class:`LinearSolver`. Factors stay within the direct solver: they are kept, or made again."""
         if self._last is not None and self._last.arrays[0] is arrays[0]:
             return self._last
         return self.factor(arrays[0])
 
     def matrix(self, values: Array) -> csc_array:
         """Sparse matrix; see :class:`LinearSolver`."""
+        matrix = csc_array(self._ordered(values)[self.place][:, self.place])
+        matrix.sort_indices()
+        return matrix
+
+    def _ordered(self, values: Array) -> csc_array:
         return csc_array((values, self._rows, self._starts), shape=(self.size, self.size))
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
@@ -19,6 +20,7 @@ from fem_mbs.contracts import (
     PartNames,
     RotationLike,
     Vector3,
+    array,
     check_internal_variables,
     check_node,
     checked,
@@ -27,6 +29,7 @@ from fem_mbs.contracts import (
     make,
     make_node,
     shown,
+    still_nodes,
     text,
     vector,
 )
@@ -44,7 +47,7 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("all_or_nothing", "called", "check_name", "hold")
+    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "hold")
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group
@@ -108,6 +111,21 @@ class ModelDescription(PartNames):
         self.nodes.append(node)
         self._members.add(node)
         return node
+
+    def add_nodes(self, places: Array, names: Sequence[str] | None = None) -> list[Node]:
+        """Add nodes at rest at places ``(n, 3)``, with names of their own or those of :meth:`add_node`; return them."""
+        places = array(places, "Model.add_nodes: places", (None, 3)) if len(places) else np.empty((0, 3))
+        if names is None:
+            first = self._added[Node]
+            names = [self._free_name(None, f"node {first + k}") for k in range(len(places))]
+        for name in names:
+            self.check_name(name)
+        nodes = still_nodes(names, self.group, places)
+        self._parts.update(zip(names, nodes, strict=True))
+        self._added[Node] += len(nodes)
+        self.nodes += nodes
+        self._members.update(nodes)
+        return nodes
 
     def hold(self, node: Node, translation: bool, rotation: bool) -> None:
         """Leave the position and/or the rotation of a node where they are, in all directions."""

@@ -85,6 +85,7 @@ class MemoryRecorder:
             time.perf_counter() - self._started,
             error,
             compiled=self._system.compiled,
+            solver=self._system.solver.kind,
         )
         turns = None if self._turns is None else self._turns.counted()
         return self._make(self._states, outcome, stats, events, turns)

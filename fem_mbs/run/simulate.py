@@ -17,6 +17,7 @@ from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, 
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.linear.threads import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
 from fem_mbs.run.events import Events
@@ -35,6 +36,7 @@ LOG = logging.getLogger("fem_mbs")
 
 
 @checked
+@one_thread
 def simulate(
     model: Model,
     t_end: Seconds,

@@ -101,6 +101,8 @@ class Stats(Public):
         of all steps from one stored state to the next.
     compiled : tuple of str
         Classes of elements and joints whose compiled kernels ran; those of all others were NumPy's.
+    solver : str
+        How the matrix of the model was factorised: "dense", "banded, half width 11" or "sparse".
     """
 
     newton_iterations: IntArray = field(repr=False)
@@ -113,6 +115,7 @@ class Stats(Public):
     error: Accuracy | None = None
     steps: int = -1
     compiled: tuple[str, ...] = ()
+    solver: str = ""
 
     def __post_init__(self) -> None:
         if self.steps < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from fem_mbs.contracts import (
     SectionForces,
     State,
     checked,
+    choice,
     of_kind,
     shown,
 )
+from fem_mbs.elements.shells.results import FACES
+from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
@@ -232,6 +235,36 @@ class Queries(Public):
         rows = [self._row(node) for node in found.nodes]
         with self.system.as_frozen():
             return found.section_forces(self.history.x[:, rows], self.history.R[:, rows])
+
+    @checked
+    def shell_forces(self, shell: ElementOrName) -> Array:
+        """Forces and moments per length ``(nt, elements, 8)`` of a shell at the centres of its elements.
+
+        In the order n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m), in the axes of the elements: 1 along the first
+        parameter, 3 along the normal.
+        """
+        found, x, R = self._shell(shell)
+        with self.system.as_frozen():
+            return found.results.forces(x, R)
+
+    @checked
+    def shell_stress(
+        self, shell: ElementOrName, side: Annotated[str, choice(FACES)] = "top", *, ply: int | None = None
+    ) -> Array:
+        """Stress 11, 22, 12 ``(nt, elements, 3)`` of a shell at the centres of its elements, N/m^2.
+
+        At its top or bottom in the axes of the elements; of a ``ply``, counted from 0 at the bottom, at the top or
+        bottom of that in its own axes.
+        """
+        found, x, R = self._shell(shell)
+        with self.system.as_frozen():
+            return found.results.stress(x, R, side, ply)
+
+    def _shell(self, shell: Any) -> tuple[Shell, Array, Array]:
+        """A shell, and positions and rotations of its nodes over time."""
+        found = of_kind(self._part(shell, "shell"), Shell, f"{type(self).__name__}: shell")
+        rows = [self._row(node) for node in found.nodes]
+        return found, self.history.x[:, rows], self.history.R[:, rows]
 
     @cached_property
     def energy(self) -> EnergyHistory:

@@ -13,7 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
 from fem_mbs.initial.singular import describe_mechanism
 from fem_mbs.lie import se3
-from fem_mbs.linear.solvers import Solve
+from fem_mbs.linear.direct import Solve
 from fem_mbs.solution.history import Instant
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.sizes import least_norm, refuse_gap

@@ -20,7 +20,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.failure import moved_most, shown_residuals, worst_equations
-from fem_mbs.linear.solvers import Solve
+from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Equations, Point

@@ -20,6 +20,7 @@ from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, che
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system
 from fem_mbs.lie import se3
+from fem_mbs.linear.threads import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.run.events import Events
@@ -45,6 +46,7 @@ MAX_STEPS = 1_000_000
 
 
 @checked
+@one_thread
 def statics(
     model: Model,
     load_end: float = 1.0,

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import splu
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
 from fem_mbs.lie import se3
-from fem_mbs.linear.solvers import Solve
+from fem_mbs.linear.direct import Solve
 from fem_mbs.newton import Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.static.equations import Equations, Point

@@ -131,7 +131,8 @@ class Layout:
     def _initial_values(self) -> None:
         self.x0 = np.array([node.position for node in self.nodes]) - self.origin
         self.R0 = np.array([node.rotation for node in self.nodes])
-        self.velocities = np.array([[*node.velocity, *node.angular_velocity] for node in self.nodes])
+        velocities = [node.velocity for node in self.nodes], [node.angular_velocity for node in self.nodes]
+        self.velocities = np.concatenate([np.array(own) for own in velocities], axis=1)
         own = [variable for _, variable in self.internal_variables]
         self.u0, self.udot0 = (np.array([getattr(u, name) for u in own], float) for name in ("initial", "rate"))
         self.order = np.array([u.order for u in own], np.intp)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Constraint, ConstraintBatch, CoordinateBatch, ElementBatch, Node
 
-_NONE = np.empty(0, np.intp)
 TINY = 1e-200
 """A force, or a term, that counts as none: nothing overflows that is divided by it."""
 
@@ -114,22 +115,22 @@ def triplets(
     size : int
         Number of the first constraint equation.
     """
+    equation = equation.astype(np.int32)  # there are many entries
     blocks = [equation[own] for own in cells]
-    rows = [np.repeat(own, own.shape[1], axis=1).ravel() for own in blocks]
-    columns = [np.tile(own, (1, own.shape[1])).ravel() for own in blocks]
-    B_columns = [equation[own].ravel() for own in gradients]
-    m = np.cumsum([size, *(len(own) for own in gradients)])
-    B_rows = [
-        np.repeat(start + np.arange(len(own)), own.shape[1]) for start, own in zip(m[:-1], gradients, strict=True)
-    ]
-    pairs = [np.broadcast_arrays(equation[own][:, :, None], size + read[:, None]) for own, read in readings]
-    read_rows, read_columns = ([pair[k].ravel() for pair in pairs] for k in range(2))
-    return Triplets(
-        np.concatenate([_NONE, *rows, *B_rows, *B_columns, *read_rows]),
-        np.concatenate([_NONE, *columns, *B_columns, *B_rows, *read_columns]),
-        sum(len(own) for own in rows),
-        sum(len(own) for own in B_rows),
-    )
+    m = size + np.cumsum([0, *(len(own) for own in gradients)], dtype=np.int32)
+    B_rows = [np.arange(*ends, dtype=np.int32)[:, None] for ends in pairwise(m)]
+    B_columns = [equation[own] for own in gradients]
+    pairs = [(own[:, :, None], own[:, None]) for own in blocks]
+    pairs += [*zip(B_rows, B_columns, strict=True), *zip(B_columns, B_rows, strict=True)]
+    pairs += [(equation[own][:, :, None], size + read[:, None]) for own, read in readings]
+    counts = [math.prod(np.broadcast_shapes(a.shape, b.shape)) for a, b in pairs]
+    places: Any = np.empty((2, sum(counts)), np.int32)
+    rows, columns = places
+    for (a, b), last, count in zip(pairs, np.cumsum(counts).tolist(), counts, strict=True):
+        shape, own = np.broadcast_shapes(a.shape, b.shape), slice(last - count, last)
+        rows[own].reshape(shape)[...] = a
+        columns[own].reshape(shape)[...] = b
+    return Triplets(rows, columns, sum(own.size * own.shape[1] for own in blocks), sum(own.size for own in B_columns))
 
 
 def flat(parts: Sequence[Array]) -> Array:

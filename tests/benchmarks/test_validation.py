@@ -30,6 +30,9 @@ LONG = (
     "IFToMM A03, Andrews' squeezer",
     "IFToMM A04, Bricard's linkage",
     "Haug's spin-up",
+    "plates and roofs, linear",
+    "Sze: slit annular plate",
+    "Sze: hemisphere",
     "locking, straight",
     "locking, 45-degree bend",
 )

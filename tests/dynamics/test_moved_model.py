@@ -59,7 +59,9 @@ SEEDS = {name: seed for seed, name in enumerate(CASES)}
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "block by functions")) for name in CASES]
+)
 def test_every_result_turns_with_the_model(name: str, group: str) -> None:
     """Every class, built elsewhere and turned at random: runs and equilibria."""
     pose = turned(np.random.default_rng(SEEDS[name]))

@@ -71,6 +71,7 @@ def test_rolling_without_slip(group: str) -> None:
         assert half < 1e-11 or np.log2(one / half) > 4.8
 
 
+@pytest.mark.slow
 def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
     """An undamped bar that is struck along its axis, with periods below the step: its slow swing is that without."""
 
@@ -89,6 +90,7 @@ def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
         np.testing.assert_allclose(hit.x[-1], still.x[-1], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_steps_follow_a_tolerance_and_newton() -> None:
     """Errors fall with the tolerance; where Newton's method is what limits the step, no step fails."""
     exact = tops.exact(np.array([0.2])).x[-1]

@@ -85,7 +85,9 @@ def errors(steady: Steady, group: str, h: float, method: mbs.Method, t_end: floa
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
+@pytest.mark.parametrize(
+    "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
+)
 @pytest.mark.parametrize("name", STEADY)
 def test_steady_motions_are_met(name: str, formulation: str, group: str) -> None:
     """With at least the second order of the method, or exactly."""

@@ -255,6 +255,7 @@ def test_limit_is_found(damping: float, method: type[ExplicitRungeKutta]) -> Non
     assert limit.moving == pytest.approx(0.2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_variable_steps_held_down_by_stability_say_so(caplog: pytest.LogCaptureFixture) -> None:
     """After a few steps, with the step and the frequency; a top that is followed closely is no such case."""
     with caplog.at_level(logging.WARNING):

@@ -87,6 +87,7 @@ def test_errors_are_not_larger_than_those_of_index_2(group: str) -> None:
     assert errors[0] < 1.1 * errors[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("compensated", [True, False])
 def test_stiff_controllers_keep_the_order(group: str, compensated: bool) -> None:

@@ -59,8 +59,8 @@ def test_acceleration_stands_for_a_shifted_instant(group: str, formulation: str)
 
 @pytest.mark.parametrize(("formulation", "kind", "order"), [
     ("index3", "consistent", 1),
-    ("index3", "shifted", 1),
-    ("index3", "perturbed", 2),
+    pytest.param("index3", "shifted", 1, marks=pytest.mark.slow),
+    pytest.param("index3", "perturbed", 2, marks=pytest.mark.slow),
     ("index2", "shifted", 2),
 ])  # fmt: skip
 def test_order_of_the_multiplier_in_the_transient(formulation: str, kind: str, order: int) -> None:

@@ -32,6 +32,7 @@ METHODS = {
 
 
 CHARTS = ("rotation vector", "conformal")
+LONG = ("heavy top", "chain of ten")
 
 
 def bar(pull: Callable[[float], float], stiff: bool = False) -> mbs.Model:
@@ -58,7 +59,7 @@ def steps_of(
         yield system, state, memory
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["Lie group", *(pytest.param(name, marks=pytest.mark.slow) for name in CHARTS)])
 @pytest.mark.parametrize(
     ("build", "h"),
     [(top, 2.5e-4), (lambda: top("SE3"), 2.5e-4), (lambda: right_angle_cantilever()[0], 0.02)],
@@ -105,6 +106,7 @@ def test_multipliers_keep_their_order_when_the_step_changes(formulation: str, ad
     assert fitted_order(np.array([4, 2, 1]), np.array(errors)) == pytest.approx(order, abs=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
 )
@@ -155,7 +157,7 @@ def test_errors_are_proportional_to_the_tolerance_over_four_decades(group: str) 
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
-@pytest.mark.parametrize("name", ["heavy top", "double pendulum", "chain of ten"])
+@pytest.mark.parametrize("name", ["double pendulum", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)])
 def test_the_tolerance_is_the_error(name: str, group: str) -> None:
     assert 0.25 < suite.kept(name, group, 1e-3).ratio < 3.0
 
@@ -236,6 +238,7 @@ def difference(one: mbs.Solution, other: mbs.Solution) -> float:
     return max(float(np.abs(x - other(t).x).max()) for t, x in zip(one.t, one.x, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
 )

@@ -151,6 +151,7 @@ def test_what_prevents_it_is_named(make: Callable[[], mbs.Model], options: dict[
         mbs.steady_rotation(make(), **{"angular_velocity": (0, 0, SPIN), **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_beyond_the_speed_at_which_a_spring_gives_way() -> None:
     """``c l_0 = (c - m omega^2) l`` has no solution from 20 rad/s on; the one just below is kept."""
     model = mbs.Model("SE3")

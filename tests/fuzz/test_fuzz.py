@@ -61,7 +61,7 @@ def read(thing: object, name: str) -> None:
 
 
 def test_models_at_random() -> None:
-    check(analyses(1, 20))
+    check(analyses(1, 4))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 from matplotlib.figure import Figure
+from meshes import brick
 from numpy.random import Generator
 
 import fem_mbs as mbs
@@ -29,13 +30,17 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Harmonic,
+    Interface,
     Junction,
     Maxwell,
     NodeSensor,
     PointMass,
     Ramp,
+    Reduction,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
     Signal,
     SphericalJoint,
     beams_from_mesh,
@@ -43,6 +48,7 @@ from fem_mbs.elements import (
 from fem_mbs.lie import so3
 from fem_mbs.model.description import ModelDescription
 
+SHEET = ShellSection.isotropic(0.1, 1e3, 0.3, 1.0)
 SECTION = BeamSection(1e3, 1e3, 10.0, 10.0, 1.0, (2e-2, 1e-2, 1e-2))
 EXTREMES = (1e308, -1e308, 1e-320, 5e-324, 10**400, -(10**25), 2**63, 1e61, 1e-61, 1e155, 1e-155, 1e30, 1e-30)
 
@@ -102,6 +108,7 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
     model.add(RigidBody(model.nodes[-1], 0.1, (0.01, 0.01, 0.01)))
     spring = model.add(Maxwell(model.ground, bob, 5.0, 4.0, point_a=(0, 0, 1)), name="spring")
     load = model.add(Force(bob, (0.1, 0, 0)))
+    shell = Shell.rectangle(model, (5, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(1, 1), name="sheet")
     run = mbs.simulate(model, 0.03, 0.01)
     stiff, meshed = cantilever(group), mbs.Model(group)
     structure = beams_from_mesh(meshed, portal(), SECTION)
@@ -118,6 +125,8 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         joints=[pivot, ball],
         elements=[body, beam, spring, load],
         beam=beam,
+        shell=shell,
+        sheet=SHEET,
         structure=structure,
         sway=mbs.simulate(meshed, 0.02, 0.01),
         method=mbs.GeneralizedAlpha(),
@@ -144,6 +153,17 @@ def cantilever(group: str = "R3xSO3") -> mbs.Model:
     model.fix(beam.nodes[0])
     model.add(Force(beam.nodes[-1], (-0.1, 0, 0)))
     return model
+
+
+BRICK = brick((2, 1, 1), (2.0, 1.0, 1.0), 1e5, 100.0)
+REDUCED = Reduction(*BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2)
+
+
+def reduced(w: SimpleNamespace) -> Path:
+    """A file of a reduction."""
+    path = w.folder / "reduced.npz"
+    REDUCED.save(path)
+    return Path(path)
 
 
 def falling() -> mbs.Model:
@@ -204,6 +224,8 @@ OBJECTS_OF: dict[type, Any] = {
     mbs.VariableStep: lambda w: mbs.VariableStep(0.5),
     Parameters: lambda w: chung_hulbert(0.8),
     BeamSection: lambda w: SECTION,
+    ShellSection: lambda w: SHEET,
+    Shell: lambda w: w.shell,
     Beam: lambda w: w.beam,
     Shape: lambda w: pick([Ball(0.1), Box((0.1, 0.2, 0.3))], w),
     Element: lambda w: pick(w.elements, w),
@@ -238,6 +260,26 @@ SPECIAL: dict[str, Any] = {
     "Model.fix.translation": lambda w: True,
     "rotation": lambda w: so3.exp(w.rng.normal(size=3)),
     "Model.fix.rotation": lambda w: True,
+    "Reduction.points": lambda w: BRICK[0],
+    "Reduction.stiffness": lambda w: BRICK[1],
+    "Reduction.mass": lambda w: BRICK[2],
+    "Reduction.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])},
+    "Reduction.modes": lambda w: 2,
+    "Reduction.dofs": lambda w: None,
+    "Reduction.triangles": lambda w: None,
+    "Reduction.rayleigh": lambda w: (0.1, 1e-4),
+    "Reduction.frequency": lambda w: None,
+    "Reduction.solve": lambda w: None,
+    **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
+    "reduction": lambda w: REDUCED,
+    "Interface.kind": lambda w: "average",
+    **{f"Interface.{call}nodes": lambda w: [[0.0, 0, 0], [0, 1, 1]] for call in ("", "rigid.", "average.")},
+    **{f"Interface.{call}weights": lambda w: None for call in ("", "average.")},
+    "FlexibleBody.nodes": lambda w: [w.beam.nodes[0]],
+    "FlexibleBody.position": lambda w: w.beam.nodes[0].position - (0.0, 0.5, 0.5),
+    "FlexibleBody.rotation": lambda w: None,
+    "FlexibleBody.node.interface": lambda w: "end",
+    "FlexibleBody.place.name": lambda w: f"body {w.rng.integers(10**9)}",
     "ModalBody.rotation": lambda w: np.full((3, 2), 0.1),
     "GA": lambda w: (1e3, 2e3),
     "EI": lambda w: 10.0,
@@ -245,6 +287,39 @@ SPECIAL: dict[str, Any] = {
     "shear_center": lambda w: (0.1, 0.0),
     "BeamSection.general.stiffness": lambda w: 10.0 * np.eye(6),
     "BeamSection.general.mass": lambda w: np.eye(6),
+    "plies": lambda w: [(0.0, 0.1), (30.0, 0.2)],
+    "ShellSection.stiffness": lambda w: np.eye(8),
+    "ShellSection.plies": lambda w: np.zeros((0, 3)),
+    "modulus": lambda w: np.eye(3),
+    "nu12": lambda w: 0.3,
+    "ShellSection.general.A": lambda w: np.eye(3),
+    "ShellSection.general.B": lambda w: np.zeros((3, 3)),
+    "ShellSection.general.D": lambda w: np.eye(3),
+    "ShellSection.general.S": lambda w: np.eye(2),
+    **{
+        f"{call}.{name}": value
+        for call in ("Shell", "Shell.rectangle", "Shell.surface", "Shell.from_mesh")
+        for name, value in {
+            "section": lambda w: SHEET,
+            "nodes": lambda w: w.shell.nodes,
+            "normals": lambda w: None,
+            "direction": lambda w: (1.0, 0.2, 0.1),
+            "grid": lambda w: (1, 1),
+            "elements": lambda w: (2, 1),
+            "given": lambda w: None,
+            "closed": lambda w: (False, False),
+            "place": lambda w: lambda u, v: (u, v, u * v),
+            "mesh": lambda w: square(),
+        }.items()
+    },
+    "Shell.rectangle.u": lambda w: (1.0, 0.1, 0.2),
+    "Shell.rectangle.v": lambda w: (0.1, 1.0, 0.2),
+    "Shell.node.i": lambda w: 0,
+    "Shell.node.j": lambda w: -1,
+    "shell": lambda w: w.shell,
+    "ply": lambda w: None,
+    "EdgeLoad.nodes": lambda w: w.shell.edge("left"),
+    "Pressure.value": lambda w: pick([0.3, lambda t: t], w),
     "damping": lambda w: 0.1,
     "nu": lambda w: 0.3,
     "inner_radius": lambda w: 0.01,
@@ -451,6 +526,12 @@ def sheet() -> Any:
     return meshio.Mesh(np.eye(3), [("triangle", [[0, 1, 2]])])
 
 
+def square() -> Any:
+    import meshio
+
+    return meshio.Mesh(np.array([(0.0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]), [("quad", [[0, 1, 2, 3]])])
+
+
 def portal() -> Any:
     import meshio
 
@@ -473,7 +554,7 @@ SCALED = (
 """Arguments that are arrays of other shapes than vectors, to be multiplied by extreme numbers."""
 
 
-SCALAR = ("other", "initial", "initial_output", "GA", "EI", "GJ", "EA")
+SCALAR = ("other", "num", "den", "initial", "initial_output", "GA", "EI", "GJ", "EA")
 """Arguments that may be one number or several."""
 
 # Junk

@@ -174,7 +174,7 @@ def test_a_uniform_load_is_forces_on_the_nodes() -> None:
 def test_bad_loads_are_refused_by_name() -> None:
     model = mbs.Model()
     beam = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), PLAIN, 2, name="spar")
-    with pytest.raises(mbs.ModelError, match="DistributedLoad: beam must be a Beam, received node"):
+    with pytest.raises(mbs.ModelError, match="DistributedLoad: beam must be a Beam or a Shell, received node"):
         DistributedLoad(beam.nodes[0], (0, 0, 1))  # type: ignore[arg-type]
     with pytest.raises(mbs.ModelError, match="on Beam 'spar': force must be three finite numbers per length, or three"):
         DistributedLoad(beam, 3.0)

@@ -15,9 +15,10 @@ EVERY = {"shapes_are_right", "evaluation_is_pure", "matrices_are_derivatives", "
 """Laws that are one for every element."""
 
 
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ELEMENTS)
-def test_laws(name: str) -> None:
-    report = check_element(ELEMENTS[name])
+def test_laws(name: str, seed: int) -> None:
+    report = check_element(ELEMENTS[name], [seed])
     assert set(report) >= EVERY
     assert {*report, *report.does_not_apply} == set(ELEMENT_LAWS)
 

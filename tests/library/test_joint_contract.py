@@ -15,9 +15,10 @@ from fem_mbs.system import constraints
 from fem_mbs.testing import JOINT_LAWS, JointTrial, check_joint
 
 
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", JOINTS)
-def test_laws(name: str) -> None:
-    report = check_joint(JOINTS[name])
+def test_laws(name: str, seed: int) -> None:
+    report = check_joint(JOINTS[name], [seed])
     assert set(report) >= {"shapes_are_right", "it_is_closed_as_built", "second_is_the_derivative_of_the_gradient"}
     assert {*report, *report.does_not_apply} == set(JOINT_LAWS)
 

@@ -106,6 +106,7 @@ def test_any_ratio_of_step_and_period():
         assert errors_at_samples(run, place, speed, 10)[0] < 1.2e-2 * min(h / PERIOD, 1.0) ** 2 + 1e-9
 
 
+@pytest.mark.slow
 def test_variable_steps_end_at_samples():
     """Errors of the place are about those of the tolerance, through twenty jumps of the force."""
     for tolerance in (1e-3, 1e-4):

@@ -131,6 +131,7 @@ def moving_mass(t: np.ndarray, mass: float, modes: int = 15) -> np.ndarray:
     return np.sin(k * np.pi / 2) @ solution.y[:modes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["SE3", pytest.param("R3xSO3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mass", [pytest.param(1e-6, marks=pytest.mark.slow), 0.3 * WHOLE])
 def test_load_that_crosses_a_bridge(group: str, mass: float) -> None:
@@ -218,6 +219,7 @@ def test_off_the_end_the_run_ends() -> None:
     assert hit.value.solution.t[-1] == pytest.approx(0.25, abs=0.011)
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_the_node_on_the_beam() -> None:
     model = mbs.Model("SE3")
     rail = Beam.line(model, (0, 0, 0), (1, 0, 0), STIFF, elements=4)

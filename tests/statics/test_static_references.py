@@ -169,7 +169,7 @@ def test_short_thick_cantilever() -> None:
 
 
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
-@pytest.mark.parametrize("shape", ["straight", "bent"])
+@pytest.mark.parametrize("shape", ["straight", pytest.param("bent", marks=pytest.mark.slow)])
 def test_slender_beams_neither_lock_nor_take_more_steps(shape: str, interpolation: str) -> None:
     """The error of eight elements is that of bending, whatever the slenderness; so is the number of steps."""
     errors, steps = [], []

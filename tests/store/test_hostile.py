@@ -40,7 +40,7 @@ def cut(model: mbs.Model, file: Path, **options: Any) -> Path:
     return file
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 40))])
 def test_a_file_that_was_changed(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "INTERVAL", 0.0)
     source, file = cut(double_pendulum(), tmp_path / "run.db"), tmp_path / "bad.db"

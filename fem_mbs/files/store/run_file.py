@@ -162,4 +162,5 @@ class RunFile:
         evaluations, factorizations = self.stands["evaluated"]
         accuracy, wall = None if error is None else Accuracy(*error), self.stands["wall"]
         counts = iterations, evaluations, factorizations, failed, rejected, sizes, wall, accuracy, steps
-        return Stats(*counts, tuple(self.stands["compiled"]))
+        solver = self.stands["solver"] if "solver" in self.stands.text else ""  # not in files of 0.2.0
+        return Stats(*counts, tuple(self.stands["compiled"]), solver)

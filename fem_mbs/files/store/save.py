@@ -36,6 +36,7 @@ def stands(checkpoint: Any, system: System, **values: Any) -> bytes:
         pace=checkpoint.control_memory._asdict(),
         redundant=redundant_equations(system),
         compiled=list(system.compiled),
+        solver=system.solver.kind,
         **values,
     )
 
@@ -139,6 +140,7 @@ def _ended(solution: Queries, hits: int) -> bytes:
         return stands(checkpoint, solution.system, **values)
     values |= {
         "compiled": list(stats.compiled),
+        "solver": stats.solver,
         "memory": {},
         "memory_name": None,
         "pace": {},

@@ -36,6 +36,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.beams.section import BeamSection
+from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import ModelError
 
 
@@ -179,6 +180,11 @@ class Writer:
     def _object(self, value: Any) -> Any:
         if isinstance(value, BeamSection):
             return {"section": [[step, self.value(list(values))] for step, values in value.recipe]}
+        if isinstance(value, Reduction):
+            arrays = value.arrays().items()
+            return {
+                "reduction": {name: self.value(own.tolist() if own.dtype.kind == "U" else own) for name, own in arrays}
+            }
         known = CLASSES.get(type(value).__name__) is type(value)
         if known or (isinstance(value, OUTSIDE) and not isinstance(value, TimeLaw)):
             return self.arguments(value)
@@ -284,6 +290,8 @@ class Reader:
                 return State(*map(self.value, content))
             if kind == "section":
                 return self._section(content)
+            if kind == "reduction":
+                return Reduction.of_arrays({name: np.asarray(self.value(own)) for name, own in content.items()})
             if (find := self._of_number.get(kind)) is not None:
                 return find(content)
         if value.keys() == {"function", "law"} and (find := self._of_number["function"]) is not None:

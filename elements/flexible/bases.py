@@ -1,0 +1,175 @@
+"""Few shapes of a mesh in place of all: by its interfaces and some modes.
+
+Guyan (1965): the static answers ``Psi`` to unit motions of interfaces. Craig, Bampton (1968): and the modes with
+interfaces held. Rubin (1975): the modes of the free body and the residual flexibility of loads on interfaces, brought
+to motions of interfaces and shapes that leave them at rest.
+
+All come from one factorisation: ``K + E S E^T``, grounded by springs ``S`` at a few unknowns, is positive definite;
+what the springs bear is taken back, and interfaces are held, by a small matrix beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, null_space, qr
+from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.errors import ModelError
+
+COLUMNS = 12
+"""Right-hand sides that are solved together."""
+DEPENDENT = 1e-8
+"""Length of a shape, beside what others have of it, that is none."""
+MOST_DENSE = 200
+"""Unknowns up to which all modes are found at once."""
+MANY = 150_000
+"""Unknowns above which the built-in factorisation takes minutes and gigabytes."""
+
+Solver = Callable[[csc_array], Callable[[Array], Array]]
+
+
+class ReducedBasis(NamedTuple):
+    """Shapes ``(N, 6p)`` of unit motions of interfaces, and ``(N, m)`` that leave these at rest."""
+
+    interfaces: Array
+    modes: Array
+
+
+def factorised(K: csc_array) -> Callable[[Array], Array]:
+    """A solver of positive definite equations, by SuperLU."""
+    if K.shape[0] > MANY:
+        raise ModelError(
+            f"Reduction: {K.shape[0]} unknowns would take the built-in solver minutes and gigabytes; give solve=, "
+            "a function that factorises a sparse matrix and returns a function of right-hand sides, such as that of "
+            "pypardiso"
+        )
+    options = {"SymmetricMode": True}
+    factor = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    return factor.solve  # type: ignore[no-any-return]
+
+
+class HeldMesh:
+    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``."""
+
+    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver | None) -> None:
+        self.K, self.M, self.G = K, M, G
+        N, self._ground = K.shape[0], ground
+        stiff = K.diagonal()[ground]
+        spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
+        springs = coo_array((spring, (ground, ground)), K.shape)
+        self._solve = (solve or factorised)(csc_array(K + csc_array(springs)))
+        self._spring = spring
+        self._E = np.zeros((N, len(ground)))
+        self._E[ground, range(len(ground))] = 1.0
+        self._springs = self.grounded(self._E)
+        self._held: dict[int, tuple[Array, Array, Array]] = {}
+
+    def grounded(self, f: Array) -> Array:
+        """Answers of the grounded mesh, some columns at a time."""
+        parts = [self._solve(np.ascontiguousarray(f[:, k : k + COLUMNS])) for k in range(0, f.shape[1], COLUMNS)]
+        return np.concatenate([part.reshape(len(f), -1) for part in parts], axis=1)
+
+    def answer(self, f: Array, held: int, motions: Array) -> Array:
+        """Displacements under loads ``f`` (N, k) with the first ``held`` motions of interfaces given, ``(held, k)``.
+
+        ``K u + G^T reaction = f``, ``G u = motions``, where the springs of the ground bear nothing.
+        """
+        X, small, G = self._border(held)
+        u = self.grounded(f) if f.any() else f
+        e = len(self._ground)
+        right = np.concatenate([u[self._ground], motions - G @ u])
+        unknown = np.linalg.solve(small, right)
+        return u + X @ np.concatenate([self._spring[:, None] * unknown[:e], -unknown[e:]])  # type: ignore[no-any-return]
+
+    def _border(self, held: int) -> tuple[Array, Array, Array]:
+        """Answers to springs and reactions, and the small matrix of ``(E^T u, reactions)``."""
+        if held not in self._held:
+            G = self.G[:held].toarray()
+            reactions = self.grounded(np.ascontiguousarray(G.T))
+            e, springs = len(self._ground), self._springs
+            # E^T u = E^T (u_f + X_E s e - X_G r);  G u = motions
+            small = np.block(
+                [
+                    [np.eye(e) - springs[self._ground] * self._spring, reactions[self._ground]],
+                    [(G @ springs) * self._spring, -G @ reactions],
+                ]
+            )
+            self._held[held] = np.concatenate([springs, reactions], axis=1), small, G
+        return self._held[held]
+
+    def constraint_modes(self) -> Array:
+        """Static answers ``(N, 6p)`` to unit motions of interfaces."""
+        n = self.G.shape[0]
+        return self.answer(np.zeros((self.K.shape[0], n)), n, np.eye(n))
+
+    def fixed_modes(self, count: int) -> tuple[Array, Array]:
+        """Lowest angular frequencies and modes ``(N, count)`` with interfaces held."""
+        n = self.G.shape[0]
+        return self._modes(count, lambda f: self.answer(f, n, np.zeros((n, f.shape[1]))), n)
+
+    def free_modes(self, count: int, rigid: Array) -> tuple[Array, Array]:
+        """Lowest ones that deform the free body, whose rigid motions are ``rigid`` (N, 6), of unit mass."""
+        MR = self.M @ rigid
+
+        def flexibility(f: Array) -> Array:
+            u = self.answer(f - MR @ (rigid.T @ f), 6, np.zeros((6, f.shape[1])))
+            return u - rigid @ (MR.T @ u)  # type: ignore[no-any-return]
+
+        return self._modes(count, flexibility, 6)
+
+    def residual_flexibility(self, rigid: Array, Phi: Array, omega: Array) -> Array:
+        """Answers ``(N, 6p)`` of the free body to loads on interfaces, less those of its modes."""
+        MR, loads = self.M @ rigid, self.G.T.toarray()
+        f = loads - MR @ (rigid.T @ loads)
+        u = self.answer(f, 6, np.zeros((6, f.shape[1])))
+        u -= rigid @ (MR.T @ u)
+        return u - Phi @ ((Phi.T @ loads) / omega[:, None] ** 2)  # type: ignore[no-any-return]
+
+    def _modes(self, count: int, flexibility: Callable[[Array], Array], held: int) -> tuple[Array, Array]:
+        N = self.K.shape[0]
+        if count == 0:
+            return np.zeros(0), np.zeros((N, 0))
+        if count > N - held:
+            raise ModelError(f"Reduction: modes = {count} are more than the {N - held} unknowns that are not held")
+        if N <= MOST_DENSE:
+            # eigenvalues of the flexibility, 1/omega^2
+            flexible = flexibility(np.eye(N))
+            squares, axes = np.linalg.eigh(self.M.toarray())
+            root = axes * np.sqrt(np.maximum(squares, 0.0))
+            values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
+            values, y = values[::-1][:count], y[:, ::-1][:, :count]
+            return 1.0 / np.sqrt(values), flexible @ (root @ y) / values
+        start = flexibility(np.random.default_rng(0).normal(size=(N, 1)))[:, 0]
+        operator = LinearOperator((N, N), lambda f: flexibility(f.reshape(N, -1)).reshape(f.shape), dtype=float)
+        values, shapes = eigsh(self.K, count, self.M, sigma=0.0, OPinv=operator, v0=start)
+        order = np.argsort(values)
+        return np.sqrt(np.maximum(values[order], 0.0)), shapes[:, order]
+
+
+def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
+    """Any shapes as motions of interfaces and shapes that leave them at rest, which do no work on each other."""
+    sizes = np.linalg.norm(B, axis=0)
+    Q, R, _ = qr(B / np.where(sizes > 0.0, sizes, 1.0), mode="economic", pivoting=True)
+    B = Q[:, np.abs(np.diag(R)) > DEPENDENT]
+    GB = held.G @ B
+    if np.linalg.matrix_rank(GB) < len(GB):
+        raise ModelError("Reduction: the modes do not move all interfaces on their own; take more of them")
+    inner = B @ null_space(GB)
+    Psi, KI = B @ np.linalg.pinv(GB), held.K @ inner
+    Psi -= inner @ np.linalg.solve(inner.T @ KI, KI.T @ Psi)
+    return ReducedBasis(Psi, inner)
+
+
+def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array]:
+    """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, signs settled."""
+    if not modes.shape[1]:
+        return np.zeros(0), modes
+    squares, y = eigh(modes.T @ (K @ modes), modes.T @ (M @ modes))
+    shapes = modes @ y
+    largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=0)[None], axis=0)
+    return np.sqrt(np.maximum(squares, 0.0)), shapes / largest

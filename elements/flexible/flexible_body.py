@@ -1,0 +1,396 @@
+"""A deformable body between interfaces, which are nodes of the model: joints, beams and bearings attach as everywhere.
+
+Its own unknowns are amplitudes of modes that leave the interfaces at rest. With the power of inertia and gravity ``w``
+on the floating frame and ``r`` on the coordinates, inertia, ``K q`` and ``D q'``, forces on interfaces and amplitudes
+are ``B^T w + Q^T r`` of ``V_0 = B v``, ``q' = Q v`` (``floating_frame.py``, ``inertia.py``; docs/flexible.md).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Element,
+    ElementBatch,
+    Energy,
+    InternalVariable,
+    ModelContext,
+    Motion,
+    Name,
+    Node,
+    NodeLike,
+    Numbering,
+    Picture,
+    RotationLike,
+    Vector3,
+    checked,
+    shown,
+    so3,
+)
+from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
+from fem_mbs.elements.flexible.inertia import LinearField, Moved
+from fem_mbs.elements.flexible.recovery import BodyPicture
+from fem_mbs.elements.flexible.reduction import Reduction
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.model.description import ModelDescription
+
+LOG = logging.getLogger("fem_mbs")
+LARGE, MOST = 1.0, 3.0
+"""Rotations of an interface against the frame, in rad, above which linear elasticity is doubtful, and refused."""
+AWAY = 1e-6
+"""Distance of a node from its interface, against the size of the body, that is rounding of input."""
+
+
+class ReducedBody(Element):
+    """Base of bodies whose masses and stiffness are those of a reduction."""
+
+    reduction: Reduction
+    axes: Array
+    """Of the nodes in those of the body, as built, ``(p, 3, 3)``."""
+
+    def batch_key(self) -> Hashable:
+        return len(self.nodes), len(self.internal_variables), self.reduction.frame
+
+
+@checked
+class FlexibleBody(ReducedBody):
+    """A body that deforms, reduced to its interfaces and a few modes.
+
+    Parameters
+    ----------
+    nodes : dict of str to Node, or list of Node
+        The node of each interface of the reduction; a list goes in the order of ``reduction.names``.
+    reduction : Reduction
+        Stiffness, damping and inertia of interfaces and modes.
+    position : (3,)
+        Where the origin of the mesh is as built, world frame.
+    rotation : (3, 3), optional
+        Axes of the mesh as columns, world frame; by default those of the world.
+
+    Raises
+    ------
+    ModelError
+        If a node is not where the mesh has its interface, or an interface has none or more than one.
+    MotionError
+        In a run, if an interface turns by more than 3 rad against the body.
+
+    Notes
+    -----
+    ``solution.internal_variables(body)`` has the amplitudes ``(nt, m)``. Interfaces may turn without limit together;
+    deformations, seen from the floating frame, are small in the sense of linear elasticity: what bends by more is
+    several bodies in a row. :meth:`place` makes the nodes.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NodeLike] | Sequence[NodeLike],
+        reduction: Reduction,
+        *,
+        position: Vector3 = (0.0, 0.0, 0.0),
+        rotation: RotationLike | None = None,
+    ) -> None:
+        self.reduction, names = reduction, reduction.names
+        if isinstance(nodes, Mapping):
+            if set(nodes) != set(names):
+                raise ModelError(
+                    f"FlexibleBody: nodes must be one for each of {', '.join(names)}, received {shown(nodes)}"
+                )
+            nodes = [nodes[name] for name in names]
+        if len(nodes) != len(names) or not all(isinstance(node, Node) for node in nodes):
+            raise ModelError(
+                f"FlexibleBody: nodes must be one node for each interface ({', '.join(names)}), received {shown(nodes)}"
+            )
+        self.nodes = tuple(nodes)
+        if len(set(self.nodes)) < len(names):
+            raise ModelError(
+                f"FlexibleBody: two interfaces share a node, received {shown(nodes)}; join two nodes by a joint"
+            )
+        self.rotation = np.eye(3) if rotation is None else np.asarray(rotation)
+        self.position = np.asarray(position, dtype=float)
+        self._check_places()
+        self.axes = np.array([self.rotation.T @ node.rotation for node in self.nodes])
+        self.internal_variables = tuple(
+            InternalVariable(f"mode {k + 1}", "coordinate", size=reduction.size, unit="m")
+            for k in range(reduction.modes)
+        )
+        if len(names) == 1:
+            first = reduction.moments[0, 1:4] / reduction.mass - reduction.places[0]
+            self.center_of_mass = self.nodes[0].rotation.T @ self.rotation @ first
+
+    def _check_places(self) -> None:
+        at = self.position + (self.reduction.center + self.reduction.places) @ self.rotation.T
+        apart = np.linalg.norm(at - [node.position for node in self.nodes], axis=1)
+        worst = int(np.argmax(apart))
+        if apart[worst] > AWAY * self.reduction.size:
+            raise ModelError(
+                f"FlexibleBody: {self.nodes[worst]} is at {self.nodes[worst].position}, the interface "
+                f"'{self.reduction.names[worst]}' at {at[worst]}, {apart[worst]:.3g} away; move the mesh by position= "
+                "and rotation=, or let FlexibleBody.place make the nodes"
+            )
+
+    @classmethod
+    @checked
+    def place(
+        cls,
+        model: ModelDescription,
+        reduction: Reduction,
+        position: Vector3 = (0.0, 0.0, 0.0),
+        rotation: RotationLike | None = None,
+        *,
+        velocity: Vector3 = (0.0, 0.0, 0.0),
+        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        name: Name = "body",
+    ) -> FlexibleBody:
+        """A body and its nodes, called ``name.interface``; the body is still to be added.
+
+        Parameters
+        ----------
+        model : Model
+            Gets the nodes, with the axes of the mesh.
+        reduction : Reduction
+            What it is.
+        position, rotation
+            Origin and axes of the mesh in the world.
+        velocity : (3,)
+            Of the origin of the mesh at t = 0, world frame.
+        angular_velocity : (3,)
+            At t = 0, axes of the mesh.
+        """
+        R, origin = np.eye(3) if rotation is None else np.asarray(rotation), np.asarray(position, dtype=float)
+        spin = R @ np.asarray(angular_velocity, dtype=float)
+        nodes = []
+        for interface, at in zip(reduction.names, (reduction.center + reduction.places) @ R.T, strict=True):
+            speed = np.asarray(velocity, dtype=float) + np.cross(spin, at)
+            nodes.append(
+                model.add_node(
+                    origin + at, R, velocity=speed, angular_velocity=angular_velocity, name=f"{name}.{interface}"
+                )
+            )
+        return cls(nodes, reduction, position=position, rotation=rotation)
+
+    @checked
+    def node(self, interface: Name) -> Node:
+        """The node of an interface."""
+        if interface not in self.reduction.names:
+            raise ModelError(f"{self}: there is no interface '{interface}', but {', '.join(self.reduction.names)}")
+        return self.nodes[self.reduction.names.index(interface)]
+
+    def doubts(self, around: ModelContext) -> Iterable[str]:
+        """What the reduction finds doubtful of itself, and spins that stiffen a body more than its modes know."""
+        yield from self.reduction.doubts()
+        spin = max(float(np.linalg.norm(node.angular_velocity)) for node in self.nodes)
+        held = self.reduction.lowest
+        if held > 0.0 and spin > held / 3.0:
+            yield (
+                f"it turns at {spin:.3g} rad/s, and its lowest frequency with interfaces held is {held:.3g} rad/s: one "
+                "body has a part of the centrifugal stiffening only; take several in a row"
+            )
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """Its surface as deformed, or lines from its middle to the interfaces."""
+        return BodyPicture(FlexibleBatch([self], number), self.reduction.surface)
+
+
+class Linearised:
+    """A body as it moves, and derivatives of its forces, as far as they are asked for."""
+
+    def __init__(self, batch: FlexibleBatch, motion: Motion) -> None:
+        self.batch, momentum = batch, motion.momentum or motion
+        self.frame, turned = batch.frame(motion)
+        velocities = batch.velocities(momentum)
+        U, Omega = (velocities[:, :, k : k + 3] for k in (0, 3))
+        A = motion.A[batch.nodes].copy()
+        A[..., :3] -= so3.cross(Omega, U)
+        self._node_rates = U, Omega
+        d, own = self.frame.d, batch.own
+        n = len(d)
+        udot, uddot, u = (
+            np.zeros((n, 0)) if own is None else part[own] for part in (momentum.udot, motion.uddot, motion.u)
+        )
+        self.q = np.concatenate([d.reshape(n, -1), u], axis=1)
+        v, v_dot = (
+            np.concatenate([part.reshape(n, -1), rest], axis=1) for part, rest in ((velocities, udot), (A, uddot))
+        )
+        self.rates = rates = FrameRates(d, batch.A, batch.P, turned, v, v_dot)
+        self.gravity = np.vecmat(motion.gravity, self.frame.R)
+        a = rates.A[:, :3] + so3.cross(rates.V[:, 3:], rates.V[:, :3]) - self.gravity
+        self.moved = Moved(a, rates.A[:, 3:], rates.V[:, 3:], self.q, rates.q_dot, rates.q_ddot)
+        self.damped = rates.q_dot
+        self._v_now = v
+        if motion.momentum is not None and batch.damps:
+            now = np.zeros((n, 0)) if own is None else motion.udot[own]
+            self._v_now = np.concatenate([batch.velocities(motion).reshape(n, -1), now], axis=1)
+            self.damped = np.matvec(rates.Pi, np.matvec(rates.D, self._v_now))
+
+    def forces(self) -> tuple[Array, Array]:
+        """Of inertia and weight, and of elasticity and damping, ``(n, K)`` each."""
+        batch, moved = self.batch, self.moved
+        w, r = batch.field.forces(moved)
+        r = r + np.matvec(batch.rest, moved.q_ddot)
+        elastic = np.matvec(batch.K, self.q) + np.matvec(batch.D, self.damped)
+        self._inertial, self._p = self.rates.wrenches(w, r)
+        force, p = self.rates.wrenches(np.zeros_like(w), elastic)
+        self._p = self._p + p
+        return self._inertial, force
+
+    @cached_property
+    def _both(self) -> Array:
+        """``B`` and ``Q``, ``(n, 6 + K, K)``."""
+        return np.concatenate([self.rates.N @ self.rates.D, self.rates.Pi @ self.rates.D], axis=1)
+
+    @cached_property
+    def _chains(self) -> tuple[Array, Array, Array]:
+        """Derivatives ``(n, 9 + 3K, K)`` of ``(a, alpha, Omega, q, q', q'')`` against ``q``, ``v``, ``v'``."""
+        U, Omega = self._node_rates
+        n, p, K = *U.shape[:2], self.q.shape[1]
+        turning = np.zeros((n, p, 6, 6))
+        turning[..., :3, :3], turning[..., :3, 3:] = -so3.skew(Omega), so3.skew(U)
+        by_V = np.zeros((n, K, K))
+        for i in range(p):
+            by_V[:, 6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = turning[:, i]
+        V = self.rates.V
+        spin, moving = so3.skew(V[:, 3:]), so3.skew(V[:, :3])
+        result = []
+        for k, by in enumerate(self.rates.derivatives(by_V)):
+            of_V, of_qd, of_A, of_qdd = np.split(by, [6, 6 + K, 12 + K], axis=1)
+            a = of_A[:, :3] + spin @ of_V[:, :3] - moving @ of_V[:, 3:]
+            own = np.broadcast_to(np.eye(K) if k == 0 else np.zeros((K, K)), of_qd.shape)
+            result.append(np.concatenate([a, of_A[:, 3:], of_V[:, 3:], own, of_qd, of_qdd], axis=1))
+        return result[0], result[1], result[2]
+
+    @cached_property
+    def _of_field(self) -> Array:
+        derivatives = self.batch.field.derivatives(self.moved)
+        derivatives[:, 6:, -self.q.shape[1] :] += self.batch.rest
+        return derivatives
+
+    def stiffness(self) -> Array:
+        """Forces and directions in which they act."""
+        rates, batch, both = self.rates, self.batch, self._both
+        B, Q = both[:, :6], both[:, 6:]
+        inner = self._of_field @ self._chains[0]
+        by_q = batch.K
+        if batch.damps:
+            by_q = by_q + batch.D @ rates.Pi @ rates._by_coordinates(
+                self._v_now, np.matvec(rates.N, np.matvec(rates.D, self._v_now))
+            )
+        inner[:, 6:] += by_q
+        D_p, L_p = rates.geometric(self._p)
+        inner[:, :6, : L_p.shape[2]] -= L_p
+        turned = self._of_field[:, :, :3] @ so3.skew(self.gravity) @ B[:, 3:]
+        result: Array = (D_p + both.mT @ inner) @ Q - both.mT @ turned
+        return result
+
+    @cached_property
+    def gyroscopic(self) -> Array:
+        """Of inertia alone."""
+        result: Array = self._both.mT @ (self._of_field @ self._chains[1])
+        return result
+
+    @cached_property
+    def damping(self) -> Array:
+        """With that of the material."""
+        Q = self._both[:, 6:]
+        result: Array = self.gyroscopic + Q.mT @ self.batch.D @ Q
+        return result
+
+    @cached_property
+    def mass(self) -> Array:
+        """Of the deformed body."""
+        result: Array = self._both.mT @ (self._of_field @ self._chains[2])
+        return result
+
+
+class FlexibleBatch(ElementBatch, of=ReducedBody):
+    """Bodies with ``p`` interfaces and ``m`` modes each as arrays."""
+
+    terms = 2
+
+    def __init__(self, bodies: Sequence[ReducedBody], number: Numbering) -> None:
+        super().__init__(bodies, number)
+        every = [body.reduction for body in bodies]
+        self.K, self.D, self.rest, self.P, self.places = (
+            np.array([getattr(own, name) for own in every])
+            for name in ("stiffness", "damping", "rest", "projection", "places")
+        )
+        self.size = np.array([own.size for own in every])
+        self.A = carried(self.places)
+        self.field = LinearField(np.array([own.moments for own in every]))
+        self.damps = bool(self.D.any())
+        # axes of the nodes in those of the body, as built
+        self._turned = np.array([body.axes for body in bodies])
+        self._warned = False
+
+    def configuration(self, motion: Motion) -> tuple[FloatingFrame, Array]:
+        """The floating frames, and coordinates ``(n, K)``."""
+        frame, _ = self.frame(motion)
+        eta = np.zeros((len(self.nodes), 0)) if self.own is None else motion.u[self.own]
+        return frame, np.concatenate([frame.d.reshape(len(eta), -1), eta], axis=1)
+
+    def velocities(self, motion: Motion) -> Array:
+        """Of the nodes, ``(n, p, 6)``."""
+        return motion.V[self.nodes]
+
+    def frame(self, motion: Motion) -> tuple[FloatingFrame, Array]:
+        """The floating frames, and velocities in body axes from those of the nodes ``(n, p, 6, 6)``."""
+        n, p = self.nodes.shape
+        eta = np.zeros((n, 0)) if self.own is None else motion.u[self.own]
+        x, R = motion.x[self.nodes], motion.R[self.nodes] @ self._turned.mT
+        frame = find(x, R, eta, self.places, self.A, self.P, self.size)
+        self._check(frame, motion.t)
+        turned = np.zeros((n, p, 6, 6))
+        turned[..., :3, :3] = turned[..., 3:, 3:] = self._turned
+        return frame, turned
+
+    def _check(self, frame: FloatingFrame, t: float) -> None:
+        turns = np.linalg.norm(frame.d[..., 3:], axis=2)
+        if frame.settled.all() and turns.max() < LARGE:
+            return
+        cell, interface = divmod(int(np.argmax(turns)), turns.shape[1])
+        owner = self.owners[cell]
+        what = (
+            f"{owner}: interface '{owner.reduction.names[interface]}' turns by {turns.max():.2f} rad against the body"
+        )
+        if not frame.settled.all() or turns.max() > MOST:
+            raise MotionError(f"{what} at t = {t:.6g} s, more than linear elasticity can mean; take several in a row")
+        if not self._warned:
+            LOG.warning("%s at t = %g s: its elasticity is linear; several bodies in a row bend further", what, t)
+            self._warned = True
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, Linearised]:
+        """Inertia and weight, elasticity and damping, ``(n, 2, 6p + m)``."""
+        context = Linearised(self, motion)
+        return np.stack(context.forces(), axis=1), context
+
+    def stiffness(self, context: Linearised) -> Array:
+        return context.stiffness()
+
+    def damping(self, context: Linearised) -> Array:
+        return context.damping
+
+    def gyroscopic(self, context: Linearised) -> Array:
+        return context.gyroscopic
+
+    def mass(self, context: Linearised) -> Array:
+        return context.mass
+
+    def energy(self, motion: Motion) -> Energy:
+        now = Linearised(self, Motion(**{**_fields(motion), "momentum": None}))
+        moment = self.field.mass[:, None] * now.frame.x + np.matvec(now.frame.R, self.field.first_moment(now.q))
+        rates = now.rates
+        kinetic = self.field.kinetic(rates.V, now.q, rates.q_dot)
+        return Energy(
+            kinetic=kinetic + 0.5 * np.vecdot(rates.q_dot, np.matvec(self.rest, rates.q_dot)),
+            strain=0.5 * np.vecdot(now.q, np.matvec(self.K, now.q)),
+            gravity=-(moment @ motion.gravity),
+        )
+
+
+def _fields(motion: Motion) -> dict[str, Any]:
+    return {name: getattr(motion, name) for name in Motion.__slots__}

@@ -1,0 +1,254 @@
+"""Interfaces of a mesh: nodes of it that a node of the model carries, rigidly or on average.
+
+Rigid: ``u_k = u + theta x r_k``, by which nodes of the mesh are eliminated. On average: ``u = sum w_k u_k`` at the
+weighted centre, ``theta = J^-1 sum w_k r_k x u_k``, ``J = sum w_k (|r_k|^2 I - r_k r_k^T)``, which leaves the nodes
+free to deform. These are known as RBE2 and RBE3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_array, csr_array
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Public, Vector3, checked, choice, real, shaped, shown, so3, text
+from fem_mbs.errors import ModelError
+
+FLAT = 1e-8
+"""Smallest moment of inertia of an averaged set, against the largest, whose nodes are on one line."""
+ROUNDING = 1e-9
+"""By which a box reaches beyond its faces, against the size of the mesh."""
+KINDS = ("rigid", "average")
+
+
+def _selection(value: Any, label: object) -> Any:
+    """What may say which nodes belong to an interface."""
+    if isinstance(value, str):
+        return text(value, label)
+    if callable(value):
+        return value
+    given = real(value)
+    if given is not None and given.shape == (2, 3) and not np.isnan(given).any():
+        return given
+    if given is not None and given.ndim == 1 and given.size and (given % 1.0 == 0.0).all():
+        return given.astype(np.intp)
+    raise ModelError(
+        f"{label} must be numbers of nodes, the name of a set, the two corners of a box, or a function of the points, "
+        f"received {shown(value)}"
+    )
+
+
+Selection = Annotated[Any, _selection]
+Weights = Annotated[ArrayLike, shaped((None,), what="a number for each node")]
+
+
+@checked
+class Interface(Public):
+    """Which nodes of a mesh belong to an interface, and how; made by :meth:`rigid` or :meth:`average`."""
+
+    def __init__(
+        self,
+        kind: Annotated[str, choice(KINDS)],
+        nodes: Selection,
+        point: Vector3 | None = None,
+        weights: Weights | None = None,
+    ) -> None:
+        self.kind, self.nodes = kind, nodes
+        self.point = None if point is None else np.asarray(point, dtype=float)
+        self.weights = None if weights is None else np.asarray(weights, dtype=float)
+
+    @classmethod
+    @checked
+    def rigid(cls, nodes: Selection, point: Vector3 | None = None) -> Interface:
+        """Nodes that move as one rigid body with the interface.
+
+        Parameters
+        ----------
+        nodes : (k,) of int, str, (2, 3) or function
+            Numbers of nodes from 0, the name of a set of the mesh, the corners of a box, or a function of the points
+            ``(n, 3)`` that returns truth values ``(n,)``.
+        point : (3,), optional
+            Where the interface is, in the mesh; by default the mean of its nodes.
+        """
+        return cls("rigid", nodes, point, None)
+
+    @classmethod
+    @checked
+    def average(cls, nodes: Selection, point: Vector3 | None = None, weights: Weights | None = None) -> Interface:
+        """Nodes whose mean motion is that of the interface, free to deform.
+
+        Parameters
+        ----------
+        nodes
+            As for :meth:`rigid`.
+        point : (3,), optional
+            Where the interface is, in the mesh; by default the weighted mean of its nodes.
+        weights : (k,), optional
+            Of the nodes, such as the area that belongs to each; by default those of the mesh if it has faces there,
+            else all alike.
+        """
+        return cls("average", nodes, point, weights)
+
+
+def _interfaces(value: Any, label: object) -> Any:
+    """Interfaces by name."""
+    if not isinstance(value, Mapping) or not value or not all(isinstance(own, Interface) for own in value.values()):
+        raise ModelError(
+            f"{label} must be a dict of names, each with an Interface.rigid or .average, received {shown(value)}"
+        )
+    return {text(name, f"{label}: names"): own for name, own in value.items()}
+
+
+Interfaces = Annotated[Any, _interfaces]
+
+
+class AttachedInterface(NamedTuple):
+    """An interface on a mesh."""
+
+    name: str
+    kind: str
+    nodes: IntArray
+    point: Array
+    weights: Array
+
+
+def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: str) -> IntArray:
+    """Numbers of the nodes of a selection, or a :class:`ModelError`."""
+    if isinstance(selection, str):
+        if selection not in sets:
+            known = ", ".join(map(repr, sets)) or "none"
+            raise ModelError(f"{label}: the mesh has no set {selection!r}; it has {known}")
+        return np.unique(sets[selection])
+    if callable(selection):
+        inside = np.asarray(selection(points))
+        if inside.shape != (len(points),) or inside.dtype != np.bool_:
+            raise ModelError(f"{label}: the function must return {len(points)} truth values, received {shown(inside)}")
+        return np.flatnonzero(inside)
+    given = np.asarray(selection)
+    if given.shape == (2, 3):
+        corners, reach = given.astype(float), ROUNDING * float(np.ptp(points, axis=0).max())
+        inside = (points >= corners[0] - reach) & (points <= corners[1] + reach)
+        return np.flatnonzero(inside.all(axis=1))
+    result = np.unique(given.astype(np.intp))
+    if len(result) and not (0 <= result[0] and result[-1] < len(points)):
+        raise ModelError(f"{label}: node {result[[0, -1]]} is not one of the {len(points)} of the mesh, counted from 0")
+    return result
+
+
+def placed(
+    interfaces: Mapping[str, Interface],
+    points: Array,
+    sets: Mapping[str, IntArray],
+    areas: Array | None,
+    label: str,
+    rotations: bool = False,
+) -> list[AttachedInterface]:
+    """All interfaces on a mesh, checked; ``areas`` (n,) belong to the nodes of its surface."""
+    result: list[AttachedInterface] = []
+    for name, own in interfaces.items():
+        about = f"{label}: interface '{name}'"
+        nodes = chosen(own.nodes, points, sets, about)
+        if not len(nodes):
+            raise ModelError(f"{about} has no nodes of the mesh; look at its box, its function and the units")
+        weights = np.ones(len(nodes)) if own.weights is None else own.weights
+        if own.weights is None and own.kind == "average" and areas is not None and areas[nodes].all():
+            weights = areas[nodes]
+        if weights.shape != (len(nodes),) or not (weights > 0.0).all():
+            raise ModelError(f"{about}: weights must be {len(nodes)} positive numbers, received {shown(own.weights)}")
+        weights = weights / weights.sum()
+        at = weights @ points[nodes]
+        whole = own.kind == "rigid" and rotations and len(nodes) == 1
+        if not whole and not _spread(points[nodes] - at, weights):
+            raise ModelError(
+                f"{about}: its {len(nodes)} nodes are on one line or fewer than three; its turns are unknown"
+            )
+        result.append(AttachedInterface(name, own.kind, nodes, at if own.point is None else own.point, weights))
+    _check_apart(result, label)
+    return result
+
+
+def _spread(r: Array, weights: Array) -> bool:
+    J = _inertia(r, weights)
+    principal = np.linalg.eigvalsh(J)
+    return bool(principal[0] > FLAT * principal[2])
+
+
+def _inertia(r: Array, weights: Array) -> Array:
+    J: Array = np.einsum("k,kij->ij", weights, so3.skew(r).mT @ so3.skew(r))
+    return J
+
+
+def _check_apart(interfaces: list[AttachedInterface], label: str) -> None:
+    seen: dict[int, str] = {}
+    for own in interfaces:
+        shared = next((seen[int(node)] for node in own.nodes if int(node) in seen), None)
+        if shared is not None:
+            raise ModelError(
+                f"{label}: interfaces '{shared}' and '{own.name}' share nodes of the mesh; take them apart"
+            )
+        seen.update((int(node), own.name) for node in own.nodes)
+
+
+class Attached(NamedTuple):
+    """A mesh with its interfaces: unknowns of the mesh are ``rest @ y``, motions of interfaces ``seen @ y``."""
+
+    rest: csr_array
+    seen: csr_array
+
+
+def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -> Attached:
+    """Eliminate nodes of rigid interfaces, and read motions of averaged ones; ``dofs`` (N, 2) are nodes and 0 ... 5."""
+    N = len(dofs)
+    where = {(int(node), int(axis)): row for row, (node, axis) in enumerate(dofs)}
+    slaves: dict[int, list[tuple[int, float]]] = {}
+    reading: list[tuple[int, int, float]] = []
+    extra, count = 0, len(interfaces)
+    for k, own in enumerate(interfaces):
+        motion = rigid_motion(points[own.nodes] - own.point)
+        if own.kind == "rigid":
+            for node, rows in zip(own.nodes, motion, strict=True):
+                for axis in range(6):
+                    row = where.get((int(node), axis))
+                    if row is not None:
+                        slaves[row] = [(extra + j, float(rows[axis, j])) for j in range(6) if rows[axis, j]]
+            reading += [(6 * k + j, -1 - (extra + j), 1.0) for j in range(6)]
+            extra += 6
+        else:
+            for node, block in zip(own.nodes, averaging(points[own.nodes], own.weights, own.point), strict=True):
+                for axis in range(3):
+                    column = where[int(node), axis]
+                    reading += [(6 * k + j, column, float(block[j, axis])) for j in range(6) if block[j, axis]]
+    free = np.setdiff1d(np.arange(N), np.fromiter(slaves, np.intp, len(slaves)))
+    new = np.full(N, -1)
+    new[free] = np.arange(len(free))
+    entries = [(int(row), int(new[row]), 1.0) for row in free]
+    entries += [(row, len(free) + j, value) for row, terms in slaves.items() for j, value in terms]
+    size = len(free) + extra
+    seen = [(i, int(new[j]) if j >= 0 else len(free) - 1 - j, value) for i, j, value in reading]
+    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)))
+
+
+def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:
+    rows, columns, values = np.array(entries, dtype=float).reshape(-1, 3).T
+    return csr_array(coo_array((values, (rows.astype(np.intp), columns.astype(np.intp))), shape))
+
+
+def rigid_motion(r: Array) -> Array:
+    """Motions ``(k, 6, 6)`` of points ``r`` (k, 3) with a body: displacement and rotation."""
+    result = np.zeros((len(r), 6, 6))
+    result[:] = np.eye(6)
+    result[:, :3, 3:] = -so3.skew(r)
+    return result
+
+
+def averaging(points: Array, weights: Array, point: Array) -> Array:
+    """How the interface at ``point`` moves with its nodes, ``(k, 6, 3)``."""
+    center = weights @ points
+    r = points - center
+    turn = np.linalg.solve(_inertia(r, weights), weights[:, None, None] * so3.skew(r))
+    move = weights[:, None, None] * so3.IDENTITY - so3.skew(point - center) @ turn
+    return np.concatenate([move, turn], axis=1)

@@ -1,0 +1,1 @@
+"""Geometrically exact shells: quadrilaterals of four ordinary nodes."""

@@ -1,0 +1,228 @@
+"""All elements of shells of a model as arrays: forces, exact tangents and energies.
+
+Derived in docs/theory.md, "Shells".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, Numbering, RateSensitivities
+from fem_mbs.elements.beams.curve_strain import ScrewStrain
+from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
+from fem_mbs.elements.shells.middle import QuadCoordinates
+from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear
+from fem_mbs.lie import se3
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.shells.shell import Shell
+
+HOURGLASS = 0.01
+"""Stiffness of alternating drilling rotations over four times that of drilling."""
+
+
+class ShellContext(NamedTuple):
+    """What the matrices need of the last force."""
+
+    relative: QuadCoordinates
+    Q: Array
+    """Coordinates by increments of the section frames, ``(n, 24, 24)``."""
+    measure: ScrewStrain
+    E: tuple[Array, Array]
+    """Strains of the rows by place and by slope, ``(n, r, 6, 6)`` each."""
+    B: Array
+    """Strains by coordinates, ``(n, s, 24)``: nine at each of four points, then the alternating drilling rotation."""
+    stress: Array
+    """Stresses times quadrature weights, without those of damping, ``(n, s)``."""
+    viscous: Array | None
+    V: Array | None
+    """Velocities of the section frames ``(n, 4, 6)``, where there is damping."""
+    inertia: InertiaContext
+
+
+class ShellBatch(BeamElements):
+    """Elements of all shells, with four nodes and four quadrature points.
+
+    With the coordinates ``d`` of the nodes, ``delta d = Q delta``, and the strains ``s(d)``, ``delta s = B delta d``,
+    the internal forces are ``Q^T B^T stress``.
+    """
+
+    def __init__(self, shells: Sequence[Shell], number: Numbering) -> None:
+        super().__init__(shells, number)
+        self._frames, self._offsets = (
+            np.concatenate([getattr(shell, part) for shell in shells]) for part in ("frames", "offsets")
+        )
+        # body increments of the section frames from those of the nodes
+        back = self._frames.mT
+        self._to_section = se3.adjoint(back, -np.matvec(back, self._offsets))
+        d0 = np.concatenate([shell.d0 for shell in shells])
+        self._points = ShellPoints(d0, GAUSS)
+        area = self._points.area
+        self.s0 = np.concatenate([self._points.as_built, self._alternating(d0)], axis=1)
+        material, damping = (
+            area[..., None, None] * np.concatenate([getattr(shell, name) for shell in shells])
+            for name in ("stiffness", "damping")
+        )
+        self.material, self._material_damping = _with_hourglass(material), _with_hourglass(damping)
+        self._damped_by(damping)
+        self._hourglass = np.zeros((4, 6))
+        self._hourglass[:, 5] = ALTERNATING
+        self._inertia = self._make_inertia(shells, area)
+
+    def _make_inertia(self, shells: Sequence[Shell], area: Array) -> Inertia:
+        """Masses by quadrature; rotational inertia is lumped, the same about all axes."""
+        mass, inertia, offset = (
+            np.array([getattr(shell.section, name) for shell in shells for _ in shell.cells])
+            for name in ("mass", "inertia", "offset")
+        )
+        shared = share(area)
+        J = (inertia[:, None] * shared.sum(axis=-1))[..., None, None] * np.eye(3)
+        centers = self._offsets + offset[:, None, None] * self._frames[..., 2]
+        return Inertia(self.nodes, mass[:, None, None] * shared, centers, J)
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, ShellContext]:
+        """Internal, inertia and gravity forces, ``(n, 24)``."""
+        inertia, inertia_context = self._inertia.force(motion)
+        relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
+        measure = self._points.rows(relative.d)
+        E = measure.by_place(), measure.by_slope()
+        B, Q = self._gradient(E), relative.gradient()
+        stress = self._stress(self.material, self._strains(measure, relative.d))
+        viscous = V = None
+        if self.damping_matrix is not None:
+            V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
+            rate = np.matvec(B, np.matvec(Q, V.reshape(-1, 24)))
+            viscous = self._stress(self._material_damping, rate)
+        context = ShellContext(relative, Q, measure, E, B, stress, viscous, V, inertia_context)
+        at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
+        return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
+
+    def tangent(self, context: ShellContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
+        total = self._elastic(context) + self._inertia.tangent(context.inertia, dV, dA)
+        if self.damping_matrix is not None:
+            total += dV.after(self._viscous(context), self.nodes)
+        return total
+
+    def rate_force(self, context: ShellContext, dV: Array, dA: Array, inertial: Array) -> Array:
+        n = len(self.nodes)
+        at_nodes = (change.reshape(n, 4, 6) for change in (inertial, dA))
+        force = self._inertia.rate_force(context.inertia, *at_nodes).reshape(n, 24)
+        return force if self.damping_matrix is None else force + np.matvec(self._viscous(context), dV)
+
+    def stress_ahead(self, context: ShellContext, d: Array) -> Array:
+        """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
+        at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
+        change = np.matvec(context.B, np.matvec(context.Q, at_frames))
+        ahead: Array = context.stress + self._stress(self.material, change)
+        return ahead
+
+    def with_stress(self, context: ShellContext, stress: Array) -> ShellContext:
+        return context._replace(stress=stress)
+
+    def _stored(self, motion: Motion) -> Array:
+        d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
+        s = self._strains(self._points.rows(d), d)
+        stored: Array = 0.5 * np.vecdot(s, self._stress(self.material, s))
+        return stored
+
+    def _relative(self, x: Array, R: Array) -> QuadCoordinates:
+        return QuadCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
+
+    def _strains(self, measure: ScrewStrain, d: Array) -> Array:
+        """Strains ``(n, s)`` against those as built."""
+        at_points = np.matvec(self._points.by_rows, measure.value().reshape(len(d), -1))
+        strains: Array = np.concatenate([at_points, self._alternating(d)], axis=1) - self.s0
+        return strains
+
+    def _alternating(self, d: Array) -> Array:
+        """Drilling rotations of alternating signs, which have no strains, ``(n, 1)``."""
+        alternating: Array = (d[..., 5] @ ALTERNATING)[:, None]
+        return alternating
+
+    def _gradient(self, E: tuple[Array, Array]) -> Array:
+        """``B``, ``(n, s, 24)``."""
+        n, r = E[0].shape[:2]
+        value, slope = (self._points.basis[:, part, None, :, None] for part in range(2))
+        rows = E[0][..., None, :] * value + E[1][..., None, :] * slope
+        B = np.empty((n, 4 * MEASURES + 1, 24))
+        np.matmul(self._points.by_rows, rows.reshape(n, 6 * r, 24), out=B[:, :-1])
+        B[:, -1] = self._hourglass.ravel()
+        return B
+
+    def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
+        """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
+        at_points, alternating = material
+        n, tail = len(strains), strains.shape[2:]
+        by_points = strains[:, :-1].reshape(n, 4, MEASURES, -1)
+        result = np.empty_like(strains)
+        result[:, :-1] = (at_points @ by_points).reshape(n, 4 * MEASURES, *tail)
+        result[:, -1] = alternating.reshape(n, *[1] * len(tail)) * strains[:, -1]
+        return result
+
+    def _total(self, context: ShellContext) -> Array:
+        return context.stress if context.viscous is None else context.stress + context.viscous
+
+    def _elastic(self, context: ShellContext) -> Array:
+        """Material and geometric stiffness."""
+        relative, Q, measure, _, B = context[:5]
+        n = len(self.nodes)
+        stress = self._total(context)
+        inner = B.mT @ self._stress(self.material, B) + self._curvature(measure, stress)
+        right = inner @ Q
+        if self.damping_matrix is not None:
+            right += B.mT @ self._stress(self._material_damping, self._rate_derivative(context))
+        wrench = np.vecmat(stress, B).reshape(n, 4, 6)
+        return self._at_nodes(Q.mT @ right + relative.geometric(wrench, Q))
+
+    def _viscous(self, context: ShellContext) -> Array:
+        """Material damping, ``(n, 24, 24)``."""
+        along = context.B @ context.Q
+        return self._at_nodes(along.mT @ self._stress(self._material_damping, along))
+
+    def _curvature(self, measure: ScrewStrain, stress: Array) -> Array:
+        """Second derivatives of the strains times stresses, by coordinates ``(n, 24, 24)``."""
+        n, r = len(stress), len(self._points.basis)
+        at_rows = np.vecmat(stress[:, :-1], self._points.by_rows).reshape(n, r, 6)
+        by_place, by_slope = measure.second(at_rows)
+        value, slope = self._points.basis[:, 0], self._points.basis[:, 1]
+        pairs = [(a[:, :, None] * b[:, None]).reshape(r, 16).T for a, b in ((value, value), (slope, value))]
+        place, mixed = (
+            (pair @ part.reshape(n, r, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3).reshape(n, 24, 24)
+            for pair, part in zip(pairs, (by_place, by_slope), strict=True)
+        )
+        curvature: Array = place + mixed + mixed.mT
+        return curvature
+
+    def _rate_derivative(self, context: ShellContext) -> Array:
+        """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
+        assert context.V is not None
+        relative, Q, measure = context.relative, context.Q, context.measure
+        n = len(self.nodes)
+        rates = np.matvec(Q, context.V.reshape(n, 24)).reshape(n, 4, 6)
+        bent = self._gradient(measure.rate_derivatives(*(self._points.basis[:, part] @ rates for part in range(2))))
+        bent[:, -1] = 0.0
+        result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
+        return result
+
+    def _at_nodes(self, matrix: Array) -> Array:
+        """A matrix ``(n, 24, 24)`` of the section frames as one of the nodes."""
+        n = len(matrix)
+        right = (matrix.reshape(n, 24, 4, 6).swapaxes(1, 2) @ self._to_section).swapaxes(1, 2)
+        result: Array = self._to_section.mT @ right.reshape(n, 4, 6, 24)
+        return result.reshape(n, 24, 24)
+
+
+def share(area: Array) -> Array:
+    """``int N_i N_j dA``, ``(n, 4, 4)``, of areas ``(n, 4)`` that the quadrature points stand for."""
+    values, _ = bilinear(GAUSS)
+    shared: Array = (values * area[..., None]).mT @ values
+    return shared
+
+
+def _with_hourglass(material: Array) -> tuple[Array, Array]:
+    """A law of an element at its points ``(n, 4, 9, 9)``, and that of alternating drilling ``(n,)``."""
+    return material, 4.0 * HOURGLASS * material[..., -1, -1].sum(axis=1)

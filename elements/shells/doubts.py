@@ -1,0 +1,80 @@
+"""What looks wrong of a shell: elements of a bad shape, neighbours that look the other way, a thickness of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.elements.shells.geometry import corner_normals
+
+if TYPE_CHECKING:
+    from fem_mbs.elements.shells.shell import Shell
+
+CORNERS = 20.0, 160.0
+"""Angles in degrees that corners should be between."""
+WARP, ASPECT, THICK = 15.0, 20.0, 1.0
+"""Largest angle in degrees between normals of corners, longest edge over shortest, thickness over shortest edge."""
+
+
+def doubts(shell: Shell) -> Iterator[str]:
+    """What looks wrong, a sentence each."""
+    x = np.array([node.position for node in shell.nodes])[shell.cells]
+    edges = np.roll(x, -1, axis=1) - x
+    lengths = np.linalg.norm(edges, axis=-1)
+    before = -np.roll(edges, 1, axis=1)
+    cosine = np.vecdot(edges, before) / (lengths * np.roll(lengths, 1, axis=1))
+    angles = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+    normals = corner_normals(x)
+    warp = np.degrees(np.arccos(np.clip(np.vecdot(normals[:, None], normals[:, :, None]), -1.0, 1.0))).max(axis=(1, 2))
+    aspect = lengths.max(axis=1) / lengths.min(axis=1)
+    bad = (angles < CORNERS[0]) | (angles > CORNERS[1])
+    sharpest = np.where(90.0 - angles > angles - 90.0, angles, 180.0 - angles).min(axis=1)
+    where = angles[np.arange(len(angles)), np.abs(angles - 90.0).argmax(axis=1)]
+    yield from _worst(
+        shell, bad.any(axis=1), -sharpest, where, "has a corner of {:.0f} degrees, where 20 to 160 are good"
+    )
+    yield from _worst(shell, warp > WARP, warp, warp, "is warped by {:.0f} degrees, more than 15; use smaller ones")
+    yield from _worst(shell, aspect > ASPECT, aspect, aspect, "has sides of 1 to {:.0f}, more than 20")
+    h, shortest = shell.section.thickness, lengths.min(axis=1)
+    thick = h / shortest
+    yield from _worst(
+        shell,
+        thick > THICK,
+        thick,
+        shortest,
+        f"has an edge of {{:.3g}}, shorter than the thickness {h:.3g}; look at units",
+    )
+    opposite = _opposite(shell)
+    if opposite:
+        a, b = opposite[0]
+        yield (
+            f"its elements {a + 1} and {b + 1} go round their common edge the same way, so that their normals are "
+            f"opposite{_more(len(opposite))}; list the nodes of all elements counter-clockwise about one side"
+        )
+
+
+def _worst(shell: Shell, which: BoolArray, measure: Array, value: Array, text: str) -> Iterator[str]:
+    """A sentence on the worst element of those that are bad."""
+    if which.any():
+        element = int(np.argmax(np.where(which, measure, -np.inf)))
+        corners = ", ".join(str(shell.nodes[k]) for k in shell.cells[element])
+        yield f"its element {element + 1} with {corners} {text.format(value[element])}{_more(int(which.sum()))}"
+
+
+def _more(count: int) -> str:
+    return f" ({count} in all)" if count > 1 else ""
+
+
+def _opposite(shell: Shell) -> list[tuple[int, int]]:
+    """Pairs of elements that have an edge in the same direction."""
+    first: dict[tuple[int, int], int] = {}
+    pairs = []
+    for element, corners in enumerate(shell.cells.tolist()):
+        for edge in zip(corners, [*corners[1:], corners[0]], strict=True):
+            if edge in first:
+                pairs.append((first[edge], element))
+            first[edge] = element
+    return pairs

@@ -1,0 +1,124 @@
+"""Section frames of the corners of quadrilaterals, as built: normals are shared where the surface is smooth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contracts import direction, real, shown
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import so3
+
+
+def _normals(value: Any, label: object) -> Any:
+    """One direction for each node ``(m, 3)``, or a function of the position, as it is."""
+    if callable(value):
+        return value
+    values = real(value)
+    if values is None or values.ndim != 2 or values.shape[-1] != 3:
+        raise ModelError(f"{label} must be a direction (3,) for each node, or a function, received {shown(value)}")
+    return np.array([direction(own, f"{label}[{k}]") for k, own in enumerate(values)])
+
+
+Normals = Annotated[ArrayLike | Callable[[Array], ArrayLike], _normals]
+"""World directions, one at each node, or a function that gives one for a position."""
+
+
+def corner_normals(x: Array) -> Array:
+    """Unit normals ``(n, 4, 3)`` at the corners ``x`` (n, 4, 3) of quadrilaterals; zero where there is no corner."""
+    normals = np.cross(np.roll(x, -1, axis=1) - x, np.roll(x, 1, axis=1) - x)
+    size = np.linalg.norm(normals, axis=-1, keepdims=True)
+    return np.asarray(normals / np.where(size > 0.0, size, 1.0))
+
+
+def shared_normals(x: Array, cells: IntArray, fold: float) -> Array:
+    """Normals ``(n, 4, 3)`` at the corners of quadrilaterals ``cells`` (n, 4) of points ``x`` (m, 3).
+
+    The mean of those of all corners at a point that elements connect without a fold of more than ``fold`` degrees. At
+    the rim, where elements are on one side alone, the normal of an inner neighbour is carried on along a circle.
+    """
+    own = corner_normals(x[cells])
+    patch, rim = _patches(cells, own, fold)
+    flat, count = own.reshape(-1, 3), patch.max() + 1
+    mean = np.zeros((count, 3))
+    np.add.at(mean, patch, flat)
+    mean /= np.linalg.norm(mean, axis=1, keepdims=True)
+    _carry_to_the_rim(mean, x, cells.ravel(), patch.reshape(-1, 4), rim)
+    result: Array = mean[patch].reshape(own.shape)
+    return result
+
+
+def _patches(cells: IntArray, normals: Array, fold: float) -> tuple[IntArray, BoolArray]:
+    """Which corners ``(4n,)`` share a normal, and which of these patches are at a rim or a fold."""
+    n = len(cells)
+    corner = np.arange(4 * n).reshape(n, 4)
+    first, second = corner.ravel(), np.roll(corner, -1, axis=1).ravel()
+    a, b = cells.ravel()[first], cells.ravel()[second]
+    swap = a > b
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    key = np.minimum(a, b) * (cells.max() + 1) + np.maximum(a, b)
+    order = np.argsort(key, kind="stable")
+    here, there = order[:-1], order[1:]
+    same = key[here] == key[there]
+    here, there = here[same], there[same]
+    flat, least = normals.reshape(-1, 3), np.cos(np.radians(fold) * (1 + 1e-9))
+    pairs = [(ends[here], ends[there]) for ends in (first, second)]
+    smooth = [np.vecdot(flat[p], flat[q]) >= least for p, q in pairs]
+    rows, columns = (np.concatenate([pair[k][on] for pair, on in zip(pairs, smooth, strict=True)]) for k in range(2))
+    graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(4 * n, 4 * n))
+    _, patch = connected_components(graph, directed=False)
+    open_ = np.ones(4 * n, dtype=bool)
+    open_[here[smooth[0] & smooth[1]]] = open_[there[smooth[0] & smooth[1]]] = False
+    rim = np.zeros(patch.max() + 1, dtype=bool)
+    rim[patch[first[open_]]] = rim[patch[second[open_]]] = True
+    return np.asarray(patch, dtype=np.intp), rim
+
+
+def _carry_to_the_rim(mean: Array, x: Array, node: IntArray, patch: IntArray, rim: BoolArray) -> None:
+    """Replace the normals ``mean`` of patches at a rim by those of inner neighbours, turned about the chord."""
+    place = np.empty((len(mean), 3))
+    place[patch.ravel()] = x[node]
+    edges = np.concatenate([np.stack([patch, np.roll(patch, s, axis=1)], axis=-1).reshape(-1, 2) for s in (1, -1)])
+    known = ~rim
+    while True:
+        to, of = edges[~known[edges[:, 0]] & known[edges[:, 1]]].T
+        if not len(to):
+            return
+        chord = place[to] - place[of]
+        along = np.vecdot(mean[of], chord) / np.vecdot(chord, chord)
+        carried = np.zeros_like(mean)
+        np.add.at(carried, to, mean[of] - 2.0 * along[:, None] * chord)
+        new = np.unique(to)
+        mean[new] = carried[new] / np.linalg.norm(carried[new], axis=1, keepdims=True)
+        known[new] = True
+
+
+def section_frames(x: Array, normals: Array, label: str) -> Array:
+    """Section frames ``(n, 4, 3, 3)`` at corners ``x`` (n, 4, 3) of quadrilaterals with ``normals`` (n, 4, 3).
+
+    That of the element, with its first axis along the first parameter at the centre, turned by the smallest rotation to
+    each normal.
+    """
+    e3 = np.cross(x[:, 2] - x[:, 0], x[:, 3] - x[:, 1])
+    e3 /= np.linalg.norm(e3, axis=1, keepdims=True)
+    e1 = x[:, 1] + x[:, 2] - x[:, 0] - x[:, 3]
+    e1 -= np.vecdot(e1, e3)[:, None] * e3
+    e1 /= np.linalg.norm(e1, axis=1, keepdims=True)
+    cosine = np.vecdot(normals, e3[:, None])
+    if (cosine < 0.2).any():
+        element = int(np.argwhere(cosine < 0.2)[0, 0])
+        raise ModelError(
+            f"{label}: a normal at element {element + 1} is {np.degrees(np.arccos(cosine[element].min())):.0f} degrees "
+            "from that of the element; the nodes of elements go round their normals counter-clockwise, the same way in "
+            "neighbours"
+        )
+    axis = so3.skew(np.cross(np.broadcast_to(e3[:, None], normals.shape), normals))
+    turn = so3.IDENTITY + axis + axis @ axis / (1.0 + cosine)[..., None, None]
+    frames: Array = turn @ np.stack([e1, np.cross(e3, e1), e3], axis=-1)[:, None]
+    return frames

@@ -1,0 +1,439 @@
+"""Geometrically exact shell: quadrilateral elements of four ordinary nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Direction,
+    Element,
+    ElementBatch,
+    ModelContext,
+    Name,
+    Node,
+    NodeLike,
+    Numbering,
+    Picture,
+    Vector3,
+    check_node,
+    checked,
+    choice,
+    number,
+    shown,
+    truth,
+    whole_number,
+)
+from fem_mbs.elements.shells.batch import ShellBatch, share
+from fem_mbs.elements.shells.doubts import doubts
+from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
+from fem_mbs.elements.shells.middle import QuadCoordinates
+from fem_mbs.elements.shells.picture import ShellPicture
+from fem_mbs.elements.shells.results import ShellResults
+from fem_mbs.elements.shells.section import ShellSection
+from fem_mbs.elements.shells.strains import GAUSS, ShellPoints, bilinear
+from fem_mbs.errors import ModelError
+from fem_mbs.lie import se3
+from fem_mbs.model.description import ModelDescription
+
+SIDES: dict[str, tuple[int | slice, int | slice]] = {
+    "left": (0, slice(None)),
+    "right": (-1, slice(None)),
+    "bottom": (slice(None), 0),
+    "top": (slice(None), -1),
+}
+"""Edges of a grid of nodes: the first parameter goes from left to right, the second from bottom to top."""
+LEAST_IN_SURFACE = 1e-3
+
+
+def _fold(value: Any, label: object) -> float:
+    return number(value, label, low=0.0, high=180.0)
+
+
+def _grid(value: Any, label: object) -> tuple[int, int]:
+    if not isinstance(value, Sequence) or len(value) != 2:
+        raise ModelError(f"{label} must be two numbers of elements, received {shown(value)}")
+    first, second = (whole_number(own, f"{label}[{k}]") for k, own in enumerate(value))
+    return first, second
+
+
+def _closed(value: Any, label: object) -> tuple[bool, bool]:
+    if not isinstance(value, Sequence) or len(value) != 2:
+        raise ModelError(f"{label} must be two truth values, received {shown(value)}")
+    first, second = (truth(own, f"{label}[{k}]") for k, own in enumerate(value))
+    return first, second
+
+
+Grid = Annotated[Sequence[int], _grid]
+
+
+@checked
+class Shell(Element):
+    """A shell of quadrilateral elements, stress-free as built.
+
+    Parameters
+    ----------
+    nodes : sequence of 4 nodes, or of such quadruples
+        The corners of each element, counter-clockwise about its normal.
+    section : ShellSection
+        What it is made of.
+    normals : (m, 3) or function, optional
+        World direction of the normal at each of the ``m`` different nodes, in the order of ``nodes``, or as a function
+        of the position (3,). By default the mean of the normals of the elements that meet at a node.
+    fold : float
+        Angle in degrees between elements from which on there is a fold, and each side keeps its own normal.
+    direction : (3,), optional
+        World direction whose projection on the surface is the 0 degrees of a laminate, and axis 1 of its law; by
+        default the first parameter of each element, in grids and single elements.
+    grid : (int, int), optional
+        Elements in two directions, if they are those of a grid, of which the second counts faster.
+    thick : bool
+        Whether pictures show the thickness.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        All different ones, in the order in which the elements name them.
+    cells : (k, 4)
+        The four nodes of each element, counted in ``nodes``.
+    area : (k,)
+        Areas of the elements as built, m^2.
+
+    Raises
+    ------
+    ModelError
+        For an element with a node given twice, without area or inside out, for normals that point the other way, and
+        for a laminate without ``direction`` that is no grid.
+
+    Notes
+    -----
+    Frames are interpolated on SE(3) (Sonneville, Cardona, Bruels 2014), shears as by Bathe and Dvorkin (1985), nodes
+    drill with a weak stiffness; docs/theory.md, "Shells". The mass is consistent in translation, lumped in rotation.
+    """
+
+    _internal = ("cells", "d0", "frames", "offsets", "results", "shared", "stiffness", "damping", "turn", "length")
+
+    def __init__(
+        self,
+        nodes: Sequence[NodeLike | Sequence[NodeLike]],
+        section: ShellSection,
+        *,
+        normals: Normals | None = None,
+        fold: Annotated[float, _fold] = 30.0,
+        direction: Direction | None = None,
+        grid: Grid | None = None,
+        thick: bool = False,
+    ) -> None:
+        self.nodes, self.cells = _cells(nodes)
+        self.section, self.thick = section, thick
+        label = str(self)
+        if grid is not None and grid[0] * grid[1] != len(self.cells):
+            raise ModelError(f"{label}: a grid of {grid} has {grid[0] * grid[1]} elements, not {len(self.cells)}")
+        self.grid = None if grid is None else (grid[0], grid[1])
+        x, R = (np.array([getattr(node, name) for node in self.nodes]) for name in ("position", "rotation"))
+        self._check_corners(x, label)
+        world = section_frames(x[self.cells], self._normals(x, normals, fold, label), label)
+        self.frames = R[self.cells].mT @ world
+        """Section frames ``(k, 4, 3, 3)`` at the corners of each element in the frames of the nodes."""
+        self.offsets = np.zeros((len(self.cells), 4, 3))
+        """Where the surface is at the nodes, in their frames."""
+        relative = QuadCoordinates(x[self.cells], world, [self] * len(world))
+        self.d0 = relative.d
+        points = ShellPoints(self.d0, GAUSS)
+        for element in map(int, np.flatnonzero((points.area <= 0.0).any(axis=1))):
+            raise ModelError(
+                f"{label}: element {element + 1} with {self._corners(element)} is too distorted, as its surface folds "
+                "back; use a better shape, or smaller elements where the surface is curved"
+            )
+        self.area = points.area.sum(axis=1)
+        self.shared = share(points.area)
+        """Area of each element as its nodes share it, ``int N_i N_j dA``, ``(k, 4, 4)``."""
+        self.turn = self._turn(relative, direction, label)
+        """Angles ``(k, 5)`` of the material's first axis against the frames, at the Gauss points and the centre."""
+        law = np.zeros((len(self.cells), 4, 9, 9))
+        law[..., :8, :8] = section.turned(self.turn[:, :4])
+        law[..., 8, 8] = section.drilling
+        self.stiffness, self.damping = law, section.damping * law
+
+    @classmethod
+    @checked
+    def rectangle(
+        cls,
+        model: ModelDescription,
+        origin: Vector3,
+        u: Vector3,
+        v: Vector3,
+        section: ShellSection,
+        elements: Grid = (8, 8),
+        *,
+        direction: Direction | None = None,
+        name: Name | None = None,
+        given: Mapping[Any, NodeLike] | None = None,
+        thick: bool = False,
+    ) -> Shell:
+        """Flat shell from ``origin`` along two sides ``u`` and ``v`` (3,); its normal is ``u x v``.
+
+        Makes the nodes, adds the shell to the model and returns it; ``given`` are nodes to be used at places ``(i, j)``
+        of the grid, ``{(0, 0): hub}``.
+        """
+        start, along, across = (np.asarray(vector) for vector in (origin, u, v))
+        normal = np.cross(along, across)
+        if np.linalg.norm(normal) <= 1e-9 * np.linalg.norm(along) * np.linalg.norm(across):
+            raise ModelError(f"Shell.rectangle: u {along} and v {across} must span a plane")
+        s, t = (np.linspace(0.0, 1.0, count + 1) for count in elements)
+        places = start + s[:, None, None] * along + t[:, None] * across
+        normals = np.broadcast_to(normal, places.shape)
+        return _add_grid(cls, model, places, normals, (False, False), section, direction, name, given, thick)
+
+    @classmethod
+    @checked
+    def surface(
+        cls,
+        model: ModelDescription,
+        place: Callable[..., Any],
+        section: ShellSection,
+        elements: Grid,
+        *,
+        closed: Annotated[Sequence[bool], _closed] = (False, False),
+        direction: Direction | None = None,
+        name: Name | None = None,
+        given: Mapping[Any, NodeLike] | None = None,
+        thick: bool = False,
+    ) -> Shell:
+        """Shell through the points ``place(u, v)`` (3,), ``u`` and ``v`` from 0 to 1; ``closed`` where ends meet.
+
+        Its normals are ``place_,u x place_,v``, those of the surface itself. As for :meth:`rectangle`, nodes are made.
+        """
+        (count, other), (around, about) = elements, closed
+        s, t = np.linspace(0.0, 1.0, count + 1), np.linspace(0.0, 1.0, other + 1)
+        places = np.array([[_called(place, u, v) for v in t] for u in s])
+        normals = np.cross(
+            [[_slope(partial(_called, place, v=v), u) for v in t] for u in s],
+            [[_slope(partial(_called, place, u), v) for v in t] for u in s],
+        )
+        where = (slice(0, count if around else None), slice(0, other if about else None))
+        return _add_grid(
+            cls, model, places[where], normals[where], (around, about), section, direction, name, given, thick
+        )
+
+    @classmethod
+    @checked
+    def from_mesh(
+        cls,
+        model: ModelDescription,
+        mesh: Any,
+        section: ShellSection,
+        *,
+        normals: Normals | None = None,
+        fold: Annotated[float, _fold] = 30.0,
+        direction: Direction | None = None,
+        split_triangles: bool = False,
+        name: Name = "shell",
+        thick: bool = False,
+    ) -> Shell:
+        """Shell of all quads of a mesh, a ``meshio.Mesh`` or a file that meshio reads; its points become nodes.
+
+        The node of point 7 is named "name[7]". Neighbours are turned to the side of the first element. Triangles are
+        refused, or each becomes three quads with ``split_triangles=True``.
+        """
+        from fem_mbs.elements.shells.mesh import quads_of
+
+        points, cells = quads_of(mesh, split_triangles)
+        with model.all_or_nothing():
+            used = np.unique(cells)
+            nodes = model.add_nodes(points[used], [f"{name}[{k}]" for k in used])
+            made = dict(zip(used.tolist(), nodes, strict=True))
+            shell = cls(
+                [[made[int(k)] for k in cell] for cell in cells],
+                section,
+                normals=normals,
+                fold=fold,
+                direction=direction,
+                thick=thick,
+            )
+            return model.add(shell, name=name)
+
+    @checked
+    def node(self, i: int, j: int) -> Node:
+        """The node at place ``(i, j)`` of a grid; negative numbers count from the end."""
+        grid = self._node_grid()
+        if not (-grid.shape[0] <= i < grid.shape[0] and -grid.shape[1] <= j < grid.shape[1]):
+            raise ModelError(
+                f"{self}: there is no node ({i}, {j}) in a grid of {grid.shape[0]} x {grid.shape[1]} nodes"
+            )
+        return self.nodes[int(grid[i, j])]
+
+    @checked
+    def edge(self, side: Annotated[str, choice(SIDES)]) -> list[Node]:
+        """Nodes along an edge of a grid: "left" and "right" end the first parameter, "bottom", "top" the second."""
+        first, second = SIDES[side]
+        return [self.nodes[int(k)] for k in self._node_grid()[first, second]]
+
+    @checked
+    def nearest(self, point: Vector3) -> Node:
+        """The node nearest to a point of the world, as built."""
+        places = np.array([node.position for node in self.nodes])
+        return self.nodes[int(np.argmin(np.linalg.norm(places - np.asarray(point), axis=1)))]
+
+    @property
+    def results(self) -> ShellResults:
+        """Its resultants and stresses at the centres of elements."""
+        return ShellResults(self)
+
+    def picture(self, number: Numbering, stations: int) -> Picture:
+        """Its surface, or both of its faces."""
+        return ShellPicture(self, np.array([number(node) for node in self.nodes]))
+
+    def doubts(self, around: ModelContext) -> Iterable[str]:
+        """Elements of a bad shape, and a thickness that is none of a shell."""
+        return doubts(self)
+
+    def batch_key(self) -> Hashable:
+        return self.section.damping > 0.0
+
+    @classmethod
+    def batch(cls, elements: Sequence[Shell], number: Numbering) -> ElementBatch:
+        return ShellBatch(elements, number)
+
+    def _node_grid(self) -> IntArray:
+        """Nodes ``(i, j)`` of a grid; in a closed direction the first ones come again at the end."""
+        if self.grid is None:
+            raise ModelError(f"{self} is no grid of elements; nearest(point) finds nodes of any shell")
+        corners = self.cells.reshape(*self.grid, 4)
+        result = np.empty((self.grid[0] + 1, self.grid[1] + 1), dtype=np.intp)
+        result[:-1, :-1], result[1:, :-1] = corners[..., 0], corners[..., 1]
+        result[1:, 1:], result[:-1, 1:] = corners[..., 2], corners[..., 3]
+        return result
+
+    def _corners(self, element: int) -> str:
+        return ", ".join(str(self.nodes[k]) for k in self.cells[element])
+
+    def _check_corners(self, x: Array, label: str) -> None:
+        """Refuse elements without four different places."""
+        corners = x[self.cells]
+        apart = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
+        crossed = np.linalg.norm(np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1]), axis=-1)
+        size = np.ptp(x, axis=0).max()
+        for element in map(int, np.flatnonzero((apart <= 1e-9 * size).any(axis=1) | (crossed <= 1e-12 * size**2))):
+            raise ModelError(
+                f"{label}: element {element + 1} with {self._corners(element)} is collapsed: it needs four corners at "
+                "different places; a triangle becomes three quads by Shell.from_mesh(..., split_triangles=True)"
+            )
+        middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
+        for element in map(int, np.flatnonzero((np.vecdot(corner_normals(corners), middle[:, None]) <= 0).any(axis=1))):
+            raise ModelError(
+                f"{label}: element {element + 1} with {self._corners(element)} has a corner of 180 degrees or more; "
+                "list its nodes one after the other around it, and avoid such corners"
+            )
+
+    def _normals(self, x: Array, normals: Any, fold: float, label: str) -> Array:
+        if normals is None:
+            return shared_normals(x, self.cells, fold)
+        if callable(normals):
+            given = np.array([normals(place) for place in x], dtype=float)
+        else:
+            given = np.asarray(normals)
+        if given.shape != x.shape:
+            raise ModelError(f"{label}: normals must be (3,) for each of its {len(x)} nodes, received {given.shape}")
+        unit: Array = given / np.linalg.norm(given, axis=1, keepdims=True)
+        return unit[self.cells]
+
+    def _turn(self, relative: QuadCoordinates, direction: Any, label: str) -> Array:
+        values, _ = bilinear(np.concatenate([GAUSS, np.zeros((1, 2))]))
+        if direction is None:
+            if not self.section.is_isotropic and self.grid is None and len(self.cells) > 1:
+                raise ModelError(
+                    f"{label}: a laminate needs direction=(x, y, z), the world direction of its 0 degrees, as its "
+                    "elements are no grid"
+                )
+            return np.zeros((len(self.cells), 5))
+        R, _ = se3.exp(values @ relative.d)
+        local = np.vecmat(np.asarray(direction), relative.R[:, None] @ R)
+        short = np.linalg.norm(local[..., :2], axis=-1) < LEAST_IN_SURFACE
+        for element in map(int, np.flatnonzero(short.any(axis=1))):
+            raise ModelError(f"{label}: direction {shown(direction)} is normal to the surface in element {element + 1}")
+        angle: Array = np.arctan2(local[..., 1], local[..., 0])
+        return angle
+
+
+def _cells(nodes: Any) -> tuple[tuple[Node, ...], IntArray]:
+    """All different nodes, and the four of each element."""
+    rows = list(nodes)
+    single = bool(rows) and isinstance(rows[0], Node)
+    quads = [rows] if single else [list(row) if isinstance(row, Sequence | np.ndarray) else [row] for row in rows]
+    if not quads:
+        raise ModelError("Shell: nodes must be four nodes, or a list of such quadruples, received none")
+    count: dict[Node, int] = {}
+    cells = []
+    for k, quad in enumerate(quads):
+        label = "Shell: nodes" if single else f"Shell: nodes[{k}]"
+        corners = [check_node(node, f"{label}[{i}]") for i, node in enumerate(quad)]
+        if len(corners) != 4:
+            raise ModelError(f"{label} must be four nodes, received {len(corners)}")
+        if len(set(corners)) < 4:
+            raise ModelError(
+                f"{label}: element {k + 1} has a node twice, {', '.join(map(str, corners))}: triangles are refused; "
+                "Shell.from_mesh(..., split_triangles=True) makes three quads of each"
+            )
+        cells.append([count.setdefault(node, len(count)) for node in corners])
+    return tuple(count), np.array(cells, dtype=np.intp)
+
+
+def _add_grid(
+    cls: type[Shell],
+    model: ModelDescription,
+    places: Array,
+    normals: Array,
+    closed: tuple[bool, bool],
+    section: ShellSection,
+    direction: Any,
+    name: str | None,
+    given: Mapping[Any, Any] | None,
+    thick: bool,
+) -> Shell:
+    """Nodes at ``places`` (nu, nv, 3), or those ``given``, and the shell through them."""
+    label = f"Shell '{name}'" if name else "Shell"
+    at = {key: check_node(node, f"{label}: given[{key}]") for key, node in (given or {}).items()}
+    nu, nv = places.shape[:2]
+    size = np.ptp(places.reshape(-1, 3), axis=0).max()
+    for (i, j), node in at.items():
+        if not (0 <= i < nu and 0 <= j < nv) or np.linalg.norm(node.position - places[i, j]) > 1e-9 * size:
+            raise ModelError(f"{label}: {node} is not at place {(i, j)} of the grid, of {nu} x {nv} nodes")
+    with model.all_or_nothing():
+        missing = [(i, j) for i in range(nu) for j in range(nv) if (i, j) not in at]
+        names = None if name is None else [f"{name}[{i},{j}]" for i, j in missing]
+        at.update(zip(missing, model.add_nodes(np.array([places[k] for k in missing]), names), strict=True))
+        grid = [[at[i, j] for j in range(nv)] for i in range(nu)]
+        counts = nu if closed[0] else nu - 1, nv if closed[1] else nv - 1
+        quads = [
+            [grid[i][j], grid[(i + 1) % nu][j], grid[(i + 1) % nu][(j + 1) % nv], grid[i][(j + 1) % nv]]
+            for i in range(counts[0])
+            for j in range(counts[1])
+        ]
+        by_node = {id(grid[i][j]): normals[i, j] for i in range(nu) for j in range(nv)}
+        order = dict.fromkeys(node for quad in quads for node in quad)
+        own = np.array([by_node[id(node)] for node in order])
+        shell = cls(quads, section, normals=own, direction=direction, grid=counts, thick=thick)
+        return model.add(shell, name=name)
+
+
+def _called(place: Callable[..., Any], u: float, v: float) -> Array:
+    try:
+        return np.asarray(place(u, v), dtype=float).reshape(3)
+    except Exception as error:
+        raise ModelError(f"Shell.surface: place failed at ({u:g}, {v:g}), or gave no point (3,): {error!r}") from error
+
+
+SMALL = 1e-5
+
+
+def _slope(along: Callable[[float], Array], u: float) -> Array:
+    """Derivative along a parameter, from within 0 to 1."""
+    if SMALL <= u <= 1.0 - SMALL:
+        return (along(u + SMALL) - along(u - SMALL)) / (2.0 * SMALL)
+    h = SMALL if u < 0.5 else -SMALL
+    return (4.0 * along(u + h) - 3.0 * along(u) - along(u + 2.0 * h)) / (2.0 * h)

@@ -1,0 +1,181 @@
+"""Benchmarks of plates and shells: linear obstacles, and the nonlinear ones of Sze, Liu, Lo 2004.
+
+Published values are of finite elements themselves, with reduced integration and on meshes of their own; displacements
+under point forces depend on the mesh. The spread of the sources is 0.5 to 1.5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import plates
+from fem_mbs.benchmarks.case import Quantity, case, compared
+from fem_mbs.benchmarks.plates import Built
+from fem_mbs.contracts.motion import State
+from fem_mbs.elements import ShellSection
+from fem_mbs.static.statics import statics
+
+SZE = "published: Sze, Liu, Lo 2004"
+HARDER = "published: MacNeal and Harder 1985"
+
+
+def linear(built: Built, load: float) -> Array:
+    """Displacements ``(k, 3)`` over the load factor, under a load too small to matter."""
+    model, nodes = built
+    solution = statics(model, load_end=load)
+    return np.array([solution.displacement(node)[-1] for node in nodes]) / load
+
+
+@case("plates and roofs, linear", "statics")
+def obstacles() -> list[Quantity]:
+    """Cook's membrane, Scordelis-Lo roof, hemisphere, twisted strip, clamped plates from thick to very thin."""
+    meshes = {"Cook's membrane": 23.96, "Scordelis-Lo roof": 0.3024, "hemisphere with a hole": 0.0935}
+    values = (
+        linear(plates.cook(16), 1e-7)[0, 1],
+        -linear(plates.scordelis_lo(16), 1e-5)[0, 2],
+        linear(plates.hemisphere(16), 1e-4)[0, 0],
+    )
+    quantities = compared([*meshes], np.array(values), [*meshes.values()], 0.01, HARDER)
+    for h, load, references in ((0.32, 1.0, (1.754e-3, 5.424e-3)), (0.0032, 1e-6, (1.294e-3, 5.256e-3))):
+        found = [
+            linear(plates.twisted_beam(4, h, (0.0, *force)), 1e-4)[0, axis]
+            for axis, force in ((1, (load, 0.0)), (2, (0.0, load)))
+        ]
+        names = [f"twisted strip, h = {h}: {name}" for name in ("across", "along")]
+        quantities += compared(names, np.array(found), references, 0.01, HARDER)
+    for h in (1e-2, 1e-4):
+        found = [linear(plates.square_plate(8, h, clamped), 1e-4 * h)[0, 2] for clamped in (True, False)]
+        names = [f"square plate, h/a = {h:g}: {edges}" for edges in ("clamped", "simply supported")]
+        quantities += compared(names, np.array(found), (0.00126532, 0.00406235), 5e-3, "exact: thin plates, series")
+    return quantities
+
+
+@case("pinched cylinder, linear", "statics", slow=True)
+def pinched() -> list[Quantity]:
+    """An eighth of a cylinder between diaphragms; bending and stretching side by side, on 32 by 32 elements."""
+    built = plates.pinched_cylinder(32, R=300.0, L=600.0, h=3.0, E=3e6, nu=0.3, P=1.0)
+    return compared(("under the force",), -linear(built, 1e-2)[:1, 2], (1.8248e-5,), 0.015, HARDER)
+
+
+def table(
+    built: Built,
+    components: Sequence[tuple[str, int, int, float]],
+    published: Mapping[float, Sequence[float]],
+    within: float,
+) -> list[Quantity]:
+    """Displacements at loads beside published ones: of each component its name, node, axis and sign."""
+    model, nodes = built
+    solution = statics(model, load_end=max(published), loads=[*published])
+    quantities = []
+    for (name, node, axis, sign), references in zip(components, zip(*published.values(), strict=True), strict=True):
+        names = [f"{name} at {load:g} of the load" for load in published]
+        values = sign * solution.displacement(nodes[node])[:, axis]
+        quantities += compared(names, values, references, within, SZE)
+    return quantities
+
+
+@case("Sze: cantilever", "statics")
+def cantilever() -> list[Quantity]:
+    """A strip of 10 by 1 under a shear at its end, 16 elements."""
+    published = {0.25: (0.563, 3.015), 0.5: (1.604, 4.933), 0.75: (2.541, 6.031), 1.0: (3.286, 6.698)}
+    return table(plates.cantilever(16), (("-u", 0, 0, -1.0), ("w", 0, 2, 1.0)), published, 2e-3)
+
+
+@case("Sze: roll-up", "statics")
+def roll_up() -> list[Quantity]:
+    """A strip of 12 by 1 is bent to a full circle by a moment at its end, 8 elements."""
+    model, nodes = plates.roll_up(8)
+    u = statics(model, loads=[0.25, 0.5, 0.75, 1.0]).displacement(nodes[0])
+    names = [f"{axis} at {load:g} of the moment" for axis in ("-u", "w") for load in (0.25, 0.5, 0.75, 1.0)]
+    angle = 2 * np.pi * np.array([0.25, 0.5, 0.75, 1.0])
+    exact = np.concatenate([12.0 * (1 - np.sin(angle) / angle), 12.0 * (1 - np.cos(angle)) / angle])
+    return compared(names, np.concatenate([-u[:, 0], u[:, 2]]), exact, 1e-4, "exact: arcs", 12.0)
+
+
+@case("Sze: slit annular plate", "statics")
+def slit_annulus() -> list[Quantity]:
+    """Lifted at one side of its slit and clamped at the other, 6 by 30 elements."""
+    published = {0.05: (2.455, 3.370), 0.2: (6.725, 9.160), 0.5: (10.468, 13.768), 1.0: (13.891, 17.528)}
+    return table(plates.slit_annulus(6, 30), (("inner", 0, 2, 1.0), ("outer", 1, 2, 1.0)), published, 0.02)
+
+
+@case("Sze: hemisphere", "statics")
+def hemisphere() -> list[Quantity]:
+    """A hemisphere with a hole, pulled and pushed by 400, 16 by 16 elements of a quarter."""
+    published = {0.05: (0.855, 0.955), 0.2: (2.321, 3.261), 0.5: (3.406, 5.902), 1.0: (4.067, 8.178)}
+    built = plates.hemisphere(16, 400.0)
+    return table(built, (("outward", 0, 0, 1.0), ("inward", 1, 1, -1.0)), published, 0.02)
+
+
+@case("Sze: pull-out of a cylinder", "statics", slow=True)
+def pull_out() -> list[Quantity]:
+    """An open cylinder is pulled apart and snaps at half of the load, 16 by 24 elements of an eighth."""
+    published = {0.1: (2.217, 2.293), 0.25: (3.087, 3.310), 0.6: (4.274, 3.452), 1.0: (4.551, 3.269)}
+    model, nodes = plates.pull_out(16, 24)
+    path = statics(model, arc_length=True, loads=[*published])
+    quantities = []
+    for k, (name, axis, node) in enumerate((("-u_B", 0, 1), ("-u_C", 0, 2))):
+        names = [f"{name} at {load:g} of the load" for load in published]
+        values = -path.displacement(nodes[node])[:, axis]
+        quantities += compared(names, values, [row[k] for row in published.values()], 0.015, SZE)
+    return quantities
+
+
+@case("Sze: pinched cylinder", "statics", slow=True)
+def pinched_cylinder() -> list[Quantity]:
+    """Between diaphragms, pinched to nothing, 40 by 40 elements of an eighth."""
+    published = {0.2: (56.373, 10.448), 0.5: (73.790, 25.381), 0.8: (80.218, 31.471), 1.0: (83.102, 34.272)}
+    built = plates.pinched_cylinder(40, R=100.0, L=200.0, h=1.0, E=30e3, nu=0.3, P=12_000.0)
+    model, nodes = built
+    path = statics(model, arc_length=True, loads=[*published])
+    values = np.stack([-path.displacement(nodes[0])[:, 2], path.displacement(nodes[1])[:, 0]])
+    quantities = []
+    for name, own, references in zip(("-w_A", "u_B"), values, zip(*published.values(), strict=True), strict=True):
+        names = [f"{name} at {load:g} of the load" for load in published]
+        quantities += compared(names, own, references, 0.025, SZE)
+    return quantities
+
+
+def _path(built: Built, end: float, last: float, step: float) -> CubicSpline:
+    """The load over the displacement under it, past ``last``."""
+    model, nodes = built
+    row = model.nodes.index(nodes[0])
+
+    def far(state: State) -> bool:
+        return bool(nodes[0].position[2] - state.x[row, 2] > 1.02 * last)
+
+    path = statics(model, load_end=end, arc_length=True, step=step, callback=far)
+    return CubicSpline(np.arange(len(path.t)), np.stack([-path.displacement(nodes[0])[:, 2], path.t], axis=-1))
+
+
+def _roof(section: ShellSection, published: dict[float, float], end: float, step: float = 0.03) -> list[Quantity]:
+    path = _path(plates.hinged_roof(16, section), end, max(published), step)
+    down = CubicSpline(path.x, path(path.x)[:, 0])
+    loads = [float(path(down.solve(w, extrapolate=False)[0])[1]) for w in published]
+    names = [f"load of a drop of {w:g} mm" for w in published]
+    return compared(names, np.array(loads), [*published.values()], 0.01, SZE, 0.5)
+
+
+@case("Sze: hinged roof", "statics", slow=True)
+def hinged_roof() -> list[Quantity]:
+    """A roof snaps through under a force at its crown, 12.7 mm thick, 16 by 16 elements of a quarter."""
+    published = {3.087: 0.3473, 7.057: 0.6381, 11.293: 0.7421, 15.217: 0.5055, 19.852: 0.1729, 24.049: 0.3871}
+    return _roof(plates.roof_section(12.7), published, 1.0)
+
+
+@case("Sze: thin hinged roof", "statics", slow=True)
+def thin_roof() -> list[Quantity]:
+    """The roof at half of its thickness snaps back, too: the drop itself turns."""
+    published = {1.846: 0.0517, 5.271: 0.1183, 10.799: 0.1837, 38.450: 1.0313}
+    return _roof(plates.roof_section(6.35), published, 1.1, 0.02)
+
+
+@case("Sze: laminated roof", "statics", slow=True)
+def laminated_roof() -> list[Quantity]:
+    """Plies of 0, 90 and 0 degrees, 0 along the axis."""
+    published = {3.281: 0.1938, 7.961: 0.3459, 9.884: 0.3618, 14.477: 0.2115, 17.692: -0.0236, 22.707: 0.0194}
+    return _roof(plates.roof_laminate(), published, 0.4374)

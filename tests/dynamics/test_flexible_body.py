@@ -1,0 +1,281 @@
+"""Reduced bodies against exact frequencies and motions, their whole meshes and the laws of their equations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshes import brick, chain
+from scipy.linalg import eigh
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    FlexibleBody,
+    Gravity,
+    Interface,
+    Moment,
+    ParallelAxesJoint,
+    Reduction,
+    RevoluteJoint,
+    RigidBody,
+)
+from fem_mbs.elements.flexible.reduction import _trace, rigid_coordinates
+
+GROUPS = ("R3xSO3", "SE3")
+ENDS = {
+    "a": Interface.average(lambda p: p[:, 0] == 0.0),
+    "b": Interface.average([[8.0, 0.0, 0.0], [8.0, 2.0, 2.0]]),
+}
+
+
+def block(method: str = "craig-bampton", modes: int = 6, **more: object) -> Reduction:
+    return Reduction(*brick((6, 2, 2), (8.0, 2.0, 2.0), 2e3, 1.0), ENDS, method=method, modes=modes, **more)
+
+
+def blade(parts: int, modes: int) -> Reduction:
+    n = 96 // parts
+    mesh, dofs = chain(n, 1.0 / parts)
+    return Reduction(*mesh, {"a": Interface.rigid([0]), "b": Interface.rigid([n])}, modes=modes, dofs=dofs)
+
+
+def test_guyan_of_a_fine_chain_is_the_cubic_element() -> None:
+    """Archer's consistent matrix: 156, 22, 54, -13 and 4, 13, -3 over 420, 12, 6, -12, 6."""
+    mesh, dofs = chain(100)
+    ends = {"a": Interface.rigid([0]), "b": Interface.rigid([100])}
+    own = Reduction(*mesh, ends, method="guyan", dofs=dofs)
+    rows = np.ix_([1, 5, 7, 11], [1, 5, 7, 11])
+    assert own.stiffness[rows][0] == pytest.approx([12, 6, -12, 6], rel=1e-8)
+    M = 420 * _trace(own.moments)[rows]
+    assert M[0] == pytest.approx([156, 22, 54, -13], rel=2e-4)
+    assert M[1, 1:] == pytest.approx([4, 13, -3], rel=4e-4)
+
+
+def test_methods_bound_the_frequencies_of_the_whole_mesh() -> None:
+    """Guyan above Craig-Bampton above the mesh, one by one; free modes are kept exactly."""
+    _, K, M = brick((6, 2, 2), (8.0, 2.0, 2.0), 2e3, 1.0)
+    whole = np.sqrt(eigh(K.toarray(), M.toarray(), eigvals_only=True)[6:]) / (2 * np.pi)
+    guyan, bampton, free = (block(method).frequencies for method in ("guyan", "craig-bampton", "free"))
+    assert (guyan >= bampton[:6] * (1 - 1e-9)).all()
+    assert (bampton[:6] >= whole[:6] * (1 - 1e-9)).all()
+    assert bampton[:2] == pytest.approx(whole[:2], rel=0.03)
+    assert free[:6] == pytest.approx(whole[:6], rel=1e-6)
+    finer = block(modes=40).frequencies
+    assert (finer[:12] <= bampton[:12] * (1 + 1e-9)).all()
+
+
+def test_a_bar_converges_from_above() -> None:
+    """Guyan gives sqrt(3) c/L for pi/2 c/L; fixed-interface modes lower it."""
+    found = []
+    for modes in (0, 1, 3, 8):
+        mesh, dofs = chain(60, EA=1.0)
+        ends = {"a": Interface.rigid([0]), "b": Interface.rigid([60])}
+        own = Reduction(*mesh, ends, modes=modes, dofs=dofs, frequency=None)
+        along = [6] + [k for k in range(12, 12 + own.modes)]
+        M = _trace(own.moments)
+        found.append(np.sqrt(eigh(own.stiffness[np.ix_(along, along)], M[np.ix_(along, along)], eigvals_only=True)[0]))
+    assert found[0] == pytest.approx(np.sqrt(3.0), rel=1e-4)
+    assert all(a >= b - 1e-12 for a, b in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("method", ["guyan", "craig-bampton", "free"])
+def test_rigid_motions_are_free_and_have_the_inertia_of_the_mesh(method: str) -> None:
+    own = block(method, damping=0.02)
+    R = rigid_coordinates(own.places, len(own.stiffness))
+    assert np.abs(own.stiffness @ R).max() < 1e-10 * np.abs(own.stiffness).max()
+    assert np.abs(own.damping @ R).max() < 1e-10 * np.abs(own.damping).max()
+    assert own.projection @ R == pytest.approx(np.eye(6), abs=1e-10)
+    whole = R.T @ _trace(own.moments) @ R
+    assert whole[:3, :3] == pytest.approx(32.0 * np.eye(3), abs=1e-9)
+    assert whole[3:, 3:] == pytest.approx(own.inertia, abs=1e-9)
+    assert np.diag(own.inertia) == pytest.approx([32 * 8 / 12, 32 * 68 / 12, 32 * 68 / 12], rel=1e-9)
+    assert np.abs(own.rest).max() < 1e-12 * np.abs(whole).max()
+
+
+def test_order_of_interfaces_and_place_of_the_mesh_change_nothing() -> None:
+    points, K, M = brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0)
+    one = Reduction(points, K, M, ENDS, modes=3)
+    other = Reduction(points, K, M, dict(reversed(ENDS.items())), modes=3)
+    assert other.frequencies == pytest.approx(one.frequencies, rel=1e-9)
+    away = np.array([3.0, -2.0, 5.0])
+    corners = {
+        "a": Interface.average(np.array([[0, 0, 0], [0, 2, 2]]) + away),
+        "b": Interface.average(np.array([[8, 0, 0], [8, 2, 2]]) + away),
+    }
+    there = Reduction(points + away, K, M, corners, modes=3)
+    assert there.center == pytest.approx(one.center + away)
+    assert there.moments == pytest.approx(one.moments, abs=1e-9)
+
+
+def test_millimetres_and_tonnes_are_metres_and_kilograms() -> None:
+    points, K, M = brick((4, 1, 1), (0.8, 0.2, 0.2), 2e9, 1e3)
+    box = np.array([[0.0, 0, 0], [0, 0.2, 0.2]])
+    si = Reduction(points, K, M, {"a": Interface.average(box)}, modes=3)
+    mm = Reduction(1e3 * points, 1e-3 * K, 1e-3 * M, {"a": Interface.average(1e3 * box)}, modes=3, units="mm-t-s")
+    assert mm.frequencies == pytest.approx(si.frequencies, rel=1e-9)
+    assert mm.inertia == pytest.approx(si.inertia, rel=1e-9)
+
+
+def test_a_file_keeps_it_to_the_bit(tmp_path: Path) -> None:
+    own = block(damping=0.01)
+    own.save(tmp_path / "block")
+    again = Reduction.load(tmp_path / "block.npz")
+    assert again.names == own.names
+    for name, value in own.arrays().items():
+        assert np.array_equal(again.arrays()[name], value), name
+
+
+def spinning(lag: float, group: str = "SE3", parts: int = 1, modes: int = 4) -> mbs.Modes:
+    model = mbs.Model(group)
+    nodes = [model.add_node((k / parts, 0, 0)) for k in range(parts + 1)]
+    model.add(RevoluteJoint(model.ground, nodes[0], (0, 0, 1), drive=lambda t: lag * t))
+    own = blade(parts, modes)
+    for k in range(parts):
+        model.add(FlexibleBody(nodes[k : k + 2], own, position=(k / parts, 0, 0)))
+    return mbs.modes(model, 4, mbs.steady_rotation(model, (0, 0, lag)).state(-1))
+
+
+@pytest.mark.parametrize(("speed", "flap"), [(3.0, 4.79728), (6.0, 7.36037)])
+def test_a_rotating_blade_stiffens(speed: float, flap: float) -> None:
+    """Flap of a slender blade without hub (Hodges, Rutkowski 1981), lag ``omega^2 = flap^2 - speed^2``."""
+    exact = np.array([np.sqrt(flap**2 - speed**2), flap])
+    errors = [np.abs(spinning(speed, parts=n, modes=m).angular[:2] / exact - 1.0) for n, m in ((1, 4), (2, 4), (4, 2))]
+    assert (errors[0] < 0.04).all()
+    assert (errors[1] < errors[0] / 7).all()
+    assert (errors[2] < 5e-4).all()
+
+
+def dumbbell(J: float = 0.0) -> Reduction:
+    """Two masses of 2 kg at +-1 m, on massless bars of 200 N/m to the middle."""
+    points = np.array([[-1.0, 0, 0], [0, 0, 0], [1.0, 0, 0]])
+    dofs = np.stack([np.repeat(np.arange(3), 6), np.tile(np.arange(1, 7), 3)], axis=1)
+    (_, K, _), _ = chain(2, 2.0, EA=200.0, GJ=1e6)
+    stiff = K.toarray()
+    axial = np.isin(np.arange(18) % 6, [0])
+    stiff[np.ix_(~axial, ~axial)] *= 1e8
+    M = np.diag(np.tile([2.0, 2, 2, J, J, J], 3))
+    M[6:12, 6:12] = 0.0
+    ends = {"left": Interface.rigid([0]), "right": Interface.rigid([2])}
+    return Reduction(points, stiff, M, ends, method="guyan", dofs=dofs)
+
+
+@pytest.mark.parametrize("spin", [2.0, 4.0])
+def test_a_dumbbell_stretches_as_it_turns(spin: float) -> None:
+    """``u = l m Omega^2/(k - m Omega^2)``; radial vibration ``k/m - Omega^2 + 4 Omega^2 m r^2/(m r^2 + J)``."""
+    J = 0.05
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, dumbbell(J)))
+    model.add(ParallelAxesJoint(model.ground, body.node("left"), (0, 0, 1)))
+    state = mbs.steady_rotation(model, (0, 0, spin)).state(-1)
+    stretched = 2.0 * spin**2 / (200.0 - 2.0 * spin**2)
+    apart = state.x[2] - state.x[1]
+    assert np.linalg.norm(apart) / 2 - 1.0 == pytest.approx(stretched, rel=1e-7)
+    r = 1.0 + stretched
+    exact = np.sqrt(100.0 - spin**2 + 4.0 * spin**2 * 2.0 * r**2 / (2.0 * r**2 + J))
+    found = mbs.modes(model, 10, state).angular
+    assert np.abs(found - exact).min() < 3e-5 * exact
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_free_flight_is_of_second_order_and_keeps_energy_and_momentum(group: str) -> None:
+    found, kept, lost = [], [], []
+    own = blade(1, 3)
+    for h in (0.02, 0.01, 0.005):
+        model = mbs.Model(group)
+        body = model.add(FlexibleBody.place(model, own, velocity=(0.5, 0, 0), angular_velocity=(1.0, 3.0, 2.0)))
+        solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(1.0))
+        found.append(solution.position(body.node("b"))[:: round(0.02 / h)])
+        total = solution.energy.total
+        kept.append(np.abs(total - total[0]).max())
+        x = centers(solution, body)
+        lost.append(np.abs(x[1] - x[0] - mean_velocity(own)).max())
+    apart = [np.abs(a - b).max() for a, b in zip(found, found[1:], strict=False)]
+    assert np.log2(apart[0] / apart[1]) == pytest.approx(2.0, abs=0.25)
+    assert np.log2(kept[1] / kept[2]) == pytest.approx(2.0, abs=0.3)
+    assert lost[-1] < max(lost[0] / 12, 1e-9)
+    assert lost[-1] < 2e-4
+
+
+def mean_velocity(own: Reduction) -> np.ndarray:
+    return np.array([0.5, 0, 0]) + np.cross([1.0, 3.0, 2.0], own.center)
+
+
+def centers(solution: mbs.Solution, body: FlexibleBody) -> np.ndarray:
+    """The mass centre over time, by the potential energy of three gravities."""
+    system = solution.system
+    batch = next(own for own in system.batches if body in own.owners)
+    motions = [system.motion(solution.state(k)) for k in (0, -1)]
+    energies = [[batch.energy(replace(motion, gravity=g)).gravity[0] for g in np.eye(3)] for motion in motions]
+    return -np.array(energies) / body.reduction.mass
+
+
+def test_a_stiff_body_moves_like_a_rigid_one() -> None:
+    paths = []
+    points, K, M = brick((4, 1, 1), (0.8, 0.2, 0.2), 2e12, 1e3)
+    own = Reduction(points, K, M, {"a": Interface.rigid([[0, 0, 0], [0, 0.2, 0.2]])}, modes=2)
+    for flexible in (True, False):
+        model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+        node = model.add_node((0, 0.1, 0.1), angular_velocity=(0.5, 2.0, -1.0))
+        if flexible:
+            model.add(FlexibleBody([node], own))
+        else:
+            model.add(RigidBody(node, own.mass, own.inertia, own.center - [0, 0.1, 0.1]))
+        paths.append(mbs.simulate(model, 0.3, 0.005).position(node))
+    assert np.allclose(*paths, atol=1e-6)
+
+
+def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+    own = blade(1, 2)
+    body = model.add(FlexibleBody.place(model, own, angular_velocity=(0, 1.0, 0)))
+    model.add(RevoluteJoint(model.ground, body.node("a"), (0, 1, 0)))
+    whole = mbs.simulate(model, 0.2, 0.01)
+    whole.save(tmp_path / "run")
+    again = mbs.load(tmp_path / "run")
+    assert np.array_equal(again.position("body.b"), whole.position(body.node("b")))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p, K, M: Reduction(p, K, M, {}), "interfaces must be a dict"),
+        (lambda p, K, M: Reduction(p, K, M, {"a": Interface.rigid([0, 1])}), "fewer than three"),
+        (lambda p, K, M: Reduction(p, K, M, {"a": Interface.rigid("face")}), "has no set 'face'"),
+        (lambda p, K, M: Reduction(p, K, M, {"a": Interface.rigid([[9, 9, 9], [9, 9, 9.5]])}), "has no nodes"),
+        (lambda p, K, M: Reduction(p, K, M, {**ENDS, "c": ENDS["a"]}), "share nodes"),
+        (lambda p, K, M: Reduction(p, K + 9 * abs(K).max() * M, M, ENDS), "the stiffness holds the body at node"),
+        (lambda p, K, M: Reduction(p, K, -M, ENDS), "mass must be positive"),
+        (lambda p, K, M: Reduction(p[1:], K, M, ENDS), "stiffness must be"),
+        (lambda p, K, M: Reduction(p, K, M, ENDS, modes=999), "modes = 999 are more than"),
+        (lambda p, K, M: Reduction.load("nowhere.npz"), "cannot be read as a reduction"),
+    ],
+)
+def test_bad_input_is_refused(change: object, message: str) -> None:
+    with pytest.raises(mbs.ModelError, match=message):
+        change(*brick((4, 1, 1), (8.0, 2.0, 2.0), 2e3, 1.0))  # type: ignore[operator]
+
+
+def test_nodes_that_are_elsewhere_are_refused() -> None:
+    model = mbs.Model()
+    nodes = [model.add_node((0, 1, 1)), model.add_node((8, 1, 1.1))]
+    with pytest.raises(mbs.ModelError, match="the interface 'b' at"):
+        FlexibleBody(nodes, block())
+    with pytest.raises(mbs.ModelError, match="one for each of a, b"):
+        FlexibleBody({"a": nodes[0]}, block())
+
+
+def test_a_gravity_of_its_own_is_refused() -> None:
+    model = mbs.Model()
+    body = model.add(FlexibleBody.place(model, block(modes=0)))
+    with pytest.raises(mbs.ModelError, match="feels the gravity of the model"):
+        Gravity(body)
+
+
+def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, blade(1, 2)))
+    model.fix(body.node("a"))
+    model.add(Moment(body.node("b"), (0, 40.0, 0)))
+    with pytest.raises(mbs.FemMbsError, match="more than linear elasticity can mean"):
+        mbs.statics(model)

@@ -1,0 +1,238 @@
+"""The element: patches, rigid motions, numbering, zero energies, tangents, over random warped quadrilaterals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from quads import PATCH, SHEET, apart, bent, force, patch, warped
+
+import fem_mbs as mbs
+from fem_mbs.elements import Shell, ShellSection
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import so3
+from fem_mbs.system.system import System
+from fem_mbs.testing.differences import derivative
+from fem_mbs.testing.stage import neighbour
+
+COUNT = 40
+LAMINATE = (
+    ShellSection.laminate([(0, 0.02), (30, 0.03)], E1=30.0, E2=5.0, G12=3.0, nu12=0.25, rho=20.0)
+    .with_offset(0.02)
+    .with_damping(0.1)
+)
+
+
+def fields(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Body increments ``(8, 6)`` of the patch, and its strains (8,)."""
+    x, y = PATCH.T
+    d = np.zeros((8, 6))
+    if kind == "membrane":
+        d[:, 0], d[:, 1] = x + y / 2, y + x / 2
+        return d, np.array([1, 1, 1, 0, 0, 0, 0, 0.0])
+    if kind == "bending":
+        d[:, 2], d[:, 3], d[:, 4] = (x**2 + x * y + y**2) / 2, x / 2 + y, -(x + y / 2)
+        return d, np.array([0, 0, 0, -1, -1, -1, 0, 0.0])
+    d[:, 3], d[:, 4] = -2.0, 3.0  # turned, and not moved
+    return d, np.array([0, 0, 0, 0, 0, 0, 3.0, 2.0])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind", ["membrane", "bending", "shear"])
+def test_patches_have_their_exact_strains(kind: str, turned: bool) -> None:
+    """No force on inner nodes but those of shear, and the exact stress at all points; also after a rigid motion."""
+    model, nodes, shell = patch(SHEET)
+    system = System(model)
+    still = bent(system, 0.0)
+    row = [system.number(node) for node in nodes]
+    x0, d, (own, strain) = np.zeros((system.n, 3)), np.zeros((system.n, 6)), fields(kind)
+    x0[row], d[row] = np.pad(PATCH, ((0, 0), (0, 1))), own
+    if turned:
+        Q = so3.exp(np.array([1.0, -2.0, 0.7]))
+        still = replace(still, x=still.x @ Q.T + 3.0, R=Q @ still.R)
+    batch = system.batches[0]
+    rest, context = batch.force(still, None)
+    forces = np.zeros((system.n, 6))
+    each = np.matvec(batch.stiffness(context), d[batch.nodes].reshape(5, 24)).reshape(5, 4, 6)
+    np.add.at(forces, batch.nodes, each)
+    size = np.abs(each).max()
+    # a constant shear has moments per area
+    np.testing.assert_allclose(forces[row[4:], : 3 if kind == "shear" else 6], 0.0, atol=1e-10 * size)
+    np.testing.assert_allclose(rest, 0.0, atol=1e-14)
+    rows = [system.number(node) for node in shell.nodes]
+    there, back = (
+        shell.results.forces(
+            (still.x + np.matvec(still.R, s * d[:, :3]))[rows], (still.R @ so3.exp(s * d[:, 3:]))[rows]
+        )
+        for s in (1e-6, -1e-6)
+    )
+    found = 0.5e6 * (there - back)
+    for element, corners in enumerate(x0[batch.nodes]):
+        along = corners[1] + corners[2] - corners[0] - corners[3]
+        expected = SHEET.stiffness @ rotated(strain, np.arctan2(along[1], along[0]))
+        np.testing.assert_allclose(found[element], expected, atol=1e-5 * np.abs(expected).max() + 2e-8)
+
+
+def rotated(strain: np.ndarray, angle: float) -> np.ndarray:
+    """Strains in axes turned by an angle."""
+    c, s = np.cos(angle), np.sin(angle)
+    T = np.array([[c * c, s * s, c * s], [s * s, c * c, -c * s], [-2 * c * s, 2 * c * s, c * c - s * s]])
+    return np.concatenate(
+        [T @ strain[:3], T @ strain[3:6], [c * strain[6] + s * strain[7], c * strain[7] - s * strain[6]]]
+    )
+
+
+@pytest.mark.parametrize("section", [SHEET, LAMINATE], ids=["isotropic", "laminate"])
+def test_tangents_of_random_quadrilaterals(section: ShellSection) -> None:
+    corners, _, _ = warped(COUNT)
+    check_tangents(corners, section)
+
+
+def check_tangents(corners: list[np.ndarray], section: ShellSection) -> None:
+    system = apart(corners, section)
+    motion = bent(system, 0.3)
+    rng = np.random.default_rng(3)
+    motion = replace(motion, V=rng.normal(size=motion.V.shape), A=rng.normal(size=motion.A.shape))
+    batch = system.batches[0]
+    found, context = force(system, motion)
+    noise = 1e-4 * np.abs(found).max(axis=1, keepdims=True)
+    K, C, M = batch.stiffness(context), batch.damping(context), batch.mass(context)
+    for _ in range(3):
+        d = rng.normal(size=(3, 6 * system.n))
+        for which, matrix in enumerate((K, C, M)):
+            change = np.zeros((3, 6 * system.n))
+            change[which] = d[which]
+            expected = derivative(lambda s, change=change: force(system, neighbour(motion, *(s * change)))[0])
+            actual = np.matvec(matrix, d[which].reshape(-1, 6)[batch.nodes].reshape(-1, 24))
+            size = np.abs(expected).max(axis=1, keepdims=True) + noise
+            assert (np.abs(actual - expected) <= 1e-6 * size).all()
+
+
+def test_rigid_motions_and_numbering_change_nothing() -> None:
+    corners, _, _ = warped(COUNT)
+    check_invariance(corners)
+
+
+def check_invariance(corners: list[np.ndarray]) -> None:
+    system = apart(corners)
+    motion = bent(system, 0.3)
+    Q = so3.exp(np.array([1.0, -2.0, 0.7]))
+    moved = replace(motion, x=motion.x @ Q.T + np.array([3.0, -1, 2]), R=Q @ motion.R)
+    here, there = force(system, motion)[0], force(system, moved)[0]
+    np.testing.assert_allclose(there, here, atol=1e-11 * np.abs(here).max())
+    energy = system.batches[0].energy(motion).strain
+    for order in ((1, 2, 3, 0), (2, 3, 0, 1), (3, 2, 1, 0)):
+        other = apart(corners, order=order).batches[0]
+        np.testing.assert_allclose(other.energy(motion).strain, energy, rtol=1e-11)
+
+
+def test_six_motions_have_no_energy() -> None:
+    corners, _, _ = warped(COUNT)
+    check_rank(corners)
+
+
+def check_rank(corners: list[np.ndarray]) -> None:
+    """The seventh eigenvalue stands out, and the stiffness without stress is symmetric."""
+    system = apart(corners)
+    still = bent(system, 0.0)
+    K = system.batches[0].stiffness(force(system, still)[1])
+    np.testing.assert_allclose(K, K.mT, atol=1e-12 * np.abs(K).max())
+    values = np.linalg.eigvalsh(K)
+    bending = SHEET.stiffness[3, 3]
+    assert (np.abs(values[:, :6]) < 1e-9 * bending).all()
+    assert (values[:, 6] > 1e-3 * bending).all()
+
+
+@pytest.mark.slow
+def test_laws_over_a_thousand_warped_quadrilaterals() -> None:
+    corners, refused, warned = warped(1000, seed=7)
+    assert refused + len(corners) == 1000
+    assert refused < 30 and 0 < warned < 700
+    check_tangents(corners, SHEET)
+    check_tangents(corners, LAMINATE)
+    check_invariance(corners)
+    check_rank(corners)
+
+
+def test_motion_that_an_element_cannot_represent_is_refused_by_name() -> None:
+    model = mbs.Model()
+    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (2, 1), name="plate")
+    system = System(model)
+    motion = bent(system, 0.0)
+    R = motion.R.copy()
+    R[system.number(plate.node(-1, 0))] = so3.exp(np.array([3.1, 0, 0]))
+    with pytest.raises(MotionError, match=r"'plate': element 2 of 2 with node 'plate\[1,0\]'.* turns by .* degrees"):
+        force(system, replace(motion, R=R))
+
+
+def quad(model: mbs.Model, *places: tuple[float, ...]) -> list[mbs.Node]:
+    return [model.add_node(place) for place in places]
+
+
+SQUARE = ((0.0, 0, 0), (1.0, 0, 0), (1.0, 1, 0), (0.0, 1, 0))
+
+
+def test_bad_elements_are_refused_by_name() -> None:
+    model = mbs.Model()
+    a, b, c, d = quad(model, *SQUARE)
+    with pytest.raises(ModelError, match="element 1 has a node twice.*triangles are refused.*split_triangles"):
+        Shell([a, b, c, c], SHEET)
+    with pytest.raises(ModelError, match="nodes must be four nodes, received 3"):
+        Shell([a, b, c], SHEET)
+    with pytest.raises(ModelError, match="has a corner of 180 degrees or more"):
+        Shell(quad(model, (0, 0, 0), (1, 0, 0), (0.2, 0.2, 0), (0, 1, 0)), SHEET)
+    with pytest.raises(ModelError, match="collapsed"):
+        Shell(quad(model, (0, 0, 0), (1, 0, 0), (1, 0, 0), (0, 1, 0)), SHEET)
+    with pytest.raises(ModelError, match=r"normal at element 1 is 180 degrees"):
+        Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, -1))
+    with pytest.raises(ModelError, match="a laminate needs direction"):
+        Shell([[a, b, c, d], [b, *quad(model, (2, 0, 0), (2, 1, 0)), c]], LAMINATE)
+    with pytest.raises(ModelError, match="direction .* is normal to the surface in element 1"):
+        Shell([a, b, c, d], LAMINATE, direction=(0, 0, 1))
+    with pytest.raises(ModelError, match="is no grid"):
+        Shell([a, b, c, d], SHEET).node(0, 0)
+    with pytest.raises(ModelError, match="must span a plane"):
+        Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (2, 0, 0), SHEET)
+    with pytest.raises(ModelError, match=r"place failed at \(0, 0\)"):
+        Shell.surface(model, lambda u, v: (u, v), SHEET, (2, 2))
+
+
+def test_nodes_of_grids() -> None:
+    model = mbs.Model()
+    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (4, 2), name="plate")
+    assert plate.node(-1, 0).position.tolist() == [2, 0, 0]
+    assert [node.position[0] for node in plate.edge("right")] == [2, 2, 2]
+    assert [node.position[1] for node in plate.edge("top")] == [1] * 5
+    assert plate.nearest((0.9, 0.6, 3)) is plate.node(2, 1)
+    assert plate.area.sum() == pytest.approx(2.0, rel=1e-12)
+    hub = model.add_node((2, 1, 0))
+    other = Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, (1, 1), given={(0, 0): hub})
+    assert other.node(0, 0) is hub
+    with pytest.raises(ModelError, match=r"is not at place \(1, 0\) of the grid"):
+        Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, (1, 1), given={(1, 0): hub})
+    tube = Shell.surface(
+        model, lambda u, v: (np.cos(2 * np.pi * u), np.sin(2 * np.pi * u), v), SHEET, (8, 2), closed=(True, False)
+    )
+    assert len(tube.nodes) == 24 and tube.node(8, 1) is tube.node(0, 1)
+    # circles are circles on SE(3)
+    assert tube.area.sum() == pytest.approx(2 * np.pi, rel=2e-3)
+
+
+def test_doubts_name_elements() -> None:
+    model = mbs.Model()
+    a, b, c, d = quad(model, *SQUARE)
+    model.add(Shell([[a, b, c, d], [b, c, *quad(model, (2, 1, 0), (2, 0, 0))]], SHEET), "flipped")
+    model.add(Shell(quad(model, (0, 0, 2), (40, 0, 2), (40, 1, 2), (0, 1, 2)), SHEET), "long")
+    model.add(Shell(quad(model, (0, 0, 3), (1, 0, 3), (6, 1, 3), (5, 1, 3)), SHEET), "sharp")
+    model.add(Shell(quad(model, (0, 0, 4), (1, 0, 4.4), (1, 1, 4), (0, 1, 4.4)), SHEET), "warped")
+    model.add(Shell(quad(model, *(np.array(SQUARE) * 0.01 + (0, 0, 5))), SHEET), "block")
+    text = str(model.check())
+    for expected in (
+        "elements 1 and 2 go round their common edge the same way",
+        "has sides of 1 to 40",
+        "has a corner of 1",
+        "is warped by",
+        "shorter than the thickness 0.05",
+    ):
+        assert expected in text, text

@@ -1,0 +1,122 @@
+"""Sections: classical lamination, offsets, damping; resultants, stresses of plies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import EdgeLoad, Shell, ShellSection
+from fem_mbs.errors import ModelError
+
+E1, E2, G12, NU = 140e9, 10e9, 5e9, 0.3
+MATERIAL = dict(E1=E1, E2=E2, G12=G12, nu12=NU, rho=1600.0)
+
+
+def strip(section: ShellSection, elements: int = 8, **options: object) -> tuple[mbs.Model, Shell]:
+    """One by 0.1, clamped on the left but free to contract across."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    shell = Shell.rectangle(
+        model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, (elements, 2), direction=(1, 0, 0), name="strip", **options
+    )
+    for node in shell.edge("left"):
+        model.fix(node, translation=(True, node is shell.node(0, 1), True), rotation=(False, True, True))
+    return model, shell
+
+
+def test_isotropic_is_the_laminate_of_one_material() -> None:
+    E, nu, h, rho = 2.1e11, 0.3, 0.01, 7850.0
+    one = ShellSection.isotropic(h, E, nu, rho)
+    other = ShellSection.laminate([(30, h / 4), (-70, h / 2), (0, h / 4)], E, E, E / 2 / (1 + nu), nu, rho)
+    np.testing.assert_allclose(other.stiffness, one.stiffness, atol=1e-9 * one.stiffness.max())
+    assert one.stiffness[0, 0] == pytest.approx(E * h / (1 - nu**2))
+    assert one.stiffness[3, 3] == pytest.approx(E * h**3 / 12 / (1 - nu**2))
+    assert one.stiffness[6, 6] == pytest.approx(5 / 6 * E / 2.6 * h)
+    assert (one.mass, one.inertia) == (pytest.approx(rho * h), pytest.approx(rho * h**3 / 12))
+    assert one.is_isotropic and other.is_isotropic and not ShellSection.laminate([(0, h)], **MATERIAL).is_isotropic
+
+
+def test_classical_lamination() -> None:
+    """Jones, Mechanics of Composite Materials: cross-ply and angle-ply, by hand."""
+    t, q = 1e-3, 1 - NU**2 * E2 / E1
+    Q11, Q22, Q12 = E1 / q, E2 / q, NU * E2 / q
+    cross = ShellSection.laminate([(0, t), (90, t)], **MATERIAL).stiffness
+    assert cross[0, 0] == pytest.approx((Q11 + Q22) * t)
+    assert cross[0, 1] == pytest.approx(2 * Q12 * t)
+    # the stiff ply along 1 is below: B11 < 0
+    assert cross[0, 3] == pytest.approx(-(Q11 - Q22) * t**2 / 2)
+    assert cross[1, 4] == pytest.approx((Q11 - Q22) * t**2 / 2)
+    assert cross[3, 3] == pytest.approx((Q11 + Q22) * t**3 / 3)
+    angle = ShellSection.laminate([(45, t), (-45, t)], **MATERIAL).stiffness
+    Q16 = (Q11 - Q22) / 4
+    assert angle[0, 5] == pytest.approx(-Q16 * t**2)
+    assert angle[0, 2] == pytest.approx(0.0, abs=1e-9 * Q11 * t)
+
+
+@pytest.mark.parametrize("plies", [[(0, 1e-3), (90, 1e-3)], [(45, 1e-3), (-45, 1e-3)]], ids=["curl", "twist"])
+def test_a_pulled_strip_curls_or_twists_as_lamination_says(plies: list[tuple[float, float]]) -> None:
+    section = ShellSection.laminate(plies, **MATERIAL)
+    model, shell = strip(section, 20)
+    force = 1.0
+    model.add(EdgeLoad(shell.edge("right"), (force, 0, 0)))
+    solution = mbs.statics(model)
+    compliance = np.linalg.inv(section.stiffness[:6, :6])
+    expected = force * compliance[:, 0]
+    found = solution.shell_forces(shell)[-1]
+    # away from the clamped end
+    middle = found.reshape(20, 2, 8)[10].mean(axis=0)
+    np.testing.assert_allclose(middle[:6], [force, 0, 0, 0, 0, 0], atol=0.02 * force)
+    turn = solution.rotation_vector(shell.node(15, 1))[-1] - solution.rotation_vector(shell.node(5, 1))[-1]
+    # kappa_11 is minus the slope's change about y, kappa_12 half of the twist on both sides
+    assert turn[1] / 0.5 == pytest.approx(expected[3], rel=0.02, abs=1e-9)
+    assert turn[0] / 0.5 == pytest.approx(-expected[5] / 2, rel=0.02, abs=1e-9)
+
+
+def test_an_offset_moves_the_material_and_not_the_nodes() -> None:
+    """Bent by a moment, the middle of the thickness keeps its length: nodes beside it come closer."""
+    offset, moment = 0.02, 1e-3
+    section = ShellSection.isotropic(0.01, E=1e6, nu=0.0, rho=1.0).with_offset(offset)
+    model, shell = strip(section)
+    model.add(EdgeLoad(shell.edge("right"), (0, 0, 0), moment=(0, moment, 0)))
+    solution = mbs.statics(model)
+    tip = shell.node(-1, 1)
+    angle = moment / (1e6 * 0.01**3 / 12)
+    assert solution.rotation_vector(tip)[-1, 1] == pytest.approx(angle, rel=1e-6)
+    assert solution.displacement(tip)[-1, 0] == pytest.approx(-offset * angle + np.sin(angle) / angle - 1, rel=0.02)
+    np.testing.assert_allclose(solution.shell_stress(shell)[-1, :, 0], 6 * moment / 0.01**2, rtol=1e-6)
+    np.testing.assert_allclose(solution.shell_stress(shell, "bottom")[-1, :, 0], -6 * moment / 0.01**2, rtol=1e-6)
+
+
+def test_stresses_of_plies_in_their_axes() -> None:
+    section = ShellSection.laminate([(0, 1e-3), (90, 1e-3), (0, 1e-3)], **MATERIAL)
+    model, shell = strip(section)
+    model.add(EdgeLoad(shell.edge("right"), (1e3, 0, 0)))
+    solution = mbs.statics(model)
+    strain = np.linalg.inv(section.stiffness[:3, :3])[:, 0] * 1e3
+    q = 1 - NU**2 * E2 / E1
+    Q = np.array([[E1, NU * E2, 0], [NU * E2, E2, 0], [0, 0, q * G12]]) / q
+    middle = solution.shell_stress(shell, ply=1)[-1, 2:4].mean(axis=0)
+    expected = Q @ strain[[1, 0, 2]]
+    np.testing.assert_allclose(middle, expected, atol=0.02 * np.abs(expected).max())
+    top = solution.shell_stress(shell)[-1, 2:4].mean(axis=0)
+    np.testing.assert_allclose(top, Q @ strain, atol=0.02 * np.abs(Q @ strain).max())
+    with pytest.raises(ModelError, match="has no ply 3; it has 3, counted from 0"):
+        solution.shell_stress(shell, ply=3)
+
+
+def test_what_no_section_is() -> None:
+    A = np.diag([3.0, 3.0, 1.0])
+    general = ShellSection.general(A, 0.0 * A, A / 12, np.eye(2), mass=2.0)
+    assert general.thickness == pytest.approx(1.0) and general.inertia == pytest.approx(2 / 12)
+    model, shell = strip(general)
+    model.add(EdgeLoad(shell.edge("right"), (1e-3, 0, 0)))
+    with pytest.raises(ModelError, match="made by ShellSection.general, of which no stresses are known"):
+        mbs.statics(model).shell_stress("strip")
+    with pytest.raises(ModelError, match="must be positive definite"):
+        ShellSection.general(-A, A, A, np.eye(2), mass=1.0)
+    with pytest.raises(ModelError, match="must be symmetric"):
+        ShellSection.general(A + np.eye(3, k=1), A, A, np.eye(2), mass=1.0)
+    with pytest.raises(ModelError, match=r"at least one pair \(angle, thickness > 0\)"):
+        ShellSection.laminate([(0, 0)], **MATERIAL)
+    with pytest.raises(ModelError, match="nu12 must be less than"):
+        ShellSection.laminate([(0, 1)], 1.0, 1.0, 1.0, 1.5, 1.0)

@@ -1,0 +1,125 @@
+"""Shells against closed forms and published values, in statics; the whole tables are cases of ``fem-mbs validate``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.benchmarks import plates
+from fem_mbs.elements import Beam, BeamSection, EdgeLoad, FixedJoint, Force, RigidBody, Shell, ShellSection
+
+
+def linear(built: plates.Built, load: float = 1e-6) -> np.ndarray:
+    model, nodes = built
+    solution = mbs.statics(model, load_end=load)
+    return np.array([solution.displacement(node)[-1] / load for node in nodes])
+
+
+def test_cook_and_scordelis_lo() -> None:
+    assert linear(plates.cook(8), 1e-7)[0, 1] == pytest.approx(23.96, rel=0.02)
+    assert linear(plates.scordelis_lo(8), 1e-5)[0, 2] == pytest.approx(-0.3024, rel=1e-2)
+
+
+def test_thin_plates_do_not_lock() -> None:
+    """Clamped, uniform load: 0.00126532 q a^4/D; the same within 0.1 % from h/a = 1e-3 to 1e-4."""
+    centre = [linear(plates.square_plate(8, h, True), 1e-4)[0, 2] for h in (1e-3, 1e-4)]
+    assert centre[0] == pytest.approx(0.00126532, rel=5e-3)
+    assert centre[1] == pytest.approx(centre[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_a_strip_rolls_up_to_a_full_circle(group: str) -> None:
+    model = mbs.Model(group, gravity=(0, 0, 0))
+    section = ShellSection.isotropic(0.1, E=1.2e6, nu=0.0, rho=1.0)
+    strip = Shell.rectangle(model, (0, 0, 0), (12, 0, 0), (0, 1, 0), section, (8, 1))
+    for node in strip.edge("left"):
+        model.fix(node)
+    model.add(EdgeLoad(strip.edge("right"), (0, 0, 0), moment=(0, -50 * np.pi / 3, 0)))
+    solution = mbs.statics(model, loads=[0.5, 1.0])
+    u = solution.displacement(strip.node(-1, 0))
+    np.testing.assert_allclose(u[:, [0, 2]], [(-12, 24 / np.pi), (-12, 0)], atol=12e-4)
+    np.testing.assert_allclose(solution.shell_forces(strip)[-1, :, 3], -50 * np.pi / 3, rtol=1e-6)
+
+
+def test_large_deflection_of_a_cantilever() -> None:
+    """Sze, Liu, Lo 3.1, in few iterations, also where it is thin."""
+    model, nodes = plates.cantilever(16)
+    solution = mbs.statics(model, loads=[0.5, 1.0])
+    u = solution.displacement(nodes[0])
+    np.testing.assert_allclose(u[:, [0, 2]], [(-1.604, 4.933), (-3.286, 6.698)], rtol=1e-3)
+    assert sum(solution.stats.newton_iterations) < 25
+    iterations = []
+    for h in (1e-1, 1e-2, 1e-3):
+        model = mbs.Model(gravity=(0, 0, 0))
+        section = ShellSection.isotropic(h, E=12.0 / h**3, nu=0.0, rho=1.0)
+        strip = Shell.rectangle(model, (0, 0, 0), (10, 0, 0), (0, 1, 0), section, (8, 1))
+        for node in strip.edge("left"):
+            model.fix(node)
+        model.add(EdgeLoad(strip.edge("right"), (0, 0, 0.04)))
+        iterations.append(sum(mbs.statics(model).stats.newton_iterations))
+    # with the exact stiffness, thin ones need hundreds
+    assert max(iterations) < 40, iterations
+
+
+@pytest.mark.parametrize("around", [(False, 4.0), (True, 1.0)], ids=["free", "held on all sides"])
+def test_buckling_of_plates(around: tuple[bool, float]) -> None:
+    """A long strip pressed at its ends, simply supported: Euler's column, or k = 4 with supports along it."""
+    supported, _ = around
+    h, a = 0.01, 1.0
+    section = ShellSection.isotropic(h, E=12.0 * (1 - 0.09 * supported) / h**3, nu=0.3 * supported, rho=1.0)
+    model = mbs.Model(gravity=(0, 0, 0))
+    plate = Shell.rectangle(model, (0, 0, 0), (a, 0, 0), (0, a, 0), section, (12, 12))
+    supports = plates.Supports(model)
+    supports.hold(plate.edge("left"), (2,))
+    supports.hold(plate.edge("right"), (2,))
+    if supported:
+        supports.hold([*plate.edge("bottom"), *plate.edge("top")], (2,))
+    supports.hold([plate.node(6, 6)], (0, 1))
+    supports.hold([plate.node(0, 6), plate.node(-1, 6)], (1,))
+    supports.fix()
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        model.add(EdgeLoad(plate.edge(side), (sign, 0, 0)))
+    factor = np.abs(mbs.buckling(model).factors[0])
+    exact = np.pi**2 * (4.0 if supported else 1.0)
+    assert factor == pytest.approx(exact, rel=0.015)
+
+
+def test_a_plate_with_an_eccentric_stiffener_is_a_t_beam() -> None:
+    """Bent as a beam with the plate as its flange; one node for both, the beam's section stands off."""
+    E, L, b, h, web, thick = 1e7, 2.0, 0.2, 0.01, 0.06, 0.01
+    model = mbs.Model(gravity=(0, 0, 0))
+    section = ShellSection.isotropic(h, E=E, nu=0.0, rho=1.0)
+    plate = Shell.rectangle(model, (0, -b / 2, 0), (L, 0, 0), (0, b, 0), section, (16, 2), name="plate")
+    for node in plate.edge("left"):
+        model.fix(node)
+    middle = [plate.node(i, 1) for i in range(17)]
+    rib = BeamSection.rectangle(thick, web, E=E, nu=0.0, rho=1.0).shifted(0.0, -(web + h) / 2)
+    model.add(Beam(middle, rib, (0, 1, 0)))
+    model.add(Force(middle[-1], (0, 0, -1e-4)))
+    A = np.array([b * h, thick * web])
+    z = np.array([0.0, -(web + h) / 2])
+    center = A @ z / A.sum()
+    I = b * h**3 / 12 + thick * web**3 / 12 + A @ (z - center) ** 2
+    deflection = mbs.statics(model).displacement(middle[-1])[-1, 2]
+    assert deflection == pytest.approx(-1e-4 * L**3 / (3 * E * I), rel=0.02)
+
+
+def test_joints_and_bodies_take_nodes_of_shells() -> None:
+    """A body hangs at the edge of a panel: its weight, and the moment of that about the edge."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    section = ShellSection.isotropic(0.01, E=1e9, nu=0.3, rho=100.0)
+    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.4, 0), section, (4, 2), name="panel")
+    for node in panel.edge("left"):
+        model.fix(node)
+    body = model.add_node((1.0, 0.2, -0.3))
+    model.add(RigidBody(body, 2.0, (0.01, 0.01, 0.01)))
+    edge = panel.node(-1, 1)
+    weld = model.add(FixedJoint(edge, body, point=edge.position))
+    solution = mbs.statics(model)
+    force, moment = solution.reaction(weld)
+    np.testing.assert_allclose(force[-1], [0, 0, 2 * 9.81], atol=1e-6)
+    lever = solution.position(body)[-1] - solution.position(edge)[-1]
+    np.testing.assert_allclose(moment[-1], np.cross(lever, force[-1]), atol=1e-6)
+    total = solution.shell_forces(panel)[-1].reshape(4, 2, 8)[0, :, 6].sum() * 0.2
+    assert abs(total) == pytest.approx(2 * 9.81 + 0.875 * 0.4 * 9.81, rel=0.05)
