@@ -142,7 +142,7 @@ class BeamBatch(BeamElements):
         """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
-        if operator.phi_squared.max() > MAX_TURN**2:
+        if np.maximum.reduce(operator.phi_squared, axis=None) > MAX_TURN**2:
             check_turn(operator.phi_squared, self.owners)
         forward = operator.forward()
         second = forward if self._to_second is None else forward @ self._to_second
@@ -251,7 +251,7 @@ def relative_motion(x: Array, R: Array, owners: Sequence[Any]) -> Array:
 
 def check_turn(phi_squared: Array, owners: Sequence[Any]) -> None:
     """Raise :class:`MotionError` if an element turns by more than ``MAX_TURN``, where strains are no longer unique."""
-    largest = phi_squared.max()
+    largest = np.maximum.reduce(phi_squared, axis=None)
     if largest <= MAX_TURN**2:
         return
     index = int(np.unravel_index(np.argmax(phi_squared), phi_squared.shape)[-1])

@@ -144,13 +144,13 @@ class RelativeBatch(ConstraintBatch):
         """Axes half a turn off meet the equations, too."""
         pairs = end.R.take(self.nodes, 0)
         cosines = np.matvec(self._upright, (pairs[:, 0].mT @ pairs[:, 1]).reshape(-1, 9))
-        if cosines.min() < 0.0:
+        if np.minimum.reduce(cosines, axis=None) < 0.0:
             return f"{self.owners[int(cosines.min(axis=1).argmin())]}: it has turned over in one step"
         return ""
 
     def _check_limits(self, p: Array) -> None:
         """Refuse joints where their equations would not be independent."""
         beyond = np.vecdot(self._regular, p[self._limited, :9]) - self._least
-        if beyond.min() < 0.0:
+        if np.minimum.reduce(beyond) < 0.0:
             k = int(beyond.argmin())
             raise MotionError(f"{self.owners[self._limited[k]]}: {self._limits[k].text}")

@@ -22,6 +22,7 @@ from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
 from fem_mbs.alpha.step import StepEquations, step
+from fem_mbs.alpha.whole_step import compiled_step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
@@ -132,7 +133,7 @@ class GeneralizedAlpha(Method):
         errors = errors_of_step(self.coefficients, equations, solution, new, memory)
         missed, matrix = (solution.unknown.D - plain, new.multipliers - state.multipliers), memory.matrix
         if solution.linearization is not None:
-            matrix = solution.linearization.T_inv, *solution.linearization.factors.arrays
+            matrix = solution.linearization.kept
         memory = AlphaMemory(
             h,
             memory.steps + 1,
@@ -173,7 +174,10 @@ class GeneralizedAlpha(Method):
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
         formulas = newmark(parameters, h, v, memory.accelerations.now, a, system.order)
-        return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
+        equations = kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
+        if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
+            return equations
+        return compiled_step(equations, system.whole)
 
     def _kind(self, system: System) -> type[StepEquations]:
         """The equations of a step: without constraints on positions the formulations are one."""

@@ -68,7 +68,7 @@ class StabilizedEquations(StepEquations):
     def seen(self, unknown: Unknowns, place: StepKinematics, motion: Motion) -> Motion:
         """Inertia forces go by ``v``, all others by the rates of the configuration, ``v + T(D) Z/h``."""
         system = self.system
-        if not unknown.Z.any():
+        if not np.any(unknown.Z):
             return motion
         V = motion.V + self.chart.kinematics.to_body(place.R, self._per_step(place, unknown.Z))
         udot = motion.udot + system.own_of(unknown.Z) / self.h
@@ -81,7 +81,7 @@ class StabilizedEquations(StepEquations):
         """
         reaction = self.reaction(residual, residual.hidden, self.beta / (self.gamma * self.h))
         gaps = np.maximum(np.abs(residual.closing), np.abs(residual.hidden)) * self.system.constraint_weight
-        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(gaps))
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(gaps).item()
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """The matrix of index 3, how the constraints on velocities change, and the directions of ``Z``."""
@@ -121,7 +121,7 @@ class StabilizedEquations(StepEquations):
             force = squared * self._missing(residual, change)
             d_more, more = solve_with_constraints(system, factors, force, np.zeros(system.m))
             d, multipliers = d + d_more, multipliers + more
-            share = -float(more @ push) / float(push @ push or 1.0)
+            share = -(more @ push).item() / ((push @ push).item() or 1.0)
             z = along(per_rate * constraints.product(system, G, d_more))
             change, push = self._increment(T_inv, z[:n]), z[n:]
             Z = Z + change

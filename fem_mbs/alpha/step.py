@@ -104,6 +104,11 @@ class Linearization(NamedTuple):
     directions: tuple[Solve, Array, Array] | None = None
     """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
 
+    @property
+    def kept(self) -> tuple[Array, ...]:
+        """What a later step needs of it."""
+        return self.T_inv, *self.factors.arrays
+
 
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
@@ -124,7 +129,7 @@ def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -
 
     ``newton`` are options of Newton's method. :meth:`StepEquations.update` makes the new state of the solution.
     """
-    return newton_solve(equations, equations.predict(D, multipliers), *newton)
+    return equations.solve(D, multipliers, *newton)
 
 
 class StepEquations:
@@ -157,6 +162,10 @@ class StepEquations:
     def solver(system: System) -> LinearSolver:
         """The solver of the iteration matrix."""
         return system.solver
+
+    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
+        """The solution, by Newton's method with these options."""
+        return newton_solve(self, self.predict(D, multipliers), *newton)
 
     # predict
 
@@ -204,13 +213,13 @@ class StepEquations:
             return residual.evaluation.relative, 0.0
         gaps = residual.closing * self.system.constraint_weight
         reaction = self.reaction(residual, residual.closing, self.beta)
-        return max(residual.evaluation.relative, reaction), float(np.maximum.reduce(np.abs(gaps)))
+        return max(residual.evaluation.relative, reaction), np.maximum.reduce(np.abs(gaps)).item()
 
     def reaction(self, residual: StepResidual, gaps: Array, rate: float) -> float:
         """Error of the reactions that open constraints stand for, relative to the largest force and moment."""
         forces, moments = np.maximum.reduce(np.abs(self.system.constraint_mass * gaps), axis=1).tolist()
         force, moment = residual.evaluation.scale
-        return float(rate * max(forces / force, moments / moment))
+        return rate * max(forces / force, moments / moment)  # type: ignore[no-any-return]
 
     # iteration matrix
 
@@ -265,7 +274,7 @@ class StepEquations:
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
         if correction.Z is not None:
             np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
-        return float(np.maximum.reduce(sizes))
+        return np.maximum.reduce(sizes).item()  # type: ignore[no-any-return]
 
     def corrected(
         self,

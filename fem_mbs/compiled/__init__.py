@@ -17,5 +17,8 @@ def accelerate(system: System) -> None:
     """Have a system run compiled kernels, if these are in use."""
     if in_use():
         from fem_mbs.compiled.batches import compiled
+        from fem_mbs.compiled.whole import whole
 
-        compiled(system)
+        system.whole = whole(system)
+        if system.whole is None:
+            compiled(system)

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fem_mbs.compiled.tape import Tape
+from fem_mbs.compiled.tape import Guard, Tape
 
 VECTOR = {"sqrt": "llvm.sqrt", "fabs": "llvm.fabs", "rint": "llvm.rint"}
 """One instruction for all lanes; other functions are those of the C library."""
@@ -43,14 +43,20 @@ class OutputRows(NamedTuple):
 
 
 def program(
-    tape: Tape, sources: dict[str, InputRows], sinks: Sequence[OutputRows], guard: int, shared: int, lanes: int
+    tape: Tape,
+    sources: dict[str, InputRows],
+    sinks: Sequence[OutputRows],
+    guards: Sequence[Guard],
+    guard: int,
+    shared: int,
+    lanes: int,
 ) -> str:
     """LLVM text of ``void kernel(i64 cells, ptr of_model, ptr of_batch)``.
 
     The pointers lead to the addresses of arrays, the first ``shared`` of them to those of the model. The integer at
-    ``guard`` is not zero afterwards if a cell would have gone another way than the sample.
+    ``guard`` is not zero afterwards if a cell would have gone another way than the sample, by the ``guards``.
     """
-    needed = tape.needed([place for sink in sinks for _, place in sink.results])
+    needed = tape.needed([place for sink in sinks for _, place in sink.results], guards)
     inputs = [place for place in needed if tape.operations[place].name == "input"]
     vector = f"<{lanes} x double>"
     lines: list[str] = []
@@ -101,7 +107,7 @@ def program(
     add(" br i1 %gathering, label %gather, label %line")
     add("line:")
     names, declared = _line(tape, needed, {place: k for k, place in enumerate(inputs)}, lanes, add)
-    _guards(tape, names, lanes, add)
+    _guards(guards, names, lanes, add)
     for k, (_, _, place) in enumerate(results):
         add(f" %put{k} = getelementptr double, ptr %out, i64 {k * lanes}")
         add(f" store {vector} {names[place]}, ptr %put{k}, align 8")
@@ -195,10 +201,10 @@ def _line(tape: Tape, needed: Sequence[int], slots: dict[int, int], lanes: int, 
     return names, declared
 
 
-def _guards(tape: Tape, names: dict[int, str], lanes: int, add) -> None:  # type: ignore[no-untyped-def]
+def _guards(guards: Sequence[Guard], names: dict[int, str], lanes: int, add) -> None:  # type: ignore[no-untyped-def]
     """Whether a lane would have gone another way than the sample."""
     so_far = ""
-    for k, (comparison, left, right, outcome) in enumerate(tape.guards):
+    for k, (comparison, left, right, outcome) in enumerate(guards):
         # one that does not hold is true of numbers that cannot be compared, too
         opposite = {"olt": "uge", "ole": "ugt", "ogt": "ule", "oge": "ult", "oeq": "une"}[comparison]
         asked = opposite if outcome else comparison

@@ -39,12 +39,12 @@ def folder() -> Path:
 
 
 @cache
-def _target() -> Any:
+def _target(opt: int) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
     return llvm.Target.from_default_triple().create_target_machine(
-        opt=2, cpu=llvm.get_host_cpu_name(), features=features, reloc="pic"
+        opt=opt, cpu=llvm.get_host_cpu_name(), features=features, reloc="pic"
     )
 
 
@@ -56,13 +56,13 @@ def lanes() -> int:
 
 
 @cache
-def kernel(text: str) -> Callable[[int, int, int], None]:
-    """The compiled ``kernel`` of LLVM text."""
-    parts = text, llvmlite.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name()
+def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], None]:
+    """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
+    parts = text, str(opt), llvmlite.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name()
     name = hashlib.sha256("\n".join([*parts, llvm.get_host_cpu_features().flatten()]).encode()).hexdigest()
     code = _read(folder() / name)
     if code is None:
-        code = _target().emit_object(llvm.parse_assembly(text))
+        code = _target(opt).emit_object(llvm.parse_assembly(text))
         _write(folder() / name, code)
     library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
     linked = library.link(_linker(), f"{name} {len(_kept)}")
@@ -77,7 +77,7 @@ _kept: list[Any] = []
 
 @cache
 def _linker() -> Any:
-    return llvm.create_lljit_compiler(_target())
+    return llvm.create_lljit_compiler(_target(2))
 
 
 def _read(path: Path) -> bytes | None:

@@ -20,14 +20,24 @@ T, X, R, V, A, INERTIAL_V, INERTIAL_UDOT, GRAVITY, U, UDOT, UDDOT, MULTIPLIERS =
 DV, DV_OWN, DA, DA_OWN, SHARED = range(12, 17)
 # arrays of a batch
 GUARD, NODES, OWN, READS, GIVEN, RESULT, PARAMETERS = (SHARED + k for k in (0, 1, 2, 3, 4, 7, 13))
+LAST = "_last"
+"""What a part remembers of the last motion."""
 PARTS = "fem_mbs.elements.", "fem_mbs.contracts."
 
 
-class Owner:
-    """The element of the recorded cell: what it knows is not of the batch, and may change."""
+class Untouchable:
+    """In place of what a line cannot depend on: elements, which may change, and functions of users."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def _refuse(self, *how: Any) -> Any:
+        raise CannotRecordError(f"asks for {self._path}, which may be anything")
+
+    __call__ = __iter__ = __getitem__ = __len__ = __bool__ = __array__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        raise CannotRecordError(f"asks an element for its '{name}'")
+        return self._refuse()
 
 
 class OneCell:
@@ -104,7 +114,7 @@ class OneCell:
                     RESULT + 2 * number + k, len(values), [(c, self.tape.number_of(v)) for c, v in enumerate(values)]
                 )
             )
-        return program(self.tape, self.sources, sinks, GUARD, SHARED, lanes)
+        return program(self.tape, self.sources, sinks, list(self.tape.guards), GUARD, SHARED, lanes)
 
     def _gathered(self, name: str, place: int, value: Array, table: int, index: IntArray) -> Array:
         """Rows ``(p, ...)`` of an array, of which each cell takes those that ``index`` (n, p) says."""
@@ -146,7 +156,9 @@ class OneCell:
         if name in ("nodes", "own", "reads") and value is not None:
             return np.arange(value.shape[1])[None]
         if name.endswith("owners"):
-            return [Owner()]
+            return [Untouchable("an element")]
+        if name == LAST:
+            return None
         if isinstance(value, Numbering):
             return value
         if isinstance(value, np.ndarray) and value.ndim and len(value) == n and value.dtype == float and value.size:
@@ -157,7 +169,10 @@ class OneCell:
         if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
             return self._one_cell(value, f"{path}.")
         result = self._rows_of_one(name, value, path)
-        self._kind += [path, _known(result, path)]
+        try:
+            self._kind += [path, known(result)]
+        except CannotRecordError:
+            return Untouchable(path)
         return result
 
     def _rows_of_one(self, name: str, value: Any, path: str) -> Any:
@@ -182,19 +197,19 @@ class OneCell:
         return value
 
 
-def _known(value: Any, path: str) -> Any:
-    """What tells two values apart."""
+def known(value: Any) -> Any:
+    """What tells two values apart; :class:`CannotRecordError` of what may be anything."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, slice):
         return value.start, value.stop
     if isinstance(value, (list, tuple)):
-        return tuple(_known(part, path) for part in value)
+        return tuple(known(part) for part in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (type, FunctionType)) and value.__module__.startswith("fem_mbs.") and _is_plain(value):
         return value
-    raise CannotRecordError(f"{path} may be anything")  # a function of the user's, for one
+    raise CannotRecordError("it may be anything")  # a function of the user's, for one
 
 
 def _is_plain(value: type | FunctionType) -> bool:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from threading import RLock, get_ident
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -68,9 +68,10 @@ class Guard(NamedTuple):
 
 
 class Tape:
-    """A straight line of operations."""
+    """A straight line of operations, of which there may be so many."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 10**6) -> None:
+        self.most = most
         self.operations: list[Operation] = []
         self.samples: list[float] = []
         self.guards: dict[Guard, None] = {}
@@ -80,6 +81,8 @@ class Tape:
         """The number of an operation, which is recorded unless it has been."""
         operation = Operation(name, operands)
         if operation not in self._known:
+            if len(self.operations) == self.most:
+                raise CannotRecordError(f"it takes more than {self.most} operations")
             self._known[operation] = len(self.operations)
             self.operations.append(operation)
             self.samples.append(sample)
@@ -98,10 +101,10 @@ class Tape:
         result[:] = [Number(self, self.add("input", name, k, sample=v)) for k, v in enumerate(values.tolist())]
         return result.reshape(np.shape(sample))
 
-    def needed(self, results: Sequence[int]) -> list[int]:
+    def needed(self, results: Sequence[int], guards: Iterable[Guard]) -> list[int]:
         """The operations that results and guards need, in order."""
         needed: set[int] = set()
-        left = [*results, *(place for guard in self.guards for place in guard[1:3])]
+        left = [*results, *(place for guard in guards for place in guard[1:3])]
         while left:
             place = left.pop()
             if place not in needed:
@@ -126,7 +129,7 @@ class Number:
         return self.tape.samples[self.place]
 
     def _binary(self, name: str, left: Any, right: Any) -> Number:
-        tape, sample = self.tape, _ARITHMETIC[name](_sample(left), _sample(right))
+        tape, sample = self.tape, _ARITHMETIC[name](sample_of(left), sample_of(right))
         operands = tape.number_of(left), tape.number_of(right)
         if name in ("fadd", "fmul"):
             operands = min(operands), max(operands)
@@ -179,7 +182,7 @@ class Number:
     def _apply(self, name: str, *others: Any) -> Number:
         operands = self, *others
         try:
-            sample = FUNCTIONS[name](*map(_sample, operands))
+            sample = FUNCTIONS[name](*map(sample_of, operands))
         except ValueError:
             sample = math.nan
         return Number(self.tape, self.tape.add(name, *map(self.tape.number_of, operands), sample=sample))
@@ -199,6 +202,10 @@ class Number:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def item(self) -> Number:
+        """As of numbers of NumPy."""
+        return self
+
     def __float__(self) -> float:
         raise CannotRecordError("a number on a tape has no value")
 
@@ -208,7 +215,7 @@ def _function(name: str) -> Callable[..., Number]:
 
 
 def _comparison(name: str, compare: Callable[[float, float], bool]) -> Callable[[Number, Any], bool]:
-    return lambda number, other: number._compare(name, other, compare(number.sample, _sample(other)))
+    return lambda number, other: number._compare(name, other, compare(number.sample, sample_of(other)))
 
 
 # NumPy calls functions of objects by its own names, and compares them by operators
@@ -224,7 +231,17 @@ for _name, _compare in {
     setattr(Number, f"__{_name}__", _comparison(f"o{_name}", _compare))
 
 
-def _sample(value: Any) -> float:
+def _of_numbers(method: Callable[[Number, Any], Any]) -> Callable[[Number, Any], Any]:
+    """An operator that leaves arrays to NumPy."""
+    return lambda number, other: NotImplemented if isinstance(other, np.ndarray) else method(number, other)
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Number, f"__{_name}__", _of_numbers(getattr(Number, f"__{_name}__")))
+
+
+def sample_of(value: Any) -> float:
+    """The value of a number, for the sample if it is on a tape."""
     return value.sample if isinstance(value, Number) else float(value)
 
 
@@ -232,13 +249,43 @@ def _is(value: Any, constant: float) -> bool:
     return not isinstance(value, Number) and value == constant
 
 
-def _extreme(name: str, a: Any, b: Any) -> Any:
+def extreme(name: str, a: Any, b: Any) -> Any:
+    """The ``larger`` or ``smaller`` of two numbers, on a tape or not."""
     if isinstance(a, Number):
         return a._binary(name, a, b)
     return b._binary(name, b, a) if isinstance(b, Number) else _ARITHMETIC[name](a, b)
 
 
-_LARGER, _SMALLER = (np.frompyfunc(partial(_extreme, name), 2, 1) for name in ("larger", "smaller"))
+class _Extreme:
+    """``maximum`` or ``minimum``, without asking which number is larger."""
+
+    def __init__(self, plain: np.ufunc, name: str) -> None:
+        self._plain, self._recorded = plain, np.frompyfunc(partial(extreme, name), 2, 1)
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        return self._of(*arrays)(*arrays, **options)
+
+    def reduce(self, array: Any, *how: Any, **options: Any) -> Any:
+        """As NumPy's."""
+        return self._of(array).reduce(array, *how, **options)
+
+    def reduceat(self, array: Any, starts: Any) -> Any:
+        """As NumPy's."""
+        return self._of(array).reduceat(array, starts)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plain, name)
+
+    def _of(self, *arrays: Any) -> np.ufunc:
+        return self._recorded if any(np.asarray(array).dtype == object for array in arrays) else self._plain
+
+
+def _max(*values: Any, **options: Any) -> Any:
+    """``max`` that does not ask which number is larger."""
+    every = values if len(values) > 1 else tuple(values[0])
+    if not any(isinstance(value, Number) for value in every):
+        return max(*values, **options)
+    return reduce(partial(extreme, "larger"), every)
 
 
 class RecordingNumPy(ModuleType):
@@ -261,13 +308,20 @@ class RecordingNumPy(ModuleType):
         """As NumPy's."""
         return np.full(shape, 1.0, object) if self._records(dtype) else np.ones(shape, dtype)
 
-    def maximum(self, a: Any, b: Any) -> Any:
-        """As NumPy's, without asking which is larger."""
-        return _LARGER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.maximum(a, b)
+    maximum, minimum = _Extreme(np.maximum, "larger"), _Extreme(np.minimum, "smaller")
 
-    def minimum(self, a: Any, b: Any) -> Any:
-        """As NumPy's, without asking which is smaller."""
-        return _SMALLER(a, b) if object in (np.asarray(a).dtype, np.asarray(b).dtype) else np.minimum(a, b)
+    def any(self, a: Any, *how: Any, **options: Any) -> Any:
+        """As NumPy's; numbers on a tape may be other than zero."""
+        return True if np.asarray(a).dtype == object else np.any(a, *how, **options)
+
+    def bincount(self, slots: Any, weights: Any = None, minlength: int = 0) -> Array:
+        """As NumPy's."""
+        if weights is None or np.asarray(weights).dtype != object:
+            return np.bincount(slots, weights, minlength)  # type: ignore[return-value]
+        result = np.full(minlength, 0.0, object)
+        for slot, weight in zip(slots.tolist(), weights.tolist(), strict=True):
+            result[slot] = result[slot] + weight
+        return result
 
     def _records(self, dtype: Any) -> bool:
         return dtype is float and get_ident() == self._thread
@@ -289,9 +343,10 @@ def recording(modules: Sequence[ModuleType]) -> Iterator[None]:
         spaces = [vars(module) for module in modules if vars(module).get("np") is np]
         numpy = RecordingNumPy()
         for space in spaces:
-            space["np"] = numpy
+            space.update(np=numpy, max=_max)
         try:
             yield
         finally:
             for space in spaces:
                 space["np"] = np
+                del space["max"]

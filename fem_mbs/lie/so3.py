@@ -109,7 +109,7 @@ def _quaternion_row(R: Array) -> Array:
     flat = R.reshape(*R.shape[:-2], 9)
     row = flat @ _QUATERNION_ROW
     row[..., 0] += 1.0
-    if row[..., 0].min(initial=1.0) < 1.0:
+    if np.minimum.reduce(row[..., 0], axis=None, initial=1.0) < 1.0:
         outer = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
         best = np.argmax(np.einsum("...ii->...i", outer), axis=-1)
         row = np.take_along_axis(outer, best[..., None, None], axis=-2)[..., 0, :]
@@ -179,7 +179,7 @@ class Family:
     def __call__(self, phi_squared: Array) -> Array:
         """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
         x = np.maximum(phi_squared.ravel(), _LEAST)
-        large = x.max(initial=0.0) > SWITCH**2
+        large = np.maximum.reduce(x, initial=0.0) > SWITCH**2
         values: Array = self.series @ (np.minimum(x, SWITCH**2) if large else x) ** _EXPONENTS
         if large:
             where = x > SWITCH**2

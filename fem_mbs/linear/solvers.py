@@ -61,7 +61,7 @@ class LinearSolver(Protocol):
         ...
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
-        """The factorised matrix of which these are the ``arrays``."""
+        """The factorised matrix of which these are the ``arrays``, or the stored values alone."""
         ...
 
     def matrix(self, values: Array) -> csc_array:
@@ -114,6 +114,8 @@ class DenseSolver:
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
+        if len(arrays) == 1:
+            return self.factor(arrays[0].copy())
         return self._factors(*_usable(arrays, (self.size, self.size)))
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:
@@ -148,6 +150,8 @@ class BandedSolver:
 
     def restore(self, arrays: Sequence[Array]) -> Factors:
         """Restore; see :class:`LinearSolver`."""
+        if len(arrays) == 1:
+            return self.factor(arrays[0].copy())
         return self._factors(*_usable(arrays, (self.height, self.size)))
 
     def _factors(self, lu: Array, pivots: Array) -> Factors:

@@ -47,7 +47,9 @@ class ModelDescription(PartNames):
 
     called: ClassVar[str] = "a Model"
     remembers = False
-    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "hold")
+    _internal = ("add_nodes", "all_or_nothing", "called", "check_name", "copies", "hold")
+    copies: tuple[ModelDescription, ...] = ()
+    """Where it is put together of models of one structure side by side, these."""
 
     def __init__(self, group: Group = "R3xSO3", gravity: Vector3 = (0.0, 0.0, 0.0)) -> None:
         self.group = group

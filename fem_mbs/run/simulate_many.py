@@ -118,6 +118,7 @@ def _side_by_side(models: Sequence[Model]) -> Model:
         list(chain.from_iterable(getattr(model, parts) for model in models))
         for parts in ("nodes", "elements", "constraints")
     )
+    whole.copies = tuple(models)
     return whole
 
 

@@ -124,8 +124,8 @@ class Layout:
         cells = [*self.components, *self.bending_components]
         reading = [(self.components[k], rows) for k, rows in self.reads]
         self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
-        self._blocks = self._number_blocks()
-        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self._blocks)
+        self.blocks = self._number_blocks()
+        self.solver: LinearSolver = make_solver(self.pattern.rows, self.pattern.columns, self.size, self.blocks)
         self.redundant: Redundant | None = None
 
     def _initial_values(self) -> None:
@@ -193,13 +193,13 @@ class Layout:
     def ggl(self) -> GGLMatrix:
         """Pattern and solver of the stabilised index-2 equations."""
         make = _regular if self.redundant is None else self._make_least_norm
-        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self._blocks, make)
+        return GGLMatrix(self.pattern, self.n_free, ~self.velocity_level, self.blocks, make)
 
     @cached_property
     def levels(self) -> ThreeLevelKKT:
         """Pattern and solver of equations with constraints on three levels."""
         make = _regular if self.redundant is None else partial(self._make_least_norm, copies=LEVELS)
-        return ThreeLevelKKT(self.pattern, self.n_free, self.m, self._blocks, make)
+        return ThreeLevelKKT(self.pattern, self.n_free, self.m, self.blocks, make)
 
     @cached_property
     def islands(self) -> IntArray:
@@ -215,7 +215,7 @@ class Layout:
 
     def regularize(self, redundant: Redundant) -> None:
         """From now on, solve with constraints that repeat each other: ``solver`` has another pattern."""
-        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self._blocks)
+        self.solver = self._make_least_norm(self.pattern.rows, self.pattern.columns, self.blocks)
         self.redundant = redundant
         for made in ("ggl", "levels"):
             vars(self).pop(made, None)

@@ -156,6 +156,8 @@ class System(Layout, FrozenModel):
     remembers = False
     compiled: tuple[str, ...] = ()
     """Classes of elements and joints whose kernels are compiled (``fem_mbs.compiled``)."""
+    whole: Any = None
+    """How its steps are compiled as a whole, if they are."""
     from_user, interpolate = from_user, interpolate
 
     def __init__(self, model: ModelDescription, end: float = math.inf) -> None:

@@ -1,0 +1,207 @@
+"""Small systems whose steps are compiled as a whole, and copies of them side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.benchmarks.slider_crank import slider_crank
+from fem_mbs.benchmarks.tops import top_on_joint
+from fem_mbs.elements import Force, RevoluteJoint, RigidBody, SphericalJoint, SpringDamper
+
+pytest.importorskip("llvmlite")
+
+from fem_mbs.alpha import whole_step  # noqa: E402
+from fem_mbs.alpha.whole_step import OtherBranchError, StepLines  # noqa: E402
+from fem_mbs.compiled import machine, whole  # noqa: E402
+from fem_mbs.compiled.elimination import Elimination  # noqa: E402
+from fem_mbs.compiled.tape import CannotRecordError, Tape  # noqa: E402
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+    """Kernels run, and are kept in a folder of the test."""
+    monkeypatch.setenv("FEM_MBS_FAST", "1")
+    monkeypatch.setenv("FEM_MBS_CACHE", str(tmp_path))
+    machine.kernel.cache_clear()
+    whole_step._RECORDINGS.clear()
+    yield tmp_path
+
+
+def double_pendulum(group: str = "R3xSO3", mass: float = 1.0) -> mbs.Model:
+    """On a hinge and a ball, with a damped spring and a force that changes in time."""
+    model = mbs.Model(group, gravity=(0, 0, -9.81))
+    first, second = model.add_node((0.5, 0, 0)), model.add_node((1.5, 0, 0.1))
+    for node in (first, second):
+        model.add(RigidBody(node, mass, (0.1, 0.2, 0.25), (0.1, 0, 0)))
+    model.add(RevoluteJoint(model.ground, first, axis=(0, 1, 0), point=(0, 0, 0)))
+    model.add(SphericalJoint(first, second, point=(1, 0, 0)))
+    model.add(SpringDamper(model.ground, second, 30.0, damping=0.5, point_b=(1.5, 0, 0.2)))
+    model.add(Force(second, lambda t: (0, 3.0 * np.sin(10.0 * t), 0)))
+    return model
+
+
+def both(run: Callable[[], mbs.Solution], monkeypatch: pytest.MonkeyPatch) -> tuple[mbs.Solution, mbs.Solution]:
+    """A run with kernels, and the same without."""
+    compiled = run()
+    with monkeypatch.context() as context:
+        context.setenv("FEM_MBS_FAST", "0")
+        return compiled, run()
+
+
+def same(compiled: mbs.Solution, plain: mbs.Solution) -> None:
+    # whether a residual is looked at may hang on its last digits
+    assert abs(compiled.stats.residual_evaluations - plain.stats.residual_evaluations) <= 2
+    assert compiled.stats.factorizations == plain.stats.factorizations
+    np.testing.assert_allclose(compiled.x, plain.x, atol=1e-11)
+    np.testing.assert_allclose(compiled.v, plain.v, atol=1e-9)
+    size = np.abs(plain.multipliers_all).max()
+    np.testing.assert_allclose(compiled.multipliers_all, plain.multipliers_all, atol=1e-7 * size)
+
+
+@pytest.mark.parametrize("formulation", ["stabilized", "index3"])
+@pytest.mark.parametrize("group", ["SE3", "R3xSO3"])
+@pytest.mark.parametrize("make", [double_pendulum, lambda group: top_on_joint(group=group)])
+def test_runs_are_those_of_numpy(make, group: str, formulation: str, monkeypatch, fast: Path) -> None:
+    method = mbs.GeneralizedAlpha(0.9, formulation=formulation)
+    compiled, plain = both(lambda: mbs.simulate(make(group), 0.1, 1e-3, method), monkeypatch)
+    assert {"RigidBody", "SphericalJoint"} <= set(compiled.stats.compiled)
+    same(compiled, plain)
+
+
+def test_steps_of_variable_length_are_those_of_numpy(monkeypatch, fast: Path) -> None:
+    """A change of the step asks for the last matrix, which kernels have made."""
+    step = mbs.VariableStep(tolerance=1e-5)
+    compiled, plain = both(lambda: mbs.simulate(double_pendulum(), 0.5, step), monkeypatch)
+    assert compiled.stats.compiled and len(set(np.round(compiled.stats.step_sizes, 12))) > 2
+    same(compiled, plain)
+
+
+def test_closed_loops_are_eliminated_in_any_place(monkeypatch, fast: Path) -> None:
+    """The order of the pivots holds around a whole turn of the crank."""
+    calls = []
+    monkeypatch.setattr(StepLines, "_run", counted(StepLines._run, calls))
+    compiled, plain = both(lambda: mbs.simulate(slider_crank(), 2.0, 0.01), monkeypatch)
+    assert compiled.stats.compiled and len(calls) > 600
+    same(compiled, plain)
+
+
+def counted(run: Callable[..., None], calls: list[bool]) -> Callable[..., None]:
+    def counting(self: StepLines, *given: object) -> None:
+        calls.append(True)
+        run(self, *given)
+
+    return counting
+
+
+def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
+    """Whichever of its lines does not hold."""
+    run, calls = StepLines._run, []
+    for refused in ("_size", "_matrix", "_correction", "_update"):
+        calls.clear()
+
+        def refuse(self: StepLines, kernel: object, unknown: object, refused: str = refused) -> None:
+            run(self, kernel, unknown)  # type: ignore[arg-type]
+            calls.append(True)
+            if len(calls) > 9 and kernel is getattr(self, refused):
+                raise OtherBranchError
+
+        with monkeypatch.context() as context:
+            context.setattr(StepLines, "_run", refuse)
+            compiled, plain = both(lambda: mbs.simulate(double_pendulum(), 0.02, 1e-3), monkeypatch)
+        assert compiled.stats.compiled
+        same(compiled, plain)
+
+
+def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
+    """Numbers are inputs: another mass runs the same lines."""
+    first = mbs.simulate(double_pendulum(mass=1.0), 0.02, 1e-3)
+    count = len(whole_step._RECORDINGS)
+    compiled, plain = both(lambda: mbs.simulate(double_pendulum(mass=2.0), 0.02, 1e-3), monkeypatch)
+    assert len(whole_step._RECORDINGS) == count >= 1
+    same(compiled, plain)
+    assert np.abs(first.multipliers_all - compiled.multipliers_all).max() > 1.0
+
+
+def test_what_takes_too_many_operations_is_compiled_by_batches(monkeypatch, fast: Path) -> None:
+    monkeypatch.setattr(whole, "MOST", 100)
+    monkeypatch.setattr("fem_mbs.compiled.batches.LEAST", 0)
+    compiled, plain = both(lambda: mbs.simulate(top_on_joint(), 0.02, 1e-3), monkeypatch)
+    assert compiled.stats.compiled == ("RigidBody", "SphericalJoint")
+    same(compiled, plain)
+
+
+def test_lines_that_do_something_else_are_refused(monkeypatch, fast: Path) -> None:
+    """They are compared with NumPy before they are taken."""
+    correct = StepLines.correction_of
+
+    def wrong(self: StepLines, *given: np.ndarray) -> tuple[np.ndarray, float]:
+        after, length = correct(self, *given)
+        return after * (1.0 + 1e-3), length
+
+    monkeypatch.setattr(StepLines, "correction_of", wrong)
+    assert mbs.simulate(top_on_joint(), 0.01, 1e-3).stats.compiled == ()
+
+
+@pytest.mark.parametrize("count", [3, 17])
+def test_copies_side_by_side_are_those_of_numpy(count: int, monkeypatch, fast: Path) -> None:
+    """Copies that differ in numbers are the lanes of one line; more of them than lanes, and a rest."""
+
+    def run() -> list[mbs.Solution]:
+        models = [top_on_joint(spin=140.0 + k) for k in range(count)]
+        return mbs.simulate_many(models, 0.05, 1e-3)
+
+    compiled, plain = both(run, monkeypatch)  # type: ignore[arg-type]
+    for own, other in zip(compiled, plain, strict=True):
+        assert own.stats.compiled == ("RigidBody", "SphericalJoint") and not other.stats.compiled
+        np.testing.assert_allclose(own.x, other.x, atol=1e-11)
+        np.testing.assert_allclose(own.multipliers_all, other.multipliers_all, rtol=1e-7, atol=1e-6)
+
+
+def test_many_copies_are_shared_by_threads(monkeypatch, fast: Path) -> None:
+    """The same to the bit, however many they are."""
+    models = [top_on_joint(spin=140.0 + k) for k in range(5)]
+    alone = mbs.simulate_many(models, 0.02, 1e-3)
+    monkeypatch.setattr(whole, "LEAST", 1)
+    monkeypatch.setattr(whole, "_cores", lambda: 3)
+    shared = mbs.simulate_many(models, 0.02, 1e-3)
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one.x, other.x)
+
+
+def test_models_of_different_structure_are_no_copies(monkeypatch, fast: Path) -> None:
+    models = [top_on_joint(), double_pendulum()]
+    for solution in mbs.simulate_many(models, 0.01, 1e-3):
+        assert solution.success
+
+
+def test_elimination_solves() -> None:
+    """Against LAPACK, for the pattern of two masses with a joint between them and one to the ground."""
+    rng = np.random.default_rng(3)
+    M, B = np.diag(rng.uniform(1, 2, 6)), np.zeros((3, 6))
+    B[:2] = rng.normal(size=(2, 6))
+    B[2, :3] = rng.normal(size=3)
+    A = np.block([[M, B.T], [B, np.zeros((3, 3))]])
+    rows, columns = np.nonzero(A)
+    blocks = np.array([0, 0, 0, 1, 1, 1, 2, 2, 3])
+    solver, tape = Elimination(rows, columns, blocks, 6), Tape()
+    values = np.full(81, 0.0, object)
+    values[solver.slots] = tape.inputs("A", A[rows, columns])
+    b = rng.normal(size=9)
+    x = [number.sample for number in solver.factor(values).solve(tape.inputs("b", b))]
+    np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-10)
+
+
+def test_elimination_refuses_what_has_no_pivot() -> None:
+    """A node without mass that joints alone hold."""
+    A = np.array([[0.0, 1.0], [1.0, 0.0]])
+    rows, columns = np.nonzero(A)
+    solver, tape = Elimination(rows, columns, np.array([0, 1]), 1), Tape()
+    values = np.full(4, 0.0, object)
+    values[solver.slots] = tape.inputs("A", A[rows, columns])
+    with pytest.raises(CannotRecordError, match="no pivot"):
+        solver.factor(values)
