@@ -81,6 +81,7 @@ TOPICS = {
     "Methods": ("fem_mbs.alpha", "fem_mbs.methods", "fem_mbs.newton", "fem_mbs.contracts.method"),
     "Results": ("fem_mbs.solution", "fem_mbs.files.store"),
     "Statics and frequencies": ("fem_mbs.static", "fem_mbs.modal"),
+    "Derivatives": ("fem_mbs.derivatives",),
     "Studies and other programs": ("fem_mbs.studies", "fem_mbs.files"),
     "Errors": ("fem_mbs.errors",),
 }

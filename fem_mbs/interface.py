@@ -16,6 +16,10 @@ from fem_mbs.contracts import (
     Sum,
 )
 from fem_mbs.contracts import former as former
+from fem_mbs.derivatives.fit import Fit, fit
+from fem_mbs.derivatives.goals import KS, Final, Goal, Integral, Misfit, PNorm
+from fem_mbs.derivatives.objective import Objective, objective
+from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
 from fem_mbs.errors import (
     ConvergenceError,
     FemMbsError,
@@ -55,6 +59,7 @@ from fem_mbs.solution.join import join
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.buckling import Buckling, buckling
+from fem_mbs.static.campbell import Campbell, UnbalanceResponse, campbell, unbalance_response
 from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.studies.convergence import ConvergenceStudy, convergence_study
@@ -64,6 +69,7 @@ from fem_mbs.system.system import System
 __all__ = [
     "Assembly",
     "Buckling",
+    "Campbell",
     "Checkpoint",
     "ClassicalAlpha",
     "ClassicalRungeKutta",
@@ -71,22 +77,31 @@ __all__ = [
     "ConvergenceError",
     "ConvergenceStudy",
     "FemMbsError",
+    "Final",
+    "Fit",
     "GeneralizedAlpha",
+    "Goal",
+    "Integral",
+    "KS",
     "LieEuler",
     "LawError",
     "LinearModel",
     "Method",
     "MissingPackageError",
+    "Misfit",
     "Model",
     "ModelError",
     "Modes",
     "MotionError",
     "Newton",
     "Node",
+    "Objective",
     "Outcome",
+    "PNorm",
     "Report",
     "RadauIIA",
     "RungeKuttaMuntheKaas",
+    "Sensitivities",
     "SingularSystemError",
     "Solution",
     "State",
@@ -95,23 +110,29 @@ __all__ = [
     "Store",
     "StoreError",
     "System",
+    "UnbalanceResponse",
     "UpdatedLagrangian",
     "VariableStep",
     "buckling",
+    "campbell",
     "convergence_study",
     "export_fmu",
+    "fit",
     "join",
     "linearize",
     "load",
     "modes",
+    "objective",
     "project_velocities",
     "resume",
+    "sensitivities",
     "simulate",
     "simulate_many",
     "start",
     "statics",
     "steady_rotation",
     "sweep",
+    "unbalance_response",
 ]
 
 register(vars(elements)[name] for name in elements.__all__)

@@ -120,7 +120,7 @@ class GeneralizedAlpha(Method):
         if type(memory.accelerations) is tuple:
             memory = named(memory)
         if not memory.steps:
-            memory = self._started(system, state, h, memory)
+            memory = self.started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
         plain = equations.formulas.guess
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
@@ -147,7 +147,7 @@ class GeneralizedAlpha(Method):
         )
         return Step(new, memory, solution.report, errors.local)
 
-    def _started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
+    def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects."""
         if not same(h, memory.h):
             assert memory.before is not None

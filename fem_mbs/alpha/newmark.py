@@ -202,7 +202,7 @@ def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory
     """The plain guess, corrected by what it is expected to miss."""
     if missed is None:
         return Guess(D, multipliers, np.zeros((2, len(D))))
-    of_D, of_multipliers = _weights(h, missed.h, missed.h_before)
+    of_D, of_multipliers = weights_of_missed(h, missed.h, missed.h_before)
     expected = of_D @ missed.D
     if missed.best == PLAIN:
         return Guess(D, multipliers, expected)
@@ -211,7 +211,7 @@ def first_guess(D: Array, multipliers: Array, h: float, missed: PredictorHistory
 
 
 @lru_cache(maxsize=64)
-def _weights(h: float, last: float, before: float) -> tuple[Array, Array]:
+def weights_of_missed(h: float, last: float, before: float) -> tuple[Array, Array]:
     """Weights of what was missed in the last step and in that before it, constant and linear, ``(2, 2)`` each."""
     # the middles of steps are that far apart
     ahead = (h + last) / (last + before)

@@ -122,6 +122,8 @@ class ModelDescription(PartNames):
             names = [self._free_name(None, f"node {first + k}") for k in range(len(places))]
         for name in names:
             self.check_name(name)
+        if len(set(names)) < len(names):
+            raise ModelError(f"the name '{Counter(names).most_common(1)[0][0]}' is given to several nodes")
         nodes = still_nodes(names, self.group, places)
         self._parts.update(zip(names, nodes, strict=True))
         self._added[Node] += len(nodes)

@@ -40,6 +40,7 @@ ROOMS = (
     ("run.simulate", "run.simulate_many"),
     ("files",),
     ("studies",),
+    ("derivatives",),
     ("interface",),
     ("testing",),
     ("benchmarks",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 from measure import Result, serve
 from problems import CRANK_RATE, CRANK_START, GRAVITY, Bar, Problem, hinge_axis, problem, push
 
@@ -51,6 +53,7 @@ def run(kind: str, elements: int | None = None) -> Result:
     p = problem(kind, elements)
     model, watched = BUILD[kind](p)
     method = mbs.GeneralizedAlpha.hht(alpha=0.05) if kind == "cantilever" else mbs.GeneralizedAlpha(p.rho_inf)
+    begun = process_time()
     try:
         solution = mbs.simulate(model, p.step * p.steps, p.step, method)
     except mbs.FemMbsError as error:
@@ -59,6 +62,7 @@ def run(kind: str, elements: int | None = None) -> Result:
     return {
         "ok": True,
         "seconds": solution.stats.wall_time,
+        "cpu_a_step": (process_time() - begun) / p.steps,
         "steps": p.steps,
         "iterations": iterations,
         "matrices": solution.stats.factorizations,

@@ -113,13 +113,16 @@ def run(case: str) -> Result:
         for name in FIRST:
             RUNS[f"{name}, index 2"](callback=lambda state: True)
         return {"ok": True, "seconds": time.perf_counter() - begun}
+    begun = time.process_time()
     solution = RUNS[case]()
+    cpu = time.process_time() - begun
     stats = solution.stats
     steps = len(stats.newton_iterations)
     return {
         "ok": bool(solution.success),
         "message": solution.message,
         "seconds": stats.wall_time / steps,
+        "cpu_a_step": cpu / steps,
         "iterations": stats.mean_newton_iterations,
         "evaluations": stats.residual_evaluations / steps,
         "calls": calls_a_step(case) if steps >= 300 else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -158,12 +159,18 @@ class _Builder:
                 model.fix(node, bool(translation), bool(rotation))
 
     def _add_nodes(self, text: dict[str, Any]) -> None:
-        arrays = [self._reader.value(text[name]) for name in ("positions", "rotations", "velocities")]
-        rows = zip(text["names"], text["groups"], *arrays, strict=True)
-        next(rows)  # the ground is there
-        for name, group, x, R, v in rows:
-            node = self.model.add_node(x, R, v[:3], v[3:], group=group, name=name)
-            vars(node)["rotation"] = _read_only(R)  # not freed of rounding again
+        x, R, v = (self._reader.value(text[name]) for name in ("positions", "rotations", "velocities"))
+        names, groups = text["names"], text["groups"]
+        plain = (R == np.eye(3)).all(axis=(1, 2)) & ~v.any(axis=1) & (np.array(groups) == self.model.group)
+        ends = np.flatnonzero(np.diff(plain, prepend=~plain[:1], append=~plain[-1:]))
+        for first, last in pairwise(ends.tolist()):
+            rows = range(max(first, 1), last)  # the ground is there
+            if plain[first]:
+                self.model.add_nodes(x[rows], [names[k] for k in rows])
+                continue
+            for k in rows:
+                node = self.model.add_node(x[k], R[k], v[k, :3], v[k, 3:], group=groups[k], name=names[k])
+                vars(node)["rotation"] = _read_only(R[k])  # not freed of rounding again
 
     def _move(self, moved: list[Any], stage: int | None) -> list[Any]:
         """Make the moves before a stage; returns those after it."""

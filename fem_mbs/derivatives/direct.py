@@ -1,0 +1,313 @@
+"""Derivatives carried along a run: after each step that is accepted, those of its end from those of its start.
+
+What the run begins with, after jumps too, is a function of the parameters that no step equation knows: consistent
+accelerations, starting values, the trial of a first step. It is differenced once, from models beside. So is what a
+method makes of a step of another length, and what internal variables of kind "history" are after a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.alpha.change_step import adapted
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.local_error import rate
+from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
+from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method, RateSensitivities, State, Step
+from fem_mbs.derivatives.parameters import Variation
+from fem_mbs.derivatives.residual import ModelDifference, Scatter
+from fem_mbs.derivatives.step import StartDerivatives, StepDerivative, Weights, displaced, taken_increment
+from fem_mbs.errors import ModelError
+from fem_mbs.initial.consistent_start import jumped, next_jump
+from fem_mbs.run.interfaces import AcceptedStep, StepControl
+from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.system import matrices as tangent
+from fem_mbs.system.system import System
+
+LARGE = 0.1
+"""Motion, over the extent or in rad, that a step of a parameter makes of what can be predicted, at most."""
+
+
+class Tangent(NamedTuple):
+    """Derivatives of a state and of what the method remembers, one column a parameter."""
+
+    q: Array
+    """Body increments of the nodes, then internal variables, ``(N, P)``."""
+    rates: Array
+    """Velocities, accelerations and algorithmic accelerations ``(3, N, P)``."""
+    multipliers: Array
+    """``(m, P)``."""
+    entry: Array
+    """``(3, N, P)``: velocities, accelerations and algorithmic ones that Newmark's formulas of the next step take."""
+    leads: Array
+    """Highest time derivatives now, one and two steps ago, as the memory has them, ``(3, N, P)``."""
+    missed: tuple[Array, Array] | None = None
+    """What the last two guesses missed, ``(2, N, P)`` and ``(2, m, P)``."""
+
+
+class TakenStep(NamedTuple):
+    """A step that was accepted, and what it began with."""
+
+    state: State
+    memory: AlphaMemory
+    h: float
+    result: Step
+
+
+class _Listening:
+    """A method whose last step is kept."""
+
+    taken: TakenStep
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+
+    def step(self, system: System, state: State, h: float, memory: Any) -> Step:
+        return self._keep(self._method.inner_step(system, state, h, memory), state, h, memory)
+
+    inner_step = step
+
+    def _keep(self, result: Step, state: State, h: float, memory: Any) -> Step:
+        self.taken = TakenStep(state, memory, h, result)
+        return result
+
+
+class KeptSteps(TimeIntegration):
+    """A run in time whose steps can be looked at as they were taken."""
+
+    def __init__(self, system: System, method: Method, control: StepControl, t_end: float) -> None:
+        super().__init__(system, method, control, t_end, None)
+        self._stepper: Any = _Listening(self._stepper)
+
+    @property
+    def taken(self) -> TakenStep:
+        """The last step that was accepted."""
+        taken: TakenStep = self._stepper.taken
+        return taken
+
+    @property
+    def has_jumped(self) -> bool:
+        """Whether the last step has led to a jump, and the run has begun anew there."""
+        return self.memory is not self.taken.result.memory
+
+
+class DirectIntegration(KeptSteps):
+    """A run in time with derivatives, ``tangents`` after each step."""
+
+    def __init__(
+        self,
+        system: System,
+        method: GeneralizedAlpha,
+        control: StepControl,
+        t_end: float,
+        variations: Sequence[Variation],
+    ) -> None:
+        super().__init__(system, method, control, t_end)
+        self.alpha = method
+        self.differences = [ModelDifference(system, own) for own in variations]
+        self._scatter = Scatter(system)
+        self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
+        self._before: TakenStep | None = None
+        self.tangents = [self._from_models(self._begun, self.state)]
+
+    def advance(self) -> AcceptedStep | None:
+        """The next step, and its derivatives."""
+        before = self.state
+        if (accepted := super().advance()) is None:
+            return None
+        taken = self.taken
+        if taken.state is not before:
+            raise ModelError(
+                f"sensitivities: two jumps near t = {before.t:g} s are closer than a step can be; how='copies' takes "
+                "differences of whole runs"
+            )
+        self.tangents.append(self._after(taken, self.tangents[-1]))
+        self._before = taken
+        if self.has_jumped:
+            end, t = taken.result.state, self.state.t
+            self.tangents[-1] = self._from_models(
+                lambda k, other, shift: self._jumped(k, other, shift, end.at(t)), self.state
+            )
+        return accepted
+
+    # a start
+
+    def _begun(self, k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
+        """State and memory at the start of a model beside."""
+        run = TimeIntegration(other, self.method, self.control, self.t_end, None)
+        return self._started(k, other, run.state, run.memory, self.memory.h)
+
+    def _jumped(self, k: int, other: System, shift: float, before: State) -> tuple[State, AlphaMemory]:
+        """State and memory of a model beside just after a jump."""
+        there = self._displaced(other, before, self.tangents[-1], k, shift)
+        state = jumped(other, there)
+        memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
+        return self._started(k, other, state, memory, self.memory.h)
+
+    def _started(self, k: int, other: System, state: State, memory: AlphaMemory, h: float) -> tuple[State, AlphaMemory]:
+        """With what the trial of a first step of ``h`` makes of the memory."""
+        self._refuse_moved_jump(k, other, state)
+        self._begun_with[other] = state, memory
+        return state, self.alpha.started(other, state, h, memory)
+
+    def _refuse_moved_jump(self, k: int, other: System, state: State) -> None:
+        here, there = (next_jump(system, state.at(self.state.t), self.t_end) for system in (self.system, other))
+        if here != there:
+            raise ModelError(
+                f"sensitivities: {self.differences[k].variation.label} moves an instant at which something jumps, from "
+                f"t = {here:.9g} s to {there:.9g} s: there is no derivative there; make the load a function without "
+                "jumps, or take what the instant depends on out of the parameters"
+            )
+
+    def _from_models(self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State) -> Tangent:
+        """Derivatives where the run begins, at the start or anew, from the states of the models beside."""
+        columns = []
+        for k, own in enumerate(self.differences):
+            shifts = [shift * own.variation.step for shift in own.variation.shifts]
+            models = [of(k, other, shift) for other, shift in zip(own.systems, shifts, strict=True)]
+            parts = zip(
+                *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)),
+                strict=True,
+            )
+            columns.append([own.variation.difference(values) for values in parts])
+        q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
+        return Tangent(q, rates, multipliers, entry, leads)
+
+    def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
+        """State and memory of a model beside, the configuration as increments of that of the run."""
+        system = self.system
+        x = state.x + (other.origin - system.origin)
+        nodes = system.kinematics.relative(here.x, here.R, x, state.R)
+        q = np.append(system.kinematics.to_body(here.R, nodes), state.u - here.u)
+        now = rate(state)
+        entry = now if memory.velocity_perturbation is None else now + memory.velocity_perturbation
+        lead = memory.accelerations.now
+        rates = np.stack([now, np.append(state.vdot, state.uddot), memory.a])
+        return q, rates, state.multipliers, np.stack([entry, lead, memory.a]), np.stack([lead] * 3)
+
+    # a step
+
+    def _after(self, taken: TakenStep, before: Tangent) -> Tangent:
+        state, memory, h, result = taken
+        system = self.system
+        if not memory.steps:
+            if not same(h, memory.h):  # it was cut
+                begun = self._begun_with
+                before = self._from_models(lambda k, other, _: self._started(k, other, *begun[other], h), state)
+            memory = self.alpha.started(system, state, h, memory)
+        elif not same(h, memory.h):
+            self._refuse_index3(state)
+            before = before._replace(entry=self._adapted(taken, before))
+        derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._scatter)
+        v, lead, a = before.entry
+        start = StartDerivatives(before.q, v, lead, a, before.multipliers, *self._guess(memory, before, h))
+        end = derivative.forward(start, self.differences)
+        plain = derivative.weights.plain(start)
+        missed = end.D - plain, end.multipliers - before.multipliers
+        earlier = missed if before.missed is None else tuple(part[0] for part in before.missed)
+        both = tuple(np.stack(pair) for pair in zip(missed, earlier, strict=True))
+        q, of_states = end.q, np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
+        lead = np.where(of_states, end.rates[0], end.rates[1])
+        leads = np.stack([lead, *before.leads[:2]])
+        accelerations = result.memory.accelerations
+        if accelerations.t_old == result.state.t:
+            leads = np.stack([lead] * 3)
+        entry = np.stack([end.rates[0], lead, end.rates[2]])
+        tangent = Tangent(q, end.rates, end.multipliers, entry, leads, (both[0], both[1]))
+        return self._with_history(tangent, result.state) if system.has_history else tangent
+
+    def _refuse_index3(self, state: State) -> None:
+        """Index 3 feeds gaps of velocities into the change of a step, where noise of differences grows."""
+        if self.system.m and "velocity" not in self.alpha.levels:
+            raise ModelError(
+                f"sensitivities: the length of the step changes at t = {state.t:g} s, where derivatives of the "
+                "formulation 'index3' are not reliable; take the default formulation, or how='copies'"
+            )
+
+    def _guess(self, memory: AlphaMemory, before: Tangent, h: float) -> tuple[Array, Array]:
+        """What the first guess has beyond the plain one."""
+        predictor = memory.predictor
+        if predictor is None or before.missed is None or predictor.best == PLAIN:
+            return np.zeros_like(before.q), np.zeros_like(before.multipliers)
+        of_D, of_multipliers = (
+            own[predictor.best - 1] for own in weights_of_missed(h, predictor.h, predictor.h_before)
+        )
+        D, multipliers = before.missed
+        return np.tensordot(of_D, D, 1), np.tensordot(of_multipliers, multipliers, 1)
+
+    def _adapted(self, taken: TakenStep, before: Tangent) -> Array:
+        """What a step of another length begins with: the change of the step, of models beside."""
+        state, memory, h, _ = taken
+        assert self._before is not None
+        kind = type(self.alpha.equations(self.system, state, h, memory))
+        columns = []
+        for k, own in enumerate(self.differences):
+            values = []
+            for other, shift in zip(own.systems, own.variation.shifts, strict=True):
+                by = shift * own.variation.step
+                there = self._displaced(other, state, before, k, by)
+                was = memory.accelerations
+                leads = [
+                    value + by * change
+                    for value, change in zip((was.now, was.old, was.older), before.leads[..., k], strict=True)
+                ]
+                history = AccelerationHistory(leads[0], was.t_old, leads[1], was.t_older, leads[2], was.error)
+                earlier = self._displaced(other, self._before.state, self.tangents[-2], k, by)
+                matrix = self._matrix(other, earlier, there, self._before.h)
+                moved = memory._replace(a=memory.a + by * before.rates[2, :, k], accelerations=history, matrix=matrix)
+                chart = self.alpha.chart(other)
+                v, a = adapted(other, chart, self.alpha.coefficients, kind, there, h, moved)
+                values.append(np.stack([v, leads[0], a]))
+            columns.append(own.variation.difference(values))
+        return np.stack(columns, axis=-1)
+
+    def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
+        """Inverse tangent operators and factors of the iteration matrix of a model beside at the end of a step."""
+        n, weights = 6 * other.n, Weights.of(self.alpha, other, h)
+        evaluation = other.evaluate(other.motion(state), state.multipliers, other.prescribe(state.t))
+        D = taken_increment(other, before, state)[:n].reshape(-1, 6)
+        body, factors = np.stack([evaluation.motion.V, evaluation.motion.A]), weights.factors[:2, 0].reshape(2, 1, 1, 1)
+        T_inv, dV, dA = self.alpha.chart(other).step_derivatives(D, body, body, factors)
+        own = weights.factors[:2, n:]
+        follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
+        values = tangent.entries(other, evaluation, *follow, h * h)
+        return T_inv, *other.solver.factor(tangent.assemble(other, values)).arrays
+
+    def _with_history(self, tangent: Tangent, state: State) -> Tangent:
+        """With internal variables of kind "history" as the batches of models beside leave them."""
+        q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
+        for k, own in enumerate(self.differences):
+            values = []
+            for other, shift in zip(own.systems, own.variation.shifts, strict=True):
+                there = self._displaced(other, state, tangent, k, shift * own.variation.step)
+                values.append(other.history(other.motion(there))[kept])
+            q[6 * self.system.n + kept, k] = own.variation.difference(values)
+        return tangent._replace(q=q)
+
+    def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
+        return displaced(
+            self.system, other, state, *(by * part[..., k] for part in (tangent.q, tangent.rates, tangent.multipliers))
+        )
+
+    def notes(self) -> list[str]:
+        """What is to be known of the derivatives."""
+        texts = [
+            f"{name} has a kink within the difference of {own.variation.label}, first at t = {t:.6g} s: the "
+            "derivative is a mean of both sides"
+            for own in self.differences
+            for name, t in own.kinks.items()
+        ]
+        weight = self.system.weight[:, None]
+        sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]
+        steps = np.array([own.variation.step for own in self.differences])
+        for k in np.flatnonzero(sizes[-1] * steps > LARGE):
+            texts.append(
+                f"derivatives against {self.differences[k].variation.label} have grown so much that they tell of this "
+                "run alone, as in chaotic motion: means over time do not follow them"
+            )
+        return texts

@@ -1,0 +1,309 @@
+"""Identification: parameters of a model whose run comes closest to what was measured."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, array, checked, choice, shown
+from fem_mbs.derivatives.goals import Misfit
+from fem_mbs.derivatives.parameters import Build, ParameterSet
+from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
+from fem_mbs.errors import ConvergenceError, ModelError
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.solution import Solution
+from fem_mbs.studies.sweep import sweep
+
+LOG = logging.getLogger("fem_mbs")
+ALIKE = 0.99
+"""Correlation above which data do not tell two parameters apart."""
+TOLERANCE = 1e-12
+"""Of the cost and of parameters, where the iteration ends."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Public):
+    """Identified parameters and how sure they are; ``print`` shows a table.
+
+    Attributes
+    ----------
+    parameters : dict
+        Values by name, as ``build`` takes them.
+    names : list of str
+        Of the numbers, one for each row of the covariance.
+    values : (P,)
+        The same numbers in a row.
+    covariance, correlation : (P, P)
+        ``(J^T J)^-1`` of the residuals over their standard deviations, and the same without units.
+    residuals : (k,)
+        ``(model - data)/sigma`` at the solution; without those of a prior, their mean square is near 1 where the model
+        is right and ``sigma`` is, too.
+    cost : float
+        Half the sum of squares, prior included.
+    evaluations, jacobians : int
+        Runs that were made, and those with derivatives.
+    solution : Solution
+        The run with these parameters.
+    """
+
+    parameters: dict[str, Any]
+    names: list[str]
+    values: Array
+    covariance: Array
+    residuals: Array
+    cost: float
+    evaluations: int
+    jacobians: int
+    solution: Solution
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations ``(P,)`` of the numbers."""
+        result: Array = np.sqrt(np.diag(self.covariance))
+        return result
+
+    @property
+    def correlation(self) -> Array:
+        """Correlations ``(P, P)``."""
+        sizes = np.where(self.deviations > 0.0, self.deviations, 1.0)
+        result: Array = self.covariance / np.outer(sizes, sizes)
+        return result
+
+    @checked
+    def interval(self, level: UnitInterval = 0.95) -> dict[str, tuple[float, float]]:
+        """Confidence intervals at a level by number, from Student's distribution and the equations linear there."""
+        width = student.ppf(0.5 + 0.5 * level, max(1, len(self.residuals) - len(self.names))) * self.deviations
+        return {
+            name: (float(value - own), float(value + own))
+            for name, value, own in zip(self.names, self.values, width, strict=True)
+        }
+
+    def __str__(self) -> str:
+        rows = zip(self.names, self.values, self.deviations, strict=True)
+        lines = ["parameter              value   std. deviation"]
+        return "\n".join([*lines, *(f"{name:16}{value:12.6g}{own:17.3g}" for name, value, own in rows)])
+
+    def __repr__(self) -> str:
+        return f"Fit of {', '.join(self.names)}: cost {self.cost:.6g} after {self.evaluations} runs"
+
+
+@checked
+def fit(
+    build: Build,
+    parameters: Mapping[str, ArrayLike],
+    data: Misfit | Sequence[Misfit],
+    t_end: Seconds,
+    step: Seconds | VariableStep,
+    method: Method | None = None,
+    *,
+    bounds: Mapping[str, ArrayLike] | None = None,
+    prior: Mapping[str, ArrayLike] | None = None,
+    how: Annotated[str, choice(WAYS)] | None = None,
+    scale: Mapping[str, float] | None = None,
+    starts: PositiveInt = 1,
+    seed: int = 0,
+    executor: Executor | None = None,
+) -> Fit:
+    """Identify parameters of a model from measured series, by least squares with exact Jacobians.
+
+    Parameters
+    ----------
+    build : function
+        Takes the parameters as keyword arguments and returns a new :class:`Model`.
+    parameters : dict
+        Where to start.
+    data : Misfit, or list of them
+        What was measured: a signal of a solution, times, values, standard deviations.
+    t_end, step, method, how, scale
+        As of :func:`sensitivities`.
+    bounds : dict, optional
+        Least and largest value of parameters, by name.
+    prior : dict, optional
+        What is known of parameters before: mean and standard deviation, by name.
+    starts : int
+        So many starts, the first as given, the others at random within the bounds: least squares of long swings has a
+        minimum every turn. The best is returned.
+    seed : int
+        Of the random starts.
+    executor : concurrent.futures.Executor, optional
+        Where the starts run, as of :func:`sweep`.
+
+    Raises
+    ------
+    ModelError
+        If an argument is not valid.
+    ConvergenceError
+        If the iteration does not converge; if the data do not depend on a parameter.
+    """
+    series = [data] if isinstance(data, Misfit) else list(data)
+    if not series:
+        raise ModelError("fit: data must be a Misfit, or a list of them, received none")
+    template = ParameterSet(build, parameters, scale, "fit")
+    lower, upper = _bounds(template, bounds or {})
+    known = _prior(template, prior or {})
+    problem = _Problem(template, series, known, t_end, step, method or GeneralizedAlpha(), how)
+    first = np.clip(template.flat, lower, upper)
+    if starts == 1:
+        return problem.solved(first, lower, upper)
+    if not (np.isfinite(lower) & np.isfinite(upper)).all():
+        raise ModelError("fit: starts > 1 are taken at random within bounds: give finite bounds of all parameters")
+    draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(first)))
+    cases = [{"start": own.tolist()} for own in (first, *draws)]
+    rows = sweep(partial(_attempt, problem, lower, upper), cases, executor)
+    best = min((row for row in rows if "cost" in row), key=lambda row: row["cost"], default=None)
+    if best is None:
+        raise ConvergenceError(
+            f"fit: none of {starts} starts has led to a solution, the first: {rows[0]['error']}", t_end
+        )
+    return problem.solved(np.array(best["at"]), lower, upper)
+
+
+def _attempt(problem: _Problem, lower: Array, upper: Array, start: list[float]) -> dict[str, Any]:
+    """One start, as a case of a sweep."""
+    found = problem.solved(np.array(start), lower, upper)
+    return {"cost": found.cost, "at": found.values.tolist()}
+
+
+class _Problem:
+    """Residuals and their Jacobian as functions of the numbers in a row."""
+
+    def __init__(
+        self,
+        parameters: ParameterSet,
+        series: Sequence[Misfit],
+        known: tuple[Array, Array],
+        t_end: float,
+        step: float | VariableStep,
+        method: Method,
+        how: str | None,
+    ) -> None:
+        self.parameters, self.series, self.known = parameters, series, known
+        self.t_end, self.step, self.method, self.how = t_end, step, method, how
+        self.runs = 0
+        self._last: tuple[Array, Sensitivities] | None = None
+
+    def found(self, p: Array) -> Sensitivities:
+        """The run with its derivatives; that of the last numbers is kept."""
+        if self._last is None or not np.array_equal(self._last[0], p):
+            own = self.parameters.at(p)
+            self._last = (
+                p.copy(),
+                sensitivities(
+                    own.build, own.values, self.t_end, self.step, self.method, how=self.how, scale=own.scale or None
+                ),
+            )
+            self.runs += 1
+        return self._last[1]
+
+    def residuals(self, p: Array) -> Array:
+        """``(model - data)/sigma``, then those of the prior."""
+        mean, sigma = self.known
+        return np.append(self.of_data(self.found(p).solution), ((p - mean) / sigma)[np.isfinite(sigma)])
+
+    def of_data(self, solution: Solution) -> Array:
+        """Those of the data alone."""
+        return np.concatenate([own.residuals(solution.t, own.values(solution)).ravel() for own in self.series])
+
+    def jacobian(self, p: Array) -> Array:
+        """Derivatives ``(k, P)``."""
+        found, sigma = self.found(p), self.known[1]
+        columns = [part.reshape(-1, int(np.prod(part.shape[1:]))) for part in found.of(self.of_data).values()]
+        return np.vstack([np.hstack(columns), np.diag(1.0 / sigma)[np.isfinite(sigma)]])
+
+    def solved(self, start: Array, lower: Array, upper: Array) -> Fit:
+        """The least squares from a start."""
+        self.runs = 0
+        sizes = np.maximum(np.abs(start), 1e-300)
+        for k, label in enumerate(self.parameters.labels):
+            if start[k] == 0.0:
+                sizes[k] = self.parameters.scale.get(label.split("[")[0], 1.0)
+        result = least_squares(
+            self.residuals,
+            start,
+            self.jacobian,
+            (lower, upper),
+            x_scale=sizes,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
+            gtol=TOLERANCE,
+        )
+        if not result.success:
+            raise ConvergenceError(f"fit: the least squares do not converge: {result.message}", self.t_end)
+        J, labels = self.jacobian(result.x) * sizes, self.parameters.labels
+        values = np.linalg.svd(J, compute_uv=False)
+        idle = np.flatnonzero(np.abs(J).max(axis=0) == 0.0)
+        if len(idle):
+            raise ModelError(f"fit: the data do not depend on {', '.join(labels[k] for k in idle)}; leave it out")
+        if values[-1] < 1e-12 * values[0]:
+            raise ModelError(
+                "fit: the data do not tell the parameters apart: one combination of them changes nothing; measure "
+                "more, or give a prior"
+            )
+        covariance = np.linalg.inv(J.T @ J) * np.outer(sizes, sizes)
+        own = self.parameters.at(result.x)
+        found = Fit(
+            {name: value if value.ndim else float(value) for name, value in own.values.items()},
+            labels,
+            result.x,
+            covariance,
+            self.of_data(self.found(result.x).solution),
+            float(result.cost),
+            self.runs,
+            int(result.njev),
+            self.found(result.x).solution,
+        )
+        alike = np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE)
+        for i, j in alike:
+            LOG.warning(
+                "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
+                labels[i],
+                labels[j],
+                found.correlation[i, j],
+            )
+        return found
+
+
+def _bounds(template: ParameterSet, bounds: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
+    """Least and largest values in a row."""
+    low, high = (
+        {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (-np.inf, np.inf)
+    )
+    for name, pair in bounds.items():
+        if name not in template.values or len(np.shape(pair)) != 1 or len(np.asarray(pair)) != 2:
+            raise ModelError(
+                f"fit: bounds[{name!r}] must be the least and the largest value of one of "
+                f"{', '.join(template.values)}, received {shown(pair)}"
+            )
+        low[name][...], high[name][...] = np.asarray(pair, float)
+    lower, upper = (np.concatenate([own.ravel() for own in side.values()]) for side in (low, high))
+    if not (lower < upper).all():
+        raise ModelError("fit: bounds must be in order, the least value first")
+    return lower, upper
+
+
+def _prior(template: ParameterSet, prior: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
+    """Means and standard deviations in a row, infinite ones for what is not known."""
+    mean, sigma = (
+        {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (0.0, np.inf)
+    )
+    for name, pair in prior.items():
+        given = array(pair, f"fit: prior[{name!r}]", (2,), what="mean and standard deviation")
+        if name not in template.values or given[1] <= 0.0:
+            raise ModelError(
+                f"fit: prior[{name!r}] must be mean and (positive) standard deviation of one of "
+                f"{', '.join(template.values)}, received {shown(pair)}"
+            )
+        mean[name][...], sigma[name][...] = given
+    first, second = (np.concatenate([own.ravel() for own in side.values()]) for side in (mean, sigma))
+    return first, second

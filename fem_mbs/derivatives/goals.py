@@ -1,0 +1,228 @@
+"""What is to become small, or large: numbers that follow from what a run says over time, and their derivatives.
+
+A signal is a function of a solution with one number, or as many as there are, at each instant. Peaks are the smooth
+means of Kreisselmeier and Steinhauser, ``ln(mean exp(rho y))/rho``, or of powers: larger ``rho`` and ``p`` are
+closer to the largest value, and the optimisation gets harder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Positive, Public, array, checked, number, real, shown
+from fem_mbs.errors import ModelError
+from fem_mbs.solution.solution import Solution
+
+Signal: TypeAlias = Callable[[Any], Any]
+
+
+class Goal(Public):
+    """A number that follows from a signal ``y(t)``; to write one, define ``value`` and ``slope``."""
+
+    signal: Signal
+
+    def value(self, t: Array, y: Array) -> float:
+        """The number, of values ``y`` (nt,) or (nt, ...) at the times ``t`` (nt,)."""
+        raise NotImplementedError(f"{type(self).__name__} must define value(t, y)")
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """Its derivatives against all values, in their shape."""
+        raise NotImplementedError(f"{type(self).__name__} must define slope(t, y)")
+
+    def values(self, solution: Solution) -> Array:
+        """The signal over a solution, ``(nt, ...)``."""
+        y = real(self.signal(solution))
+        if y is None or y.ndim == 0 or len(y) != len(solution.t):
+            raise ModelError(
+                f"{type(self).__name__}: signal must return one number, or as many, for each of the {len(solution.t)} "
+                f"instants of a solution, received {shown(y)}"
+            )
+        if not np.isfinite(y).all():
+            raise ModelError(f"{type(self).__name__}: signal returned numbers that are not finite")
+        return y
+
+
+@checked
+@dataclass(frozen=True)
+class Final(Goal):
+    """The signal at the end of the run; the sum, if it has several numbers."""
+
+    signal: Signal
+
+    def value(self, t: Array, y: Array) -> float:
+        """``y(t_end)``."""
+        return float(np.sum(y[-1]))
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """1 at the end."""
+        result = np.zeros_like(y)
+        result[-1] = 1.0
+        return result
+
+
+@checked
+@dataclass(frozen=True)
+class Integral(Goal):
+    """The integral of the signal over time, by the trapezoidal rule; the sum of these, if it has several numbers."""
+
+    signal: Signal
+
+    def value(self, t: Array, y: Array) -> float:
+        """The integral of ``y``."""
+        return float(np.sum(_shares(t, y) * y))
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """The share of time of each instant."""
+        return _shares(t, y) + np.zeros_like(y)
+
+
+@checked
+@dataclass(frozen=True)
+class KS(Goal):
+    """A smooth peak: ``ln(mean over time of exp(rho y))/rho``, below the largest value by about ``ln(T/width)/rho``."""
+
+    signal: Signal
+    rho: Positive
+
+    def value(self, t: Array, y: Array) -> float:
+        """The mean, with the largest exponent taken out."""
+        largest = float(y.max())
+        return largest + float(np.log(np.sum(self._weights(t, y, largest)))) / self.rho
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """Shares of the mean."""
+        weights = self._weights(t, y, float(y.max()))
+        result: Array = weights / weights.sum()
+        return result
+
+    def _weights(self, t: Array, y: Array, largest: float) -> Array:
+        shares = _shares(t, y) + np.zeros_like(y)
+        result: Array = shares / shares.sum() * np.exp(self.rho * (y - largest))
+        return result
+
+
+@checked
+@dataclass(frozen=True)
+class PNorm(Goal):
+    """A smooth largest size: ``(mean over time of |y|^p)^(1/p)``."""
+
+    signal: Signal
+    p: Positive
+
+    def value(self, t: Array, y: Array) -> float:
+        """The norm."""
+        largest = float(np.abs(y).max()) or 1.0
+        shares = _shares(t, y) + np.zeros_like(y)
+        mean = float(np.sum(shares / shares.sum() * np.abs(y / largest) ** self.p))
+        return largest * float(mean ** (1.0 / self.p))
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """Against each value."""
+        norm = self.value(t, y)
+        if norm == 0.0:
+            raise ModelError("PNorm: the signal is zero at all times, where the norm has no derivative")
+        shares = _shares(t, y) + np.zeros_like(y)
+        result: Array = shares / shares.sum() * np.sign(y) * (np.abs(y) / norm) ** (self.p - 1.0)
+        return result
+
+
+def _series(value: Any, label: object) -> Array:
+    result = array(value, label)
+    if not result.ndim or not result.size:
+        raise ModelError(f"{label} must be a list of numbers, received {shown(value)}")
+    return result
+
+
+def _sigma(value: Any, label: object) -> Array:
+    result = np.array(number(value, label)) if isinstance(value, int | float) else _series(value, label)
+    if not (result > 0.0).all():
+        raise ModelError(f"{label} must be positive, received {shown(value)}")
+    return result
+
+
+@checked
+@dataclass(frozen=True)
+class Misfit(Goal):
+    """Half the sum of squares of ``(signal - data)/sigma`` at measured times, linear between steps.
+
+    Parameters
+    ----------
+    signal : function
+    times : (k,)
+        Within the run, s.
+    data : (k,) or (k, ...)
+        What was measured, as the signal gives it.
+    sigma : float or array
+        Standard deviations of the data, in its shape or one for all.
+    """
+
+    signal: Signal
+    times: Annotated[Array, _series]
+    data: Annotated[Array, _series]
+    sigma: Annotated[Array, _sigma] = 1.0  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.times.ndim != 1 or len(self.data) != len(self.times):
+            raise ModelError(
+                f"Misfit: data must have an entry for each of the {len(self.times)} times, received {shown(self.data)}"
+            )
+
+    def value(self, t: Array, y: Array) -> float:
+        """Half the sum of squares."""
+        r = self.residuals(t, y)
+        return 0.5 * float(np.sum(r * r))
+
+    def slope(self, t: Array, y: Array) -> Array:
+        """Against each value."""
+        return self.back(t, y, self.residuals(t, y))
+
+    def residuals(self, t: Array, y: Array) -> Array:
+        """``(signal - data)/sigma`` at the times."""
+        between = self.between(t, y)
+        if between.shape != self.data.shape:
+            raise ModelError(
+                f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is "
+                "the same"
+            )
+        result: Array = (between - self.data) / self.sigma
+        return result
+
+    def between(self, t: Array, y: Array) -> Array:
+        """Values (nt, ...) of the steps at the times."""
+        first, share = self._places(t)
+        shape = (-1,) + (1,) * (y.ndim - 1)
+        share = share.reshape(shape)
+        result: Array = (1.0 - share) * y[first] + share * y[first + 1]
+        return result
+
+    def back(self, t: Array, y: Array, r: Array) -> Array:
+        """Products of ``r`` with the derivatives of the residuals."""
+        first, share = self._places(t)
+        share = share.reshape((-1,) + (1,) * (y.ndim - 1))
+        result, weighted = np.zeros_like(y), r / self.sigma
+        np.add.at(result, first, (1.0 - share) * weighted)
+        np.add.at(result, first + 1, share * weighted)
+        return result
+
+    def _places(self, t: Array) -> tuple[Any, Array]:
+        times = np.asarray(self.times)
+        slack = 1e-9 * (t[-1] - t[0])
+        if times.min() < t[0] - slack or times.max() > t[-1] + slack:
+            raise ModelError(
+                f"Misfit: times must be a list of instants within the run, {t[0]:g} s to {t[-1]:g} s, received "
+                f"{shown(self.times)}"
+            )
+        first = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 2)
+        return first, (times - t[first]) / (t[first + 1] - t[first])
+
+
+def _shares(t: Array, y: Array) -> Array:
+    """The time that each instant stands for, by the trapezoidal rule, in the dimensions of ``y``."""
+    steps = np.diff(t)
+    shares: Array = 0.5 * (np.append(steps, 0.0) + np.append(0.0, steps))
+    return shares.reshape((-1,) + (1,) * (y.ndim - 1))

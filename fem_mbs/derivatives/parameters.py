@@ -1,0 +1,228 @@
+"""What derivatives are taken against: arguments of a function that builds the model, and the models beside it.
+
+A parameter may be whatever a constructor takes, the place of a node, a velocity, a gain or a number in a law: elements
+know nothing of it. The equations of models at ``p + dp`` and ``p - dp`` are compared, which all have one structure.
+Where a constructor refuses one of the two, two models on the other side take its place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Node, Numbering, array, number, shown
+from fem_mbs.contracts.component import KEPT_UP
+from fem_mbs.contracts.public import ConstructorArguments
+from fem_mbs.errors import ModelError
+from fem_mbs.model.model import Model
+from fem_mbs.run.checkpoint import names_of
+from fem_mbs.system.system import System
+
+STEP = 1e-5
+"""Differences are taken over this share of a parameter: forces are right to 1e-10, those of stiff beams, too."""
+STENCILS = (((1.0, -1.0), (0.5, -0.5)), ((0.0, 1.0, 2.0), (-1.5, 2.0, -0.5)), ((0.0, -1.0, -2.0), (1.5, -2.0, 0.5)))
+"""Shifts of a parameter in steps, and weights of the difference: central, and one-sided of the same order."""
+PLACED = ("group", "position", "rotation", "velocity", "angular_velocity")
+"""What an element may know of a node."""
+
+Build: TypeAlias = Callable[..., Model]
+
+
+class Variation(NamedTuple):
+    """One number that is varied: a derivative against it is the sum of ``weights`` times values, over ``step``."""
+
+    label: str
+    step: float
+    shifts: tuple[float, ...]
+    """Of the parameter in the models, in steps."""
+    weights: tuple[float, ...]
+    models: tuple[Model, ...]
+
+    def difference(self, values: Sequence[Any]) -> Any:
+        """The derivative of what has these values in the models."""
+        pairs = zip(self.weights, values, strict=True)
+        return sum(weight * np.asarray(value) for weight, value in pairs) / self.step
+
+
+class ParameterSet:
+    """Named numbers and arrays of numbers, and the function that builds a model of them.
+
+    Parameters
+    ----------
+    build : function
+        Takes the parameters as keyword arguments; returns a new :class:`Model`.
+    values : dict
+        Numbers, or arrays of numbers, by name.
+    scale : dict
+        Sizes of those that may be zero.
+    label : str
+        The function that was called.
+    """
+
+    def __init__(
+        self, build: Build, values: Mapping[str, ArrayLike], scale: Mapping[str, float] | None, label: str
+    ) -> None:
+        self.build, self.label = build, label
+        if not values:
+            raise ModelError(f"{label}: parameters must name at least one argument of the function that builds")
+        self.values = {name: array(value, f"{label}: parameters[{name!r}]") for name, value in values.items()}
+        self._refuse_unknown(self.values, "parameters")
+        self._refuse_unknown(scale or {}, "scale")
+        self.scale = {
+            name: number(value, f"{label}: scale[{name!r}]", positive=True) for name, value in (scale or {}).items()
+        }
+        self.labels = [
+            name + (f"[{', '.join(map(str, index))}]" if index else "")
+            for name, value in self.values.items()
+            for index in np.ndindex(value.shape)
+        ]
+
+    def _refuse_unknown(self, names: Mapping[str, Any], what: str) -> None:
+        own = list(inspect.signature(self.build).parameters.values())
+        known = [each.name for each in own if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)]
+        for name in names:
+            if name not in known and all(each.kind is not each.VAR_KEYWORD for each in own):
+                raise ModelError(
+                    f"{self.label}: {what}: the function that builds has no argument {name!r}; it takes "
+                    f"{', '.join(known) or 'none'}"
+                )
+
+    @property
+    def flat(self) -> Array:
+        """All numbers in a row."""
+        return np.concatenate([value.ravel() for value in self.values.values()])
+
+    def at(self, numbers: Array) -> ParameterSet:
+        """The same parameters with other values, in a row."""
+        return ParameterSet(self.build, self.by_name(numbers), self.scale, self.label)
+
+    def by_name(self, numbers: Array, axis: int = 0) -> dict[str, Array]:
+        """Arrays with one entry a number along an axis, apart by name and in the shapes of the parameters."""
+        numbers, result, first = np.moveaxis(np.asarray(numbers), axis, -1), {}, 0
+        for name, value in self.values.items():
+            part = numbers[..., first : first + value.size]
+            result[name] = part.reshape((*part.shape[:-1], *value.shape))
+            first += value.size
+        return result
+
+    def model(self, numbers: Array | None = None) -> Model:
+        """A new model of the parameters, or of others in a row."""
+        values = self.by_name(self.flat if numbers is None else numbers)
+        model = self.build(**{name: value if value.ndim else float(value) for name, value in values.items()})
+        if not isinstance(model, Model):
+            raise ModelError(f"{self.label}: the function that builds must return a Model, received {shown(model)}")
+        return model
+
+    def variations(self) -> Iterator[Variation]:
+        """The models beside, for one number after the other."""
+        for k, (label, step) in enumerate(zip(self.labels, self._steps(), strict=True)):
+            yield self._variation(k, label, step)
+
+    def _variation(self, k: int, label: str, step: float) -> Variation:
+        refused: ModelError | None = None
+        for shifts, weights in STENCILS:
+            try:
+                models = tuple(self._beside(k, shift * step) for shift in shifts)
+            except ModelError as error:
+                refused = refused or error
+                continue
+            return Variation(label, step, shifts, weights, models)
+        raise ModelError(f"{self.label}: there is no model on either side of {label}: {refused}") from refused
+
+    def _beside(self, k: int, change: float) -> Model:
+        numbers = self.flat
+        numbers[k] += change
+        return self.model(numbers)
+
+    def _steps(self) -> list[float]:
+        steps = []
+        for name, value in self.values.items():
+            least = self.scale.get(name, float(np.abs(value).max(initial=0.0)))
+            if least == 0.0:
+                raise ModelError(
+                    f"{self.label}: {name} is zero, which does not tell how far it may be varied: give its size, "
+                    f"scale={{{name!r}: ...}}"
+                )
+            sizes = np.maximum(np.abs(value), least if value.ndim else self.scale.get(name, 0.0))
+            steps += (STEP * sizes).ravel().tolist()
+        return steps
+
+
+def check_structure(system: System, other: System, label: str) -> None:
+    """Refuse a parameter that changes more than numbers."""
+    here, there = ([*names_of(own), *_kinds(own)] for own in (system, other))
+    if here != there:
+        pairs = zip(here, there, strict=False)
+        first, second = next((pair for pair in pairs if pair[0] != pair[1]), (f"{len(here)} parts", f"{len(there)}"))
+        raise ModelError(
+            f"sensitivities: {label} changes the structure of the model: {first} at its value, {second} beside it; "
+            "derivatives are against numbers, and no number of elements or an if may depend on them"
+        )
+
+
+def _kinds(system: System) -> list[str]:
+    return [
+        f"{type(batch).__name__} of {len(batch.nodes)} from {batch.owners[0]} on nodes {batch.nodes.tolist()}"
+        for batch in system.all_batches
+    ]
+
+
+def changed_batches(system: System, others: Sequence[System]) -> tuple[list[int], list[int]]:
+    """Numbers of the batches of elements and of constraints whose arrays or laws differ in the ``others``.
+
+    Not those whose forces differ somewhere: a stop that is not touched yet has one that is zero.
+    """
+    weight = any((other.gravity != system.gravity).any() for other in others)
+
+    def differing(kind: str) -> list[int]:
+        own = getattr(system, kind)
+        return [k for k in range(len(own)) if not all(_Likeness()(own[k], getattr(o, kind)[k]) for o in others)]
+
+    elements, constraints = differing("batches"), differing("constraint_batches")
+    return (list(range(len(system.batches))) if weight else elements), constraints
+
+
+class _Likeness:
+    """Whether two objects are the same in all that they hold; functions, if they are of one text and hold the same."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def __call__(self, one: Any, other: Any) -> bool:
+        if one is other or isinstance(one, Numbering):
+            return True
+        if type(one) is not type(other):
+            return False
+        if (pair := (id(one), id(other))) in self._seen:
+            return True
+        self._seen[pair] = one, other
+        if isinstance(one, ConstructorArguments):  # not when it was made
+            return self(one[:2], other[:2])
+        if isinstance(one, Node):
+            return all(self(getattr(one, name), getattr(other, name)) for name in PLACED)
+        if isinstance(one, np.ndarray) and one.dtype != object:
+            return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+        if isinstance(one, int | float | complex | str | bytes | np.generic):
+            return bool(one == other) or (one != one and other != other)
+        if isinstance(one, dict):
+            return one.keys() == other.keys() and all(self(one[key], other[key]) for key in one)
+        if isinstance(one, list | tuple | np.ndarray):
+            return len(one) == len(other) and all(map(self, one, other))
+        if inspect.isfunction(one):
+            cells = [[cell.cell_contents for cell in own.__closure__ or ()] for own in (one, other)]
+            return (
+                one.__code__ == other.__code__
+                and self(cells[0], cells[1])
+                and self(one.__defaults__, other.__defaults__)
+            )
+        if inspect.ismethod(one):
+            return one.__func__ is other.__func__ and self(one.__self__, other.__self__)
+        if type(one).__dictoffset__:
+            here, there = ({name: own for name, own in vars(each).items() if name != KEPT_UP} for each in (one, other))
+            return self(here, there)
+        return False

@@ -1,0 +1,272 @@
+"""Derivatives of all that a run computes: what is asked, and what is returned.
+
+The derivative of any query is that of two solutions beside: of models at ``p + dp`` and ``p - dp`` that have run
+themselves (copies), or of states that are moved along the derivatives of the run (direct).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.arrays import Array
+from fem_mbs.compiled import accelerate
+from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
+from fem_mbs.derivatives.direct import DirectIntegration
+from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, check_structure
+from fem_mbs.derivatives.step import displaced
+from fem_mbs.errors import ModelError
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import StepControl
+from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.simulate import simulate
+from fem_mbs.run.simulate_many import simulate_many
+from fem_mbs.run.time_loop import run_to_end
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.outcome import Outcome
+from fem_mbs.solution.solution import Solution
+from fem_mbs.system.system import System
+
+LOG = logging.getLogger("fem_mbs")
+WAYS = ("copies", "direct")
+SMALL = 30
+"""Unknowns up to which copies cost less."""
+TIGHT_FORCE, TIGHT_CONSTRAINT = 1e-12, 1e-14
+"""Tolerances of Newton's method where whole runs are compared."""
+
+
+class Sensitivities(Public):
+    """A solution and its derivatives against parameters of the model.
+
+    Attributes
+    ----------
+    solution : Solution
+        At the values of the parameters.
+    parameters : dict
+        These values.
+    notes : list of str
+        What is to be known of the derivatives: kinks that were crossed, motions that are not predictable.
+    """
+
+    remembers = False
+
+    def __init__(
+        self,
+        solution: Any,
+        parameters: ParameterSet,
+        beside: Sequence[tuple[Variation, Sequence[Any]]],
+        notes: list[str],
+    ) -> None:
+        self.solution, self.parameters, self.notes = solution, dict(parameters.values), notes
+        self._parameters, self._beside = parameters, beside
+
+    @checked
+    def of(self, query: Callable[[Any], Any], *, relative: bool = False) -> dict[str, Array]:
+        """Derivatives of what a function says of a solution, by parameter.
+
+        Parameters
+        ----------
+        query : function
+            Takes a :class:`Solution` (or what else was asked for) and returns a number or an array of any shape:
+            ``lambda s: s.position("tip")``.
+        relative : bool
+            Against relative changes of the parameters: times their values.
+
+        Returns
+        -------
+        dict
+            Arrays of the shape of the answer, with the shape of the parameter at its end.
+
+        Raises
+        ------
+        ModelError
+            If the function returns no numbers, or others in number beside.
+        """
+        columns = []
+        for variation, solutions in self._beside:
+            answers = [real(query(solution)) for solution in solutions]
+            if any(answer is None or answer.shape != answers[0].shape for answer in answers):  # type: ignore[union-attr]
+                raise ModelError(
+                    "Sensitivities.of: the function must return numbers, as many for each solution; it is called with "
+                    f"solutions beside that of the parameters, here of {variation.label}"
+                )
+            columns.append(variation.difference(answers))
+        rows = np.stack(columns, axis=-1)
+        if relative:
+            rows = rows * self._parameters.flat
+        return self._parameters.by_name(rows, axis=-1)
+
+    def __repr__(self) -> str:
+        noted = f"; {len(self.notes)} notes" if self.notes else ""
+        return f"Sensitivities against {', '.join(self._parameters.labels)} of {self.solution!r}{noted}"
+
+
+@checked
+def sensitivities(
+    build: Build,
+    parameters: Mapping[str, ArrayLike],
+    t_end: Seconds,
+    step: Seconds | VariableStep,
+    method: Method | None = None,
+    *,
+    how: Annotated[str, choice(WAYS)] | None = None,
+    scale: Mapping[str, float] | None = None,
+) -> Sensitivities:
+    """Derivatives of a run against any numbers that its model is built of.
+
+    They are those of what is computed: whole runs with the same steps, at parameters a little larger and smaller,
+    differ by them.
+
+    Parameters
+    ----------
+    build : function
+        Takes the parameters as keyword arguments and returns a new :class:`Model`. Whatever a constructor takes may
+        depend on them: places of nodes, velocities, stiffnesses, gains, numbers in laws.
+    parameters : dict
+        Names, each with its value: a number, or an array, whose entries are as many parameters.
+    t_end, step, method
+        As of :func:`simulate`. Steps, tolerances and options of the method are held.
+    how : {"copies", "direct"}, optional
+        "copies" runs models beside each other, at two values of each parameter, in steps that all of them take: for any
+        method, and small models. "direct" solves linear equations for each parameter in every step of a run, by the
+        matrix of the step: for :class:`GeneralizedAlpha` in its formulations "stabilized" and "index3". By default
+        direct for models of more than 30 unknowns, where it can be.
+    scale : dict, optional
+        Sizes of parameters that may be zero.
+
+    Raises
+    ------
+    ModelError
+        If a parameter changes the structure of the model, moves an instant at which something jumps, or has no model on
+        either side; if the model or the method has no direct derivatives: says why.
+    FemMbsError
+        As :func:`simulate`.
+
+    Notes
+    -----
+    ``docs/derivatives.md``, "The equations".
+    """
+    method = method or GeneralizedAlpha()
+    own = ParameterSet(build, parameters, scale, "sensitivities")
+    system = System(own.model(), t_end)
+    reason = no_direct(system, method, step)
+    if how == "direct" and reason:
+        raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
+    if how is None:
+        how = "copies" if reason or system.size <= SMALL else "direct"
+    variations = list(own.variations())
+    result = (_copies if how == "copies" else _direct)(own, system, variations, t_end, step, method)
+    for note in result.notes:
+        LOG.warning("sensitivities: %s", note)
+    return result
+
+
+def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
+    """Why there are no direct derivatives; empty if there are."""
+    if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
+        return f"{method} has none, GeneralizedAlpha has"
+    if method.formulation == "index2":
+        return "the formulation 'index2' has none, 'stabilized' and 'index3' have"
+    if method.newton.modified:
+        return "with Newton(modified=True) a step depends on the matrices of those before"
+    if method.newton.matrix != "exact":
+        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
+    if isinstance(step, VariableStep):
+        return "steps of variable length have none"
+    if system.redundant is not None:
+        return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
+    return ""
+
+
+def _copies(
+    parameters: ParameterSet,
+    system: System,
+    variations: list[Variation],
+    t_end: float,
+    step: float | VariableStep,
+    method: Method,
+) -> Sensitivities:
+    """Differences of runs beside each other, in the same steps."""
+    for own in variations:
+        for model in own.models:
+            check_structure(system, System(model, t_end), own.label)
+    models = [parameters.model(), *(model for own in variations for model in own.models)]
+    tight = _tightened(method)
+    if all((model.gravity == models[0].gravity).all() for model in models):
+        solutions = simulate_many(models, t_end, step, tight)
+    elif isinstance(step, VariableStep):
+        raise ModelError(
+            "sensitivities: with steps of variable length no parameter may change gravity; give a fixed step"
+        )
+    else:
+        solutions = [simulate(model, t_end, step, tight) for model in models]
+    beside, first = [], 1
+    for own in variations:
+        beside.append((own, solutions[first : first + len(own.models)]))
+        first += len(own.models)
+    if any(len(solution.t) != len(solutions[0].t) for solution in solutions):
+        raise ModelError(
+            "sensitivities: the runs beside have taken other steps, across a kink of a law or where steps failed; "
+            "how='direct' holds the steps of one run"
+        )
+    return Sensitivities(solutions[0], parameters, beside, [])
+
+
+def _tightened(method: Method) -> Method:
+    """The method with the tolerances of Newton's method at rounding: runs differ by what parameters make alone."""
+    if not isinstance(method, GeneralizedAlpha):
+        return method
+    newton = method.newton
+    return replace(
+        method,
+        newton=replace(
+            newton,
+            force_tolerance=min(newton.force_tolerance, TIGHT_FORCE),
+            constraint_tolerance=min(newton.constraint_tolerance, TIGHT_CONSTRAINT),
+        ),
+    )
+
+
+def _direct(
+    parameters: ParameterSet,
+    system: System,
+    variations: list[Variation],
+    t_end: float,
+    step: float | VariableStep,
+    method: Method,
+) -> Sensitivities:
+    """One run, and linear equations for each parameter in its steps."""
+    assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
+    control: StepControl = FixedStep(step)
+    started = time.perf_counter()
+    method.check(system)
+    accelerate(system)
+    run = DirectIntegration(system, method, control, t_end, variations)
+    if reason := no_direct(system, method, step):  # redundant joints are found at the start
+        raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
+    recorder = MemoryRecorder(
+        lambda states, outcome, stats, hits, turns: Solution(system, states, outcome, stats, hits, turns=turns),
+        started,
+        system,
+        run.state,
+    )
+    solution = run_to_end(run, recorder)
+    beside = []
+    for k, own in enumerate(run.differences):
+        solutions = []
+        for other, shift in zip(own.systems, own.variation.shifts, strict=True):
+            by = shift * own.variation.step
+            states = [
+                displaced(system, other, solution.history.state(i), *(by * part[..., k] for part in tangent[:3]))
+                for i, tangent in enumerate(run.tangents)
+            ]
+            solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
+        beside.append((own.variation, solutions))
+    return Sensitivities(solution, parameters, beside, run.notes())

@@ -1,0 +1,277 @@
+"""Direct derivatives are what differences of whole runs converge to: for every class, group and formulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointSpring,
+    JointStop,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
+from tests.catalogue import EVERYTHING
+from tests.derivatives.varied import END, QUERIES, STEP, builder, of_runs, scale, worst
+
+QUICK = ("rigid body", "SE3 beam, curved, coupled damped", "Maxwell", "spring that slips", "gears", "rolling disc")
+PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All numbers of its constructor, the speed at the start, gravity: state, accelerations, multipliers."""
+    group = ("R3xSO3", "SE3", "mixed")[len(name) % 3]
+    build, values = builder(name, EVERYTHING[name], group)
+    method = mbs.GeneralizedAlpha()
+    direct = mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
+    of = of_runs(monkeypatch, build, values, method)
+    check(direct, of)
+
+
+def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
+    """All to 1e-6; accelerations follow gaps by 1/h^2, of which differences of geometry leave a share of 1e-11."""
+    shortest = np.diff(direct.solution.t).min()
+    limits = dict.fromkeys(QUERIES, 2e-6) | dict.fromkeys(("vdot", "multipliers"), 2e-6 + noise / shortest**2)
+    errors = {query: worst(direct, of, query) for query in QUERIES}
+    assert all(errors[query] <= limits[query] for query in QUERIES), (errors, limits)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "rho_inf", "start"),
+    [("stabilized", 0.0, None), ("stabilized", 1.0, "perturbed"), ("index3", 0.0, "perturbed"), ("index3", 0.9, None)],
+)
+def test_formulations(formulation: str, rho_inf: float, start: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starts and damping, of a hinge."""
+    build, values = builder("revolute", EVERYTHING["revolute"], "mixed")
+    method = mbs.GeneralizedAlpha(rho_inf, formulation, start=start)
+    direct = mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
+    of = of_runs(monkeypatch, build, values, method)
+    # index 3 hands the noise of gaps on from step to step
+    check(direct, of, 1e-8 if formulation == "index3" else 2e-10)
+
+
+def rod(mass: float = 1.5, length: float = 0.9, damping: float = 0.12, gravity: float = 9.81) -> mbs.Model:
+    """A uniform rod on a hinge with a damper, from 1 rad against the vertical."""
+    model = mbs.Model(gravity=(0.0, 0.0, -gravity))
+    way = np.array([np.sin(1.0), 0.0, -np.cos(1.0)])
+    axes = np.stack([way, (0.0, 1.0, 0.0), np.cross(way, (0.0, 1.0, 0.0))], axis=1)
+    bar = model.add_node(0.5 * length * way, axes, name="bar")
+    inertia = mass * length**2 / 12.0
+    model.add(RigidBody(bar, mass, (1e-3 * inertia, inertia, inertia)))
+    hinge = model.add(RevoluteJoint(model.ground, bar, (0, -1, 0), point=(0, 0, 0)), name="hinge")
+    model.add(JointSpring(hinge, 0.0, damping))
+    return model
+
+
+ROD = {"mass": 0.0525552088, "length": 3.3182914344, "damping": -0.6569401100, "gravity": -0.2883584775}
+"""Derivatives of the angle after 2 s, from the exact equation with complex steps."""
+
+
+def angle(solution: Any) -> Any:
+    """Of the rod."""
+    return solution.coordinate("hinge")
+
+
+def test_order_against_the_exact_equation() -> None:
+    """Derivatives of the run converge to those of the motion with the second order of the method."""
+    values = {"mass": 1.5, "length": 0.9, "damping": 0.12, "gravity": 9.81}
+    errors = []
+    for step in (0.04, 0.02):
+        found = mbs.sensitivities(rod, values, 2.0, step, how="direct").of(angle)
+        errors.append([found[name][-1] - exact for name, exact in ROD.items()])
+    orders = np.log2(np.abs(np.array(errors[:-1]) / errors[1:]))
+    assert np.abs(orders - 2.0).max() < 0.1
+    # time and energy scale with these
+    assert abs(1.5 * found["mass"][-1] + 0.12 * found["damping"][-1]) < 1e-7
+
+
+def arm(mass: float = 1.2, length: float = 0.9, load: float = 3.0) -> mbs.Model:
+    """A body on a hinge with a spring, a stop, and a load that is switched on."""
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+    tip = model.add_node((length, 0, 0), name="tip")
+    model.add(RigidBody(tip, mass, (0.02, 0.03, 0.03), (-0.4 * length, 0.0, 0.0)))
+    hinge = model.add(RevoluteJoint(model.ground, tip, (0, 1, 0), point=(0, 0, 0)), name="hinge")
+    model.add(JointSpring(hinge, 0.5, 0.02))
+    model.add(JointStop(hinge, None, 0.3, 80.0, 0.2))
+    model.add(Force(tip, switched(load)))
+    return model
+
+
+def switched(load: float, at: float = 0.05) -> Any:
+    """A load across that jumps."""
+
+    def pulse(t: float) -> tuple[float, float, float]:
+        return (0.0, 0.0, load if t >= at else 0.0)
+
+    pulse.jumps = [at]  # type: ignore[attr-defined]
+    return pulse
+
+
+def cantilever(EI: float = 2.0, length: float = 0.9, load: float = 0.3) -> mbs.Model:  # noqa: N803
+    """A beam on a hinge with a spring, and a load that is switched on."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    first, tip = model.add_node((0, 0, 0)), model.add_node((length, 0, 0), name="tip")
+    section = BeamSection(EA=200.0, GA=80.0, GJ=2.0, EI=EI, mass=0.5, inertia=(2e-2, 1e-2, 1e-2))
+    beam = Beam(model.nodes[1:], section, (0, 1, 0))
+    model.add(beam, name="beam")
+    hinge = model.add(RevoluteJoint(model.ground, first, (0, 1, 0)), name="hinge")
+    model.add(JointSpring(hinge, 5.0, 0.2))
+    model.add(Force(tip, switched(load)))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "values", "queries"),
+    [
+        (
+            arm,
+            {"mass": 1.2, "length": 0.9, "load": 3.0},
+            {"reaction": lambda s: np.stack(s.reaction("hinge")), "angle": angle, "energy": lambda s: s.energy.total},
+        ),
+        (
+            cantilever,
+            {"EI": 2.0, "length": 0.9, "load": 0.3},
+            {
+                "section forces": lambda s: np.asarray(s.section_forces("beam")),
+                "strain energy": lambda s: s.energy.strain,
+                "acceleration": lambda s: s.acceleration("tip"),
+            },
+        ),
+    ],
+)
+def test_jumps_stops_and_any_query(build: Any, values: dict[str, float], queries: dict[str, Any]) -> None:
+    """A load that is switched, a stop that is met in steps of many lengths: any query."""
+    direct = mbs.sensitivities(build, values, 0.4, 0.01, how="direct")
+    copies = mbs.sensitivities(build, values, 0.4, 0.01, how="copies")
+    if build is arm:
+        assert angle(direct.solution).max() > 0.3 and len(np.unique(np.diff(direct.solution.t).round(9))) > 1
+    for name, query in queries.items():
+        mine, others = direct.of(query), copies.of(query)
+        for key in values:
+            assert np.abs(mine[key] - others[key]).max() <= 1e-5 * np.abs(others[key]).max(), (name, key)
+
+
+def test_constraints_hold() -> None:
+    """Moved along a derivative, joints stay closed, and velocities along them: ``B q' + Phi_p = 0`` and its rate."""
+    build, values = builder("universal", EVERYTHING["universal"], "mixed")
+    found = mbs.sensitivities(build, values, END, STEP, how="direct", scale=scale(values))
+    for query in (lambda s: s.constraint_residual.position, lambda s: s.constraint_residual.velocity):
+        for solutions in (beside for _, beside in found._beside):
+            assert max(np.abs(query(solution)).max() for solution in solutions) < 1e-9
+
+
+def test_an_array_and_relative_changes() -> None:
+    """An array is as many parameters; the derivative has its shape at the end."""
+
+    def build(place: Any = (0.3, 0.0, -0.4), spring: float = 40.0) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        bob = model.add_node(place, velocity=(0, 0.2, 0), name="bob")
+        model.add(RigidBody(bob, 1.0, (0.1, 0.1, 0.1)))
+        model.add(SpringDamper(model.ground, bob, spring, free_length=0.5))
+        return model
+
+    place = np.array([0.3, 0.0, -0.4])
+    found = mbs.sensitivities(build, {"place": place, "spring": 40.0}, 0.1, 0.01)
+    assert found.of(lambda s: s.position("bob"))["place"].shape == (11, 3, 3)
+    np.testing.assert_allclose(found.of(lambda s: s.position("bob")[0])["place"], np.eye(3), atol=1e-9)
+    relative = found.of(lambda s: s.position("bob"), relative=True)["spring"]
+    np.testing.assert_allclose(relative, 40.0 * found.of(lambda s: s.position("bob"))["spring"], rtol=1e-12)
+
+
+def test_other_methods_by_copies() -> None:
+    """Of the rod by Radau, which is of higher order: near those of the exact motion."""
+    found = mbs.sensitivities(rod, {"length": 0.9}, 2.0, 0.02, mbs.RadauIIA()).of(angle)
+    assert abs(found["length"][-1] - ROD["length"]) < 1e-5
+
+
+def two(count: int = 2, mass: float = 1.0) -> mbs.Model:
+    """A chain, of as many bodies as a parameter says."""
+    model, last = mbs.Model(gravity=(0, 0, -9.81)), None
+    for k in range(round(count)):
+        body = model.add_node((k + 0.5, 0, 0))
+        model.add(RigidBody(body, mass, (0.1, 0.1, 0.1)))
+        model.add(SphericalJoint(last or model.ground, body, point=(k, 0, 0)))
+        last = body
+    return model
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ({}, {}, "must name at least one"),
+        ({"length": 1.0}, {}, "has no argument 'length'; it takes count, mass"),
+        ({"mass": "heavy"}, {}, "parameters\\['mass'\\] must be"),
+        ({"mass": 1.0}, {"how": "direct", "method": mbs.RadauIIA()}, "how='direct' cannot be: .*RadauIIA has none"),
+        ({"mass": 1.0}, {"how": "direct", "step": mbs.VariableStep(1e-4)}, "steps of variable length"),
+        ({"mass": 1.0}, {"how": "sideways"}, "how must be"),
+        ({"mass": 1.0}, {"scale": {"mass": -1.0}}, "scale\\['mass'\\] must be"),
+    ],
+)
+def test_refused(values: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    """By name, before anything is run."""
+    with pytest.raises(mbs.ModelError, match=message):
+        mbs.sensitivities(two, values, 0.1, **{"step": 0.01, **options})
+
+
+def test_structure_zero_and_edges() -> None:
+    """What a parameter may not change; one that is zero needs a size; at an edge the other side is taken."""
+
+    def joined(stiff: float = 1.0) -> mbs.Model:
+        model = two(mass=stiff)
+        if stiff > 1.0:
+            model.add(SpringDamper(model.nodes[1], model.nodes[2], stiff))
+        return model
+
+    with pytest.raises(mbs.ModelError, match="stiff changes the structure of the model"):
+        mbs.sensitivities(joined, {"stiff": 1.0}, 0.1, 0.01)
+
+    def damped(damping: float = 0.0) -> mbs.Model:
+        model = two()
+        far = model.nodes[2].at((0.5, 0.0, 0.3))
+        model.add(SpringDamper(model.ground, model.nodes[2], 3.0, damping, free_length=0.8, point_b=far))
+        return model
+
+    with pytest.raises(mbs.ModelError, match="damping is zero, .* give its size, scale={'damping'"):
+        mbs.sensitivities(damped, {"damping": 0.0}, 0.1, 0.01)
+    query = lambda s: s.position(s.model.nodes[2])  # noqa: E731
+    ways = [
+        mbs.sensitivities(damped, {"damping": 0.0}, 0.2, 0.01, how=how, scale={"damping": 1.0})
+        for how in ("direct", "copies")
+    ]
+    mine, others = (way.of(query)["damping"] for way in ways)
+    assert np.abs(mine - others).max() < 1e-6 * np.abs(others).max() > 0.0
+
+
+def test_a_jump_that_moves_is_named() -> None:
+    """An instant that depends on a parameter has no derivative of the run."""
+
+    def later(at: float = 0.05) -> mbs.Model:
+        model = two()
+        model.add(Force(model.nodes[1], switched(1.0, at)))
+        return model
+
+    with pytest.raises(mbs.ModelError, match="at moves an instant at which something jumps"):
+        mbs.sensitivities(later, {"at": 0.05}, 0.1, 0.01, how="direct")
+
+
+def test_a_kink_is_named() -> None:
+    """A law that bends just where it is differenced has a note, with the element and the time."""
+
+    def bending(offset: float = 0.0) -> mbs.Model:
+        model = two()
+        model.add(
+            SpringDamper(model.nodes[1], model.nodes[2], force=lambda t, length, speed: 4.0 * abs(offset)), name="law"
+        )
+        return model
+
+    found = mbs.sensitivities(bending, {"offset": 0.0}, 0.1, 0.01, how="direct", scale={"offset": 1.0})
+    assert len(found.notes) == 1 and "'law' has a kink within the difference of offset" in found.notes[0]

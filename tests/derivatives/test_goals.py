@@ -1,0 +1,235 @@
+"""Goals, their gradients forwards and backwards, optimisation, identification."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import fem_mbs as mbs
+from fem_mbs.elements import FrictionSpring, RigidBody, SphericalJoint, SpringDamper
+from tests.catalogue import EVERYTHING
+from tests.derivatives.test_direct import angle, arm, cantilever, rod
+from tests.derivatives.varied import END, STEP, builder, scale
+
+
+def top(mass: float = 15.0, length: float = 1.0, spin: float = 150.0, group: str = "R3xSO3") -> mbs.Model:
+    """The heavy top."""
+    model = mbs.Model(group=group, gravity=(0, 0, -9.81))
+    node = model.add_node((0, length, 0), angular_velocity=(0, spin, -4.6), name="tip")
+    model.add(RigidBody(node, mass, (0.234375, 0.46875, 0.234375)))
+    model.add(SphericalJoint(model.ground, node, point=(0, 0, 0)), name="joint")
+    mbs.project_velocities(model)
+    return model
+
+
+GOALS = [
+    mbs.Final(lambda s: s.position("tip")[:, 0]),
+    mbs.Integral(lambda s: (s.velocity("tip") ** 2).sum(axis=1)),
+    mbs.KS(lambda s: np.linalg.norm(s.reaction(s.model.constraints[0])[0], axis=1), 0.05),
+    mbs.PNorm(lambda s: s.acceleration("tip")[:, 2], 4.0),
+    mbs.Misfit(lambda s: s.energy.kinetic, [0.013, 0.03], [1.0, 2.0], 0.5),
+]
+
+
+@pytest.mark.parametrize("formulation", ["stabilized", "index3"])
+@pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
+def test_adjoint_is_direct(formulation: str, group: str) -> None:
+    """Backwards along the run the same numbers come out, of all kinds of goals at once."""
+    method, p = mbs.GeneralizedAlpha(0.8, formulation), [15.0, 1.0, 150.0]
+
+    def build(**values: float) -> mbs.Model:
+        return top(**values, group=group)
+
+    adjoint, direct = (
+        mbs.objective(build, GOALS, dict.fromkeys(("mass", "length", "spin"), 1.0), 0.05, 0.002, method, how=how)(p)
+        for how in ("adjoint", "direct")
+    )
+    np.testing.assert_allclose(adjoint[0], direct[0], rtol=1e-9)
+    assert (np.abs(adjoint[1] - direct[1]).max(axis=1) <= 1e-8 * np.abs(direct[1]).max(axis=1)).all()
+
+
+PARTS = [pytest.param(name, marks=[] if name in ("Maxwell", "gears") else [pytest.mark.slow]) for name in EVERYTHING]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_adjoint_of_every_class(name: str) -> None:
+    """Or it says by name why there is none: history, jumps, steps that change."""
+    build, values = builder(name, EVERYTHING[name], ("R3xSO3", "SE3", "mixed")[len(name) % 3])
+    p = np.concatenate([np.ravel(value) for value in values.values()])
+    goal = mbs.Integral(lambda s: (s.velocity(s.model.nodes[-1]) ** 2).sum(axis=1))
+    options: dict[str, Any] = {"scale": scale(values)}
+    try:
+        value, gradient = mbs.objective(build, goal, values, END, STEP, how="adjoint", **options)(p)
+    except mbs.ModelError as error:
+        assert any(text in str(error) for text in ("keeps its value", "jumps", "the step changes"))
+        return
+    expected, other = mbs.objective(build, goal, values, END, STEP, how="direct", **options)(p)
+    np.testing.assert_allclose(value, expected, rtol=1e-9)
+    np.testing.assert_allclose(gradient, other, rtol=1e-6, atol=1e-8 * np.abs(other).max())
+
+
+def test_adjoint_from_a_file(tmp_path: Path) -> None:
+    """With the states in a file, and through many checkpoints, to the bit."""
+    goal = mbs.Integral(lambda s: s.position("tip")[:, 2])
+    kept, stored = (
+        mbs.objective(top, goal, ["mass", "spin"], 0.04, 0.002, how="adjoint", **options)([15.0, 150.0])
+        for options in ({}, {"store": tmp_path / "run.db"})
+    )
+    assert kept[0] == stored[0] and (kept[1] == stored[1]).all()
+
+
+def slipping(limit: float = 1.5) -> mbs.Model:
+    """A spring whose free length is a history."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((0, 0, -1), name="tip")
+    model.add(RigidBody(bob, 1.0, (0.1, 0.1, 0.1)))
+    model.add(FrictionSpring(model.ground, bob, 70.0, limit))
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "name", "message"),
+    [
+        (slipping, "limit", "'free length' of FrictionSpring.* keeps its value|the step changes"),
+        (cantilever, "EI", "something jumps"),
+        (arm, "mass", "something jumps|the step changes"),
+    ],
+)
+def test_what_has_no_adjoint(build: Any, name: str, message: str) -> None:
+    """Named, with what has."""
+    value = float(inspect.signature(build).parameters[name].default)
+    goal = mbs.Final(lambda s: s.position("tip")[:, 2])
+    with pytest.raises(mbs.ModelError, match=message):
+        mbs.objective(build, goal, [name], 0.2, 0.01, how="adjoint")([value])
+
+
+def test_signals_of_single_instants() -> None:
+    """A signal that looks from one instant to another is refused by the adjoint, not by direct derivatives."""
+    goal = mbs.Final(lambda s: np.cumsum(s.position("tip")[:, 0]))
+    with pytest.raises(mbs.ModelError, match="must not look from one instant to another"):
+        mbs.objective(top, goal, ["mass"], 0.05, 0.002, how="adjoint")([15.0])
+    assert mbs.objective(top, goal, ["mass"], 0.05, 0.002, how="direct")([15.0])[1].shape == (1,)
+    with pytest.raises(mbs.ModelError, match="signal must return one number, or as many, for each of the 26"):
+        mbs.objective(top, mbs.Final(lambda s: 1.0), ["mass"], 0.05, 0.002)([15.0])
+    with pytest.raises(mbs.ModelError, match="p must be 1 finite numbers, mass"):
+        mbs.objective(top, goal, ["mass"], 0.05, 0.002)([15.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        mbs.Final(lambda s: s),
+        mbs.Integral(lambda s: s),
+        mbs.KS(lambda s: s, 3.0),
+        mbs.PNorm(lambda s: s, 5.0),
+        mbs.Misfit(lambda s: s, [0.05, 0.71], [[1.0, 2.0], [0.0, 1.0]], 0.3),
+    ],
+)
+def test_slopes_of_goals(goal: mbs.Goal) -> None:
+    """Against differences, of signals with several numbers and steps of several lengths."""
+    rng = np.random.default_rng(4)
+    t, y = np.cumsum(rng.uniform(0.1, 0.2, 6)) - 0.1, rng.normal(size=(6, 2))
+    t[0] = 0.0
+    numeric = np.zeros_like(y)
+    for place in np.ndindex(y.shape):
+        change = np.zeros_like(y)
+        change[place] = 1e-6
+        numeric[place] = (goal.value(t, y + change) - goal.value(t, y - change)) / 2e-6
+    np.testing.assert_allclose(goal.slope(t, y), numeric, atol=1e-8)
+
+
+def oscillator(damping: float = 0.3) -> mbs.Model:
+    """1 kg on a spring of 2 rad/s with a damping ratio, 0.5 m out at rest."""
+    model = mbs.Model()
+    mass = model.add_node((1.5, 0, 0), name="mass")
+    model.add(RigidBody(mass, 1.0, (1.0, 1.0, 1.0)))
+    model.add(SpringDamper(model.ground, mass, 4.0, 4.0 * damping, free_length=1.0))
+    return model
+
+
+def test_optimum_of_a_damper() -> None:
+    """The integral of x^2 is x0^2 (1 + 4 zeta^2)/(4 zeta omega), least at zeta = 1/2, but for errors of steps."""
+    goal = mbs.Integral(lambda s: (s.position("mass")[:, 0] - 1.0) ** 2)
+    f = mbs.objective(oscillator, goal, ["damping"], 12.0, 0.04)
+    value, slope = f([0.3])
+    assert abs(value - 0.1416666667) < 2e-4 and abs(slope[0] + 0.2222222222) < 2e-3
+    found = minimize(f, [0.3], jac=True, bounds=[(0.05, 2.0)], options={"ftol": 1e-15, "gtol": 1e-9})
+    assert abs(found.x[0] - 0.5) < 1e-3 and abs(f(found.x)[1][0]) < 1e-6 and f.evaluations < 20
+
+
+def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfit:
+    """Angles of the rod over a second."""
+    times = np.linspace(0.0, 1.0, 26)
+    exact = mbs.simulate(rod(), 1.0, step).coordinate("hinge")
+    data = np.interp(times, np.linspace(0.0, 1.0, len(exact)), exact)
+    data = data + noise * np.random.default_rng(seed).normal(size=len(data))
+    return mbs.Misfit(angle, times, data, noise or 1e-3)
+
+
+def test_identified_from_exact_data() -> None:
+    """Parameters come back, and the cost is nothing."""
+    found = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, measured(), 1.0, 0.02)
+    assert abs(found.parameters["length"] - 0.9) < 1e-9 and abs(found.parameters["damping"] - 0.12) < 1e-8
+    assert found.cost < 1e-10 and found.correlation.shape == (2, 2) and found.evaluations < 20
+
+
+@pytest.mark.slow
+def test_identified_from_noise() -> None:
+    """True values lie within the intervals, residuals are of the size of the noise, a prior narrows both."""
+    data = measured(noise=5e-3)
+    found = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, data, 1.0, 0.02, bounds={"damping": (0.0, 1.0)})
+    intervals = found.interval(0.99)
+    assert intervals["length"][0] < 0.9 < intervals["length"][1]
+    assert intervals["damping"][0] < 0.12 < intervals["damping"][1]
+    assert 0.5 < np.mean(found.residuals**2) < 2.0 and "damping" in str(found)
+    known = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, data, 1.0, 0.02, prior={"damping": (0.12, 1e-3)})
+    assert known.deviations[1] < 1e-3 < found.deviations[1]
+
+
+@pytest.mark.slow
+def test_many_starts() -> None:
+    """Long swings have a minimum every turn: the best of several starts is taken."""
+    bounds = {"length": (0.3, 3.0)}
+    found = mbs.fit(rod, {"length": 2.8}, measured(), 1.0, 0.02, bounds=bounds, starts=4, seed=3)
+    assert abs(found.parameters["length"] - 0.9) < 1e-8
+    with pytest.raises(mbs.ModelError, match="give finite bounds"):
+        mbs.fit(rod, {"length": 2.8}, measured(), 1.0, 0.02, starts=4)
+
+
+def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
+    """A parameter that nothing depends on, two that only count together, two that hardly differ."""
+
+    def two(a: float = 1.0, b: float = 2.0, c: float = 3.0) -> mbs.Model:
+        return oscillator(0.1 * (a + b))
+
+    times = [0.5, 1.0]
+    data = mbs.Misfit(lambda s: s.position("mass")[:, 0], times, [1.2, 1.0], 0.1)
+    with pytest.raises(mbs.ModelError, match="do not depend on c"):
+        mbs.fit(two, {"a": 1.0, "c": 3.0}, data, 1.0, 0.05)
+    with pytest.raises(mbs.ModelError, match="do not tell the parameters apart"):
+        mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05)
+    mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05, prior={"a": (1.0, 100.0)})
+    assert "hardly tell a from b" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: mbs.Misfit(angle, [0.1, 3.0], [0.0, 0.0], 1.0), "times must be a list of instants within the run"),
+        (lambda: mbs.Misfit(angle, [0.1, 0.2], [0.0], 1.0), "data must have an entry for each of the 2 times"),
+        (lambda: mbs.Misfit(angle, [0.1], [[0.0, 1.0]], 1.0), "data has the shape \\(1, 2\\), the signal"),
+        (lambda: mbs.Misfit(angle, [0.1], [0.0], 0.0), "sigma must be positive"),
+    ],
+)
+def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
+    """Named before anything is fitted."""
+    with pytest.raises(mbs.ModelError, match=message):
+        mbs.fit(rod, {"length": 0.9}, call(), 0.3, 0.02)
+    with pytest.raises(mbs.ModelError, match="must be a Misfit, received 1.0"):
+        mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]

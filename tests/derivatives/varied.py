@@ -1,0 +1,109 @@
+"""Every class of the catalogue in a model that moves, and all numbers that its constructor takes as parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.derivatives import parameters
+from fem_mbs.elements import Bushing, RigidBody
+from fem_mbs.solution.solution import Solution
+from fem_mbs.testing import stage
+
+NO_PARAMETERS = ("axis", "axis_a", "axis_b", "normal", "axes", "y_axis", "nodes", "period", "delay", "initial")
+"""Directions, which have no size, and instants at which something jumps."""
+HELD = ("sleeve", "sliding joint", "wire", "cam")
+"""Points of these have to stay on curves."""
+QUERIES: dict[str, Callable[[Solution], Array]] = {
+    name: lambda s, name=name: getattr(s.history, name)  # type: ignore[misc]
+    for name in ("x", "R", "v", "vdot", "multipliers", "u", "udot")
+}
+STEP, END = 0.005, 0.05
+LARGER = 1e-4
+"""Differences of runs are taken over this and twice this: their noise is smaller, and their errors are extrapolated."""
+
+
+def numbers(name: str, part: Any) -> dict[str, Any]:
+    """What its constructor was given that is not whole, by name."""
+    made = part.constructor_arguments
+    if made is None or name.split(",")[0].startswith(HELD) or any(held in name for held in HELD):
+        return {}
+    bound = inspect.signature(type(part).__init__).bind(part, *made.arguments, **made.named)
+    result = {}
+    for key, value in list(bound.arguments.items())[1:]:
+        if key not in NO_PARAMETERS and isinstance(value, float | list | tuple | np.ndarray):
+            try:
+                given = np.array(value)
+            except ValueError:
+                continue
+            if given.dtype.kind == "f" and given.any():
+                result[key] = given
+    return result
+
+
+def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model], dict[str, Any]]:
+    """A function of relative changes of all numbers, of the speed and of gravity; and where these are."""
+    _, (first,) = stage.build(make, group=group)
+    count = len(numbers(name, first))
+
+    def build(change: Array | None = None, speed: float = 0.4, gravity: float = 9.0) -> mbs.Model:
+        model, (part,) = stage.build(make, group=group)
+        model.gravity = np.array([0.3, 0.2, -gravity])
+        for own, (key, value) in zip(
+            np.zeros(count) if change is None else change, numbers(name, part).items(), strict=True
+        ):
+            if own:
+                setattr(part, key, value * (1.0 + own) if value.ndim else float(value * (1.0 + own)))
+        rng = np.random.default_rng(2)
+        for k, node in enumerate(model.nodes[1:]):
+            model.add(RigidBody(node, 2.0 + 0.1 * k, (1.0, 1.2, 1.4), (0.05, 0.02, -0.03)))
+            model.add(Bushing(model.ground, node, (60.0,) * 6, 0.5, point=node.position))
+            node.velocity, node.angular_velocity = 0.4 * rng.normal(size=3), speed * rng.normal(size=3)
+        mbs.project_velocities(model)
+        return model
+
+    values: dict[str, Any] = {"speed": 0.4, "gravity": 9.0}
+    return build, ({"change": np.zeros(count), **values} if count else values)
+
+
+def of_runs(
+    monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method
+) -> Callable[[Any], dict[str, Array]]:
+    """Derivatives as differences of whole runs, without their error of second order."""
+    found = []
+    for step in (LARGER, 2.0 * LARGER):
+        monkeypatch.setattr(parameters, "STEP", step)
+        found.append(mbs.sensitivities(build, values, END, STEP, method, how="copies", scale=scale(values)))
+    monkeypatch.undo()
+
+    def of(query: Any) -> dict[str, Array]:
+        near, far = (own.of(query) for own in found)
+        return {key: (4.0 * near[key] - far[key]) / 3.0 for key in values}
+
+    return of
+
+
+def scale(values: dict[str, Any]) -> dict[str, float] | None:
+    """Of the changes, which are zero."""
+    return {"change": 1.0} if "change" in values else None
+
+
+def worst(direct: mbs.Sensitivities, of: Callable[[Any], dict[str, Array]], query: str) -> float:
+    """Largest difference over the largest derivative, or over a small share of the quantity where that is larger."""
+    ask, result = QUERIES[query], 0.0
+    mine, others = direct.of(ask), of(ask)
+    least = 1e-4 * max(1.0, np.abs(ask(direct.solution)).max(initial=0.0))
+    for key, own in mine.items():
+        columns, expected = (
+            array.reshape(-1, array.shape[-1] if key == "change" else 1) for array in (own, others[key])
+        )
+        if columns.size:
+            sizes = np.maximum(np.abs(expected).max(axis=0), least)
+            result = max(result, float((np.abs(columns - expected).max(axis=0) / sizes).max()))
+    return result
