@@ -25,6 +25,7 @@ from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSen
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.interfaces import Interface
 from fem_mbs.elements.flexible.reduction import Reduction
+from fem_mbs.elements.forces.bearing import Bearing
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_friction import JointFriction
@@ -71,6 +72,7 @@ __all__ = [
     "Beam",
     "BeamMesh",
     "BeamSection",
+    "Bearing",
     "Block",
     "Box",
     "Bushing",

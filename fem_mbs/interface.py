@@ -59,6 +59,7 @@ from fem_mbs.solution.join import join
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.buckling import Buckling, buckling
+from fem_mbs.static.campbell import Campbell, UnbalanceResponse, campbell, unbalance_response
 from fem_mbs.static.statics import StaticSolution, statics
 from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.studies.convergence import ConvergenceStudy, convergence_study
@@ -68,6 +69,7 @@ from fem_mbs.system.system import System
 __all__ = [
     "Assembly",
     "Buckling",
+    "Campbell",
     "Checkpoint",
     "ClassicalAlpha",
     "ClassicalRungeKutta",
@@ -108,9 +110,11 @@ __all__ = [
     "Store",
     "StoreError",
     "System",
+    "UnbalanceResponse",
     "UpdatedLagrangian",
     "VariableStep",
     "buckling",
+    "campbell",
     "convergence_study",
     "export_fmu",
     "fit",
@@ -128,6 +132,7 @@ __all__ = [
     "statics",
     "steady_rotation",
     "sweep",
+    "unbalance_response",
 ]
 
 register(vars(elements)[name] for name in elements.__all__)

@@ -21,6 +21,7 @@ from fem_mbs.elements import (
     PID,
     Beam,
     BeamSection,
+    Bearing,
     Block,
     Bushing,
     CamJoint,
@@ -370,6 +371,23 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "position motor": lambda n: PositionMotor(_slider(n), np.sin, 3.0, 5.0, 2.0),
     "position motor at its limit": lambda n: PositionMotor(_turner(n), 9.0, 3.0, 5.0, 2.0, limit=1.0),
     "position motor without integral": lambda n: PositionMotor(_turner(n), np.sin, 3.0, derivative=2.0),
+    "bearing": lambda n: Bearing(
+        n.line[0], n.line[1], n.vector((1, 2, -1)), (40.0, 30.0), (0.4, 0.3), point=n.point((0.4, 0.1, -0.2))
+    ),
+    "bearing with thrust and tilts": lambda n: Bearing(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), 20 * np.eye(5) + 3.0, np.eye(5), across=n.vector((2, -1, 0))
+    ),
+    "bearing that is cross-coupled": lambda n: Bearing(
+        n.line[1], n.arc[0], n.vector((1, 2, -1)), [[20.0, 8.0], [-8.0, 25.0]], [[0.5, 0.1], [0.2, 0.4]]
+    ),
+    "bearing that depends on the speed": lambda n: Bearing(
+        n.line[1],
+        n.arc[0],
+        n.vector((1, 2, -1)),
+        [[[20.0, 1.0], [-1.0, 25.0]], [[22.0, 4.0], [-4.0, 28.0]], [[30.0, 7.0], [-9.0, 35.0]]],
+        [[0.5, 0.4], [0.4, 0.3], [0.2, 0.2]],
+        speeds=(-20.0, 0.0, 20.0),
+    ),
     "modal body": modal_body,
     "modal body of one mode": partial(modal_body, modes=1),
     "flexible body": flexible_body,

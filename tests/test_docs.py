@@ -50,6 +50,7 @@ SLOW = {
     "modes.md",
     "robot.md",
     "rotor.md",
+    "shells.md",
     "statics.md",
     "variable_steps.md",
 }

@@ -25,6 +25,8 @@ COLUMNS = 12
 """Right-hand sides that are solved together."""
 DEPENDENT = 1e-8
 """Length of a shape, beside what others have of it, that is none."""
+ROUNDING = 1e-6
+"""Difference of sizes that are equal by symmetry."""
 MOST_DENSE = 200
 """Unknowns up to which all modes are found at once."""
 MANY = 150_000
@@ -171,5 +173,8 @@ def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array
         return np.zeros(0), modes
     squares, y = eigh(modes.T @ (K @ modes), modes.T @ (M @ modes))
     shapes = modes @ y
-    largest = np.take_along_axis(shapes, np.abs(shapes).argmax(axis=0)[None], axis=0)
+    sizes = np.abs(shapes)
+    # the first of several that are equal but for rounding
+    first = (sizes >= (1.0 - ROUNDING) * sizes.max(axis=0)).argmax(axis=0)
+    largest = np.take_along_axis(shapes, first[None], axis=0)
     return np.sqrt(np.maximum(squares, 0.0)), shapes / largest

@@ -35,7 +35,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.flexible.floating_frame import FloatingFrame, FrameRates, carried, find
 from fem_mbs.elements.flexible.inertia import LinearField, Moved
-from fem_mbs.elements.flexible.recovery import BodyPicture
+from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.model.description import ModelDescription
@@ -50,12 +50,17 @@ AWAY = 1e-6
 class ReducedBody(Element):
     """Base of bodies whose masses and stiffness are those of a reduction."""
 
+    _internal = ("recovered", "axes")
     reduction: Reduction
     axes: Array
     """Of the nodes in those of the body, as built, ``(p, 3, 3)``."""
 
     def batch_key(self) -> Hashable:
         return len(self.nodes), len(self.internal_variables), self.reduction.frame
+
+    def recovered(self, x: Array, R: Array, eta: Array) -> Recovered:
+        """Over time, of nodes at ``x`` (nt, p, 3), ``R`` (nt, p, 3, 3), with amplitudes ``eta`` (nt, m)."""
+        return Recovered(self.reduction, self.axes, x, R, eta)
 
 
 @checked

@@ -139,15 +139,31 @@ def chosen(selection: Any, points: Array, sets: Mapping[str, IntArray], label: s
     return result
 
 
+class Facets(NamedTuple):
+    """Faces of a mesh: their nodes ``(f, k)``, and the area of each that belongs to them."""
+
+    nodes: IntArray
+    areas: Array
+
+    def of(self, chosen: IntArray, n: int) -> Array:
+        """Areas that belong to the ``chosen`` of ``n`` nodes, of faces all of whose nodes are among these."""
+        inside = np.zeros(n, np.bool_)
+        inside[chosen] = True
+        whole = inside[self.nodes].all(axis=1)
+        areas = np.zeros(n)
+        np.add.at(areas, self.nodes[whole], self.areas[whole])
+        return areas[chosen]
+
+
 def placed(
     interfaces: Mapping[str, Interface],
     points: Array,
     sets: Mapping[str, IntArray],
-    areas: Array | None,
+    facets: Facets | None,
     label: str,
     rotations: bool = False,
 ) -> list[AttachedInterface]:
-    """All interfaces on a mesh, checked; ``areas`` (n,) belong to the nodes of its surface."""
+    """All interfaces on a mesh, checked; averages weigh nodes by the areas of its faces, if there are any."""
     result: list[AttachedInterface] = []
     for name, own in interfaces.items():
         about = f"{label}: interface '{name}'"
@@ -155,8 +171,9 @@ def placed(
         if not len(nodes):
             raise ModelError(f"{about} has no nodes of the mesh; look at its box, its function and the units")
         weights = np.ones(len(nodes)) if own.weights is None else own.weights
-        if own.weights is None and own.kind == "average" and areas is not None and areas[nodes].all():
-            weights = areas[nodes]
+        if own.weights is None and own.kind == "average" and facets is not None:
+            areas = facets.of(nodes, len(points))
+            weights = areas if areas.all() else weights
         if weights.shape != (len(nodes),) or not (weights > 0.0).all():
             raise ModelError(f"{about}: weights must be {len(nodes)} positive numbers, received {shown(own.weights)}")
         weights = weights / weights.sum()

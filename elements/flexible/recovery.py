@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Cells, Kind, Motion
-from fem_mbs.elements.flexible.floating_frame import FloatingFrame
-from fem_mbs.elements.flexible.reduction import Skin
+from fem_mbs.elements.flexible.floating_frame import FloatingFrame, carried, find
+from fem_mbs.elements.flexible.reduction import Reduction, Skin
 
 
 class Bodies(Protocol):
@@ -41,4 +41,61 @@ class BodyPicture:
         if not len(self._skin.triangles):
             return {"points": np.concatenate([frame.x, motion.x[self._batch.nodes[0]]])}
         seen = self._skin.points + self._skin.shapes @ q[0]
-        return {"points": frame.x[0] + seen @ frame.R[0].T}
+        result = {"points": frame.x[0] + seen @ frame.R[0].T}
+        if len(self._skin.stress):
+            stress = self._skin.stress @ q[0]
+            result |= {"normal_stress": stress[:, :3], "shear_stress": stress[:, 3:], "von_mises": von_mises(stress)}
+        return result
+
+
+def von_mises(stress: Array) -> Array:
+    """Equivalent stress of ``(..., 6)``: xx, yy, zz, yz, xz, xy."""
+    normal, shear = stress[..., :3], stress[..., 3:]
+    apart = normal - np.roll(normal, 1, axis=-1)
+    result: Array = np.sqrt(0.5 * np.vecdot(apart, apart) + 3.0 * np.vecdot(shear, shear))
+    return result
+
+
+class LargestStress(NamedTuple):
+    """Over the surface of a body, at each time."""
+
+    von_mises: Array
+    """``(nt,)``, N/m^2."""
+    point: Array
+    """Where, ``(nt, 3)``, in the coordinates of the mesh."""
+
+
+class Recovered:
+    """A body over time: of nodes at ``x`` (nt, p, 3), ``R`` (nt, p, 3, 3), with amplitudes ``eta`` (nt, m)."""
+
+    def __init__(self, reduction: Reduction, axes: Array, x: Array, R: Array, eta: Array) -> None:
+        self.reduction = reduction
+        own = reduction.places[None], carried(reduction.places)[None], reduction.projection[None]
+        places, A, P = (np.broadcast_to(part, (len(x), *part.shape[1:])) for part in own)
+        self.frame = find(x, R @ axes.swapaxes(-1, -2), eta, places, A, P, np.full(len(x), reduction.size))
+        self.q = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
+
+    def points(self) -> Array:
+        """The surface, ``(nt, k, 3)``, from the origin of ``x``."""
+        skin = self.reduction.surface
+        seen = skin.points + np.moveaxis(skin.shapes @ self.q.T, -1, 0)
+        result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
+        return result
+
+    def stress(self, point: Array) -> Array:
+        """Stress ``(nt, 6)`` in the axes of the body at the point of the surface next to one of the mesh."""
+        skin = self.reduction.surface
+        stress = self.reduction.stress_rows(slice(None))
+        near = int(np.argmin(np.linalg.norm(skin.points + self.reduction.center - point, axis=1)))
+        result: Array = self.q @ stress[near].T
+        return result
+
+    def largest(self) -> LargestStress:
+        """The largest equivalent stress."""
+        stress, skin = self.reduction.stress_rows(slice(None)), self.reduction.surface
+        found = np.zeros(len(self.q)), np.zeros((len(self.q), 3))
+        for k, q in enumerate(self.q):
+            equivalent = von_mises(stress @ q)
+            worst = int(np.argmax(equivalent))
+            found[0][k], found[1][k] = equivalent[worst], skin.points[worst] + self.reduction.center
+        return LargestStress(*found)

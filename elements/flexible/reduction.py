@@ -36,7 +36,18 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.flexible.bases import HeldMesh, ReducedBasis, explicit, sorted_modes
 from fem_mbs.elements.flexible.floating_frame import carried
-from fem_mbs.elements.flexible.interfaces import AttachedInterface, Interface, Interfaces, attach, placed, rigid_motion
+from fem_mbs.elements.flexible.interfaces import (
+    AttachedInterface,
+    Facets,
+    Interface,
+    Interfaces,
+    attach,
+    placed,
+    rigid_motion,
+)
+from fem_mbs.elements.flexible.matrices import abaqus as read_abaqus_model
+from fem_mbs.elements.flexible.matrices import matrix_market
+from fem_mbs.elements.flexible.solid import assembled
 from fem_mbs.errors import ModelError
 
 LOG = logging.getLogger("fem_mbs")
@@ -68,6 +79,8 @@ def _square(value: Any, label: object) -> Any:
 Square = Annotated[Any, _square]
 Method = Annotated[str, choice(METHODS)]
 Units = Annotated[str, choice(UNITS)]
+Factors = Annotated[ArrayLike, shaped((2,), what="two numbers")]
+Unknowns = Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")]
 Points = Annotated[ArrayLike, shaped((None, 3), what="points (n, 3)")]
 
 
@@ -95,8 +108,7 @@ class SourceMesh(NamedTuple):
     """What a source tells beside ``K`` and ``M``."""
 
     sets: Mapping[str, IntArray] = {}
-    areas: Array | None = None
-    """Of the surface that belongs to each node, ``(n,)``."""
+    facets: Facets | None = None
     triangles: IntArray = np.zeros((0, 3), np.intp)
     stress: Any = None
     """Function of displacements ``(3n, K)`` and nodes ``(k,)``: stresses ``(k, 6, K)``."""
@@ -172,7 +184,7 @@ class Reduction(Public):
     lowest: float
     left_out: float
     size: float
-    _internal = ("projection", "frame", "arrays", "of_arrays", "left_out", "rest")
+    _internal = ("stress_rows", "projection", "frame", "arrays", "of_arrays", "left_out", "rest")
 
     def __init__(
         self,
@@ -185,8 +197,8 @@ class Reduction(Public):
         frequency: Positive | None = None,
         method: Method = "craig-bampton",
         damping: NotNegative = 0.0,
-        rayleigh: Annotated[ArrayLike, shaped((2,), what="two numbers")] | None = None,
-        dofs: Annotated[ArrayLike, shaped((None, 2), what="a node and 1 to 6 for each row")] | None = None,
+        rayleigh: Factors | None = None,
+        dofs: Unknowns | None = None,
         units: Units = "SI",
         triangles: Annotated[ArrayLike, shaped((None, 3), what="three nodes for each face")] | None = None,
         solve: Callable[..., Any] | None = None,
@@ -195,6 +207,102 @@ class Reduction(Public):
         own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
         plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve)
         self._reduce(np.asarray(points), stiffness, mass, own, interfaces, plan, SourceMesh(triangles=faces))
+
+    @classmethod
+    @checked
+    def solid(
+        cls,
+        mesh: Any,
+        E: Any,
+        nu: Any,
+        rho: Any,
+        interfaces: Interfaces,
+        *,
+        modes: Index = 8,
+        frequency: Positive | None = None,
+        method: Method = "craig-bampton",
+        damping: NotNegative = 0.0,
+        rayleigh: Factors | None = None,
+        units: Units = "SI",
+        solve: Callable[..., Any] | None = None,
+    ) -> Reduction:
+        """A body of a mesh of solids: linear elastic, quadratic displacements, by scikit-fem (extra ``solid``).
+
+        Parameters
+        ----------
+        mesh : str, Path or meshio.Mesh
+            Tetrahedra (``tetra``, ``tetra10``) or hexahedra (``hexahedron``, ``hexahedron27``).
+        E, nu, rho : float or dict of str to float
+            Young's modulus, Poisson's ratio, density; dicts have one for each named set of cells, several materials.
+        interfaces : dict of str to Interface
+            Named sets of faces or cells, boxes, functions; numbers count vertices first, then middles.
+
+        Other parameters are those of the class.
+        """
+        own, plan = (
+            assembled(mesh, E, nu, rho),
+            ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve),
+        )
+        kept = SourceMesh(own.sets, own.facets, own.triangles, own.stress)
+        return cls._of_mesh(own.points, own.K, own.M, None, interfaces, plan, kept)
+
+    @classmethod
+    @checked
+    def abaqus(
+        cls,
+        stiffness: Path,
+        mass: Path,
+        deck: Path,
+        interfaces: Interfaces,
+        *,
+        modes: Index = 8,
+        frequency: Positive | None = None,
+        method: Method = "craig-bampton",
+        damping: NotNegative = 0.0,
+        rayleigh: Factors | None = None,
+        units: Units = "SI",
+        solve: Callable[..., Any] | None = None,
+    ) -> Reduction:
+        """A body of matrices that Abaqus wrote by ``*MATRIX GENERATE`` as text, in either form.
+
+        Parameters
+        ----------
+        stiffness, mass : str or Path
+            Files of ``*MATRIX OUTPUT, FORMAT=MATRIX INPUT`` or ``COORDINATE``.
+        deck : str or Path
+            The input file, for ``*NODE`` and ``*NSET``, whose names, in capitals, are sets for interfaces.
+        interfaces : dict of str to Interface
+            Nodes are numbered from 0 in the order of the input file.
+
+        Other parameters are those of the class.
+        """
+        points, K, M, dofs, sets = read_abaqus_model(FilePath(stiffness), FilePath(mass), FilePath(deck))
+        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve)
+        return cls._of_mesh(points, K, M, dofs, interfaces, plan, SourceMesh(sets))
+
+    @classmethod
+    @checked
+    def matrix_market(
+        cls,
+        stiffness: Path,
+        mass: Path,
+        points: Points,
+        interfaces: Interfaces,
+        *,
+        modes: Index = 8,
+        frequency: Positive | None = None,
+        method: Method = "craig-bampton",
+        damping: NotNegative = 0.0,
+        rayleigh: Factors | None = None,
+        dofs: Unknowns | None = None,
+        units: Units = "SI",
+        solve: Callable[..., Any] | None = None,
+    ) -> Reduction:
+        """A body of two files ``.mtx`` of Matrix Market; all other parameters are those of the class."""
+        K, M = matrix_market(FilePath(stiffness)), matrix_market(FilePath(mass))
+        own: IntArray | None = None if dofs is None else np.asarray(dofs).astype(np.intp) - np.array([0, 1])
+        plan = ReductionPlan(int(modes), frequency, method, float(damping), rayleigh, units, solve)
+        return cls._of_mesh(np.asarray(points), K, M, own, interfaces, plan, SourceMesh())
 
     @classmethod
     def _of_mesh(
@@ -227,7 +335,7 @@ class Reduction(Public):
         points, K, M = _in_si(points, K, M, dofs, plan.units)
         rotations = bool((dofs[:, 1] > 2).any())
         self.size = float(np.ptp(points, axis=0).max())
-        given = placed(_in_m(interfaces, plan.units), points, mesh.sets, mesh.areas, label, rotations)
+        given = placed(_in_m(interfaces, plan.units), points, mesh.sets, mesh.facets, label, rotations)
         parts = attach(given, points, dofs)
         held = HeldMesh(
             csc_array(parts.rest.T @ K @ parts.rest),
@@ -293,6 +401,13 @@ class Reduction(Public):
                 "mass matrix, its density and units"
             ) from None
         return np.sqrt(np.maximum(squares[6:], 0.0)), shapes[:, 6:] / units[:, None], M
+
+    def stress_rows(self, points: Any) -> Array:
+        """Stresses ``(k, 6, K)`` of unit coordinates at some points of its surface, or a :class:`ModelError`."""
+        if not len(self.surface.stress):
+            raise ModelError(f"{self!r} knows no stresses; Reduction.solid does")
+        stress: Array = self.surface.stress[points]
+        return stress
 
     @property
     def frequencies(self) -> Array:

@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import direction, real, shown
+from fem_mbs.contracts import real, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
@@ -21,9 +21,10 @@ def _normals(value: Any, label: object) -> Any:
     if callable(value):
         return value
     values = real(value)
-    if values is None or values.ndim != 2 or values.shape[-1] != 3:
+    size = None if values is None or values.shape[1:] != (3,) else np.linalg.norm(values, axis=1, keepdims=True)
+    if values is None or size is None or not ((size > 0.0) & np.isfinite(size)).all():
         raise ModelError(f"{label} must be a direction (3,) for each node, or a function, received {shown(value)}")
-    return np.array([direction(own, f"{label}[{k}]") for k, own in enumerate(values)])
+    return values / size
 
 
 Normals = Annotated[ArrayLike | Callable[[Array], ArrayLike], _normals]

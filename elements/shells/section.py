@@ -39,6 +39,9 @@ def _plies(value: Any, label: object) -> list[tuple[float, float]]:
 Symmetric3 = Annotated[ArrayLike, _symmetric(3)]
 
 
+Layers = Annotated[ArrayLike, shaped((None, 3), (0, 3), what="angle, bottom and top of each layer")]
+
+
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
 class ShellSection(Public):
@@ -87,7 +90,7 @@ class ShellSection(Public):
         thickness: Positive,
         offset: float = 0.0,
         damping: NotNegative = 0.0,
-        plies: Annotated[ArrayLike, shaped((None, 3), what="angle, bottom and top of each layer")] = np.zeros((0, 3)),  # noqa: B008
+        plies: Layers = np.zeros((0, 3)),  # noqa: B008
         modulus: Symmetric3 | None = None,
     ) -> None:
         law = np.asarray(stiffness)

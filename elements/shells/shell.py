@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     truth,
     whole_number,
 )
+from fem_mbs.contracts import direction as unit_vector
 from fem_mbs.elements.shells.batch import ShellBatch, share
 from fem_mbs.elements.shells.doubts import doubts
 from fem_mbs.elements.shells.geometry import Normals, corner_normals, section_frames, shared_normals
@@ -334,13 +335,15 @@ class Shell(Element):
         if normals is None:
             return shared_normals(x, self.cells, fold)
         if callable(normals):
-            given = np.array([normals(place) for place in x], dtype=float)
+            given = np.array(
+                [unit_vector(_answer(normals, place, label), f"{label}: normals at {place}") for place in x]
+            )
         else:
             given = np.asarray(normals)
         if given.shape != x.shape:
             raise ModelError(f"{label}: normals must be (3,) for each of its {len(x)} nodes, received {given.shape}")
-        unit: Array = given / np.linalg.norm(given, axis=1, keepdims=True)
-        return unit[self.cells]
+        chosen: Array = given[self.cells]
+        return chosen
 
     def _turn(self, relative: QuadCoordinates, direction: Any, label: str) -> Array:
         values, _ = bilinear(np.concatenate([GAUSS, np.zeros((1, 2))]))
@@ -419,6 +422,13 @@ def _add_grid(
         own = np.array([by_node[id(node)] for node in order])
         shell = cls(quads, section, normals=own, direction=direction, grid=counts, thick=thick)
         return model.add(shell, name=name)
+
+
+def _answer(normals: Callable[[Array], Any], place: Array, label: str) -> Any:
+    try:
+        return normals(place.copy())
+    except Exception as error:
+        raise ModelError(f"{label}: normals failed as a function of the position {place}: {error!r}") from error
 
 
 def _called(place: Callable[..., Any], u: float, v: float) -> Array:

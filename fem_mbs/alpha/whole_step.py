@@ -83,11 +83,16 @@ class WholeResidual:
 
 
 class WholeLinearization:
-    """A matrix and its factors as kernels write and read them; ``first`` is the first one of the step."""
+    """A matrix and its factors as kernels write and read them."""
 
     def __init__(self, arrays: list[Array], residual: WholeResidual, first: WholeLinearization | None) -> None:
         self.rows, *self._matrix = arrays
-        self._residual, self.first = residual, self if first is None else first
+        self._residual, self._first = residual, first
+
+    @property
+    def first(self) -> WholeLinearization:
+        """The first one of the step."""
+        return self if self._first is None else self._first
 
     @property
     def kept(self) -> tuple[Array, ...] | None:
@@ -95,8 +100,7 @@ class WholeLinearization:
         if not self._matrix:
             return None
         values, T_inv = self._matrix
-        step = self._residual.unknown.step
-        return T_inv.reshape(-1, 6, 6), step.whole.to_solver(values[0])
+        return T_inv.reshape(-1, 6, 6), values[0]
 
     @property
     def factors(self) -> Factors:

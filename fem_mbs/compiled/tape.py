@@ -265,9 +265,11 @@ class _Extreme:
     def __call__(self, *arrays: Any, **options: Any) -> Any:
         return self._of(*arrays)(*arrays, **options)
 
-    def reduce(self, array: Any, *how: Any, **options: Any) -> Any:
+    def reduce(self, array: Any, axis: int | None = 0, **options: Any) -> Any:
         """As NumPy's."""
-        return self._of(array).reduce(array, *how, **options)
+        if axis is None:
+            array, axis = np.ravel(array), 0
+        return self._of(array).reduce(array, axis, **options)
 
     def reduceat(self, array: Any, starts: Any) -> Any:
         """As NumPy's."""

@@ -25,12 +25,12 @@ from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.one_cell import LAST, PARTS, Untouchable, known
 from fem_mbs.compiled.tape import CannotRecordError, Tape, recording
 from fem_mbs.contracts import Numbering
-from fem_mbs.linear.solvers import DenseSolver
+from fem_mbs.linear.solvers import DENSE_SIZE
 from fem_mbs.system.system import Prescribed, System
 
-LARGEST = 60
-"""Unknowns of a system beyond which lines are not tried."""
-MOST = 60_000
+LARGEST = DENSE_SIZE
+"""Unknowns of a system beyond which lines are not tried: they grow with the cube, and are recorded in every process."""
+MOST = 30_000
 """Operations beyond which they are given up."""
 LEAST = 2000
 """Copies that are worth a thread."""
@@ -70,21 +70,6 @@ class Whole:
         """Compile kernels of single batches in place of whole steps."""
         self.system.whole = None
         compiled(self.system)
-
-    def to_solver(self, values: Array) -> Array:
-        """What the solver of the system stores of a matrix that is given column by column."""
-        slots, places = self._slots
-        result = np.zeros(self.one.solver.storage)
-        result[slots] = values[places]
-        return result
-
-    @cached_property
-    def _slots(self) -> tuple[IntArray, IntArray]:
-        solver, pattern = self.one.solver, self.one.pattern
-        dense = DenseSolver(pattern.rows, pattern.columns, self.one.size)
-        slots, first = np.unique(solver.slots, return_index=True)
-        inside = slots < solver.storage
-        return slots[inside], dense.slots[first[inside]]
 
 
 def whole(system: System) -> Whole | None:

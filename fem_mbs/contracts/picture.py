@@ -94,7 +94,7 @@ class Picture(Protocol):
     cells: list[Cells]
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """Positions ``"points"`` and point data at an instant, each ``(n, 3)``, always the same names."""
+        """Positions ``"points"`` (n, 3) and point data at an instant, ``(n, 3)`` or ``(n,)``, always the same names."""
         ...
 
 

@@ -164,7 +164,7 @@ def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tu
         for k, (points, data) in enumerate(frames):
             for name, values in _series(points, data).items():
                 if k == 0:
-                    root.create_dataset(name, (len(times) * scene.points, 3), "<f8")
+                    root.create_dataset(name, (len(times) * scene.points, *values.shape[1:]), "<f8")
                 root[name][k * scene.points : (k + 1) * scene.points] = values
             names = list(data)
         _write_steps(root, times, scene, names)

@@ -162,7 +162,7 @@ class Scene:
         first = self._draw(motion, none)
         self._initial = np.concatenate([fields["points"] for fields in first])
         self.points = len(self._initial)
-        self._names = list(dict.fromkeys(name for fields in first for name in fields if name != "points"))
+        self._fields = {name: part.shape[1:] for fields in first for name, part in fields.items() if name != "points"}
         self._bounds = np.cumsum([0, *(len(fields["points"]) for fields in first)])
         self._collect_cells()
 
@@ -180,13 +180,13 @@ class Scene:
         }
 
     def frame(self, motion: Motion, multipliers: Array) -> tuple[Array, dict[str, Array]]:
-        """Points and point data at an instant, each ``(n, 3)``; zero where a part has no such data."""
+        """Points and point data at an instant, each ``(n, 3)`` or ``(n,)``; zero where a part has none."""
         drawn = self._draw(motion, multipliers)
         points = np.concatenate([fields["points"] for fields in drawn])
         data = {"displacement": points - self._initial}
         points = points + self._origin
-        for name in self._names:
-            data[name] = np.zeros_like(points)
+        for name, shape in self._fields.items():
+            data[name] = np.zeros((len(points), *shape))
             for fields, (first, last) in zip(drawn, pairwise(self._bounds), strict=True):
                 data[name][first:last] = fields.get(name, 0.0)
         return points, data

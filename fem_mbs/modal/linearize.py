@@ -57,7 +57,11 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
     rest, they are so in the axes of ``linear.axes``, or in none: ``linear.varies`` names the elements that change, and
     the matrices are those of the instant, in body axes.
     """
-    system = System(model)
+    return linear_equations(System(model), state)
+
+
+def linear_equations(system: System, state: State | None, still: bool = False) -> LinearModel:
+    """The same of a frozen model; with ``still``, seen from axes that stand still where they are constant there."""
     state = consistent_start(system) if state is None else from_user(system, state, "linearize: state")
     _check_held(system, state)
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
@@ -74,7 +78,7 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
         G = tangent.gradient_matrix(system, constraints.velocity_derivatives(system, evaluation, V_d, 1.0))
         G = csc_array(diags_array(system.velocity_level.astype(float)) @ G)
         G.eliminate_zeros()
-    axes, varies = steady_axes(system, evaluation)
+    axes, varies = steady_axes(system, evaluation, still)
     damping, circulatory = _dissipation(system, evaluation, C, V_d)
     S = _against_bodies(system, evaluation.motion, axes)
     if S.nnz:

@@ -130,10 +130,15 @@ def growing(modes: Modes) -> int:
     return int((modes.eigenvalues.real > RUNAWAY * modes.angular).sum())
 
 
+def degrees_of_freedom(linear: LinearModel) -> int:
+    """How many motions the joints leave free, and states."""
+    system = linear.system
+    return int((system.order == 1).sum() + second_order(system).sum()) - len(independent(system))
+
+
 def _number_of_modes(linear: LinearModel, count: int | None) -> int:
     """The number asked for, if there are so many."""
-    system = linear.system
-    degrees = int((system.order == 1).sum() + second_order(system).sum()) - len(independent(system))
+    system, degrees = linear.system, degrees_of_freedom(linear)
     if degrees < 1:
         raise ModelError(
             f"modes: nothing can vibrate: {system.m} constraint equations hold all {system.n_free} free components"

@@ -46,8 +46,11 @@ class SteadyAxes(NamedTuple):
     """What keeps the equations from being constant in any axes; empty if they are, or if nothing turns steadily."""
 
 
-def steady_axes(system: System, evaluation: Evaluation) -> SteadyAxes:
-    """Axes in which the equations about a motion are constant: those of the bodies where they will do."""
+def steady_axes(system: System, evaluation: Evaluation, still: bool = False) -> SteadyAxes:
+    """Axes in which the equations about a motion are constant: those of the bodies where they will do.
+
+    With ``still``, those that stand still where they will do, then those of the bodies.
+    """
     motion = evaluation.motion
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates = np.repeat(spins, 2, axis=0)
@@ -55,27 +58,28 @@ def steady_axes(system: System, evaluation: Evaluation) -> SteadyAxes:
     if not len(speeds) or not _balanced(system, evaluation, speeds):
         return SteadyAxes(rates.reshape(-1, 2, 3), "")
     try:
-        rates, varies = _chosen(system, motion, speeds, rates)
+        rates, varies = _chosen(system, motion, speeds, rates, still)
     except MotionError as failure:
         varies = f"{WHY}: as it turns on, {failure}"
     return SteadyAxes(rates.reshape(-1, 2, 3), varies)
 
 
-def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array) -> tuple[Array, str]:
+def _chosen(system: System, motion: Motion, speeds: Array, bodies: Array, first: bool) -> tuple[Array, str]:
     """The axes of each displacement and rotation, ``(2n, 3)``, and what varies all the same."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     rates, looks = bodies.copy(), list[_Changes]()
     still = _Changes(TurnedModel(system, motion, np.zeros_like(spins)), speeds)
     label = still.coupled()
     left = np.unique(label[still.free])
-    for w in (spins, np.zeros(3), *speeds):
+    tried = (np.zeros(3), spins, *speeds) if first else (spins, np.zeros(3), *speeds)
+    for w in tried:
         looks.append(_Changes(TurnedModel(system, motion, w + np.zeros_like(spins)), speeds) if w.any() else still)
         settled = np.setdiff1d(left, label[looks[-1].parts])
         if w is not spins:
             rates[np.isin(label[: len(rates)], settled)] = w
         if not len(left := np.setdiff1d(left, settled)):
             return rates, ""
-    return bodies, _told(looks[1:], label == left[0])
+    return bodies, _told([still, *looks[2:]], label == left[0])
 
 
 def _balanced(system: System, evaluation: Evaluation, speeds: Array) -> bool:

@@ -21,11 +21,14 @@ from fem_mbs.contracts import (
     Public,
     SectionForces,
     State,
+    Vector3,
     checked,
     choice,
     of_kind,
     shown,
 )
+from fem_mbs.elements.flexible.flexible_body import FlexibleBody
+from fem_mbs.elements.flexible.recovery import LargestStress, Recovered
 from fem_mbs.elements.shells.results import FACES
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
@@ -259,6 +262,36 @@ class Queries(Public):
         found, x, R = self._shell(shell)
         with self.system.as_frozen():
             return found.results.stress(x, R, side, ply)
+
+    @checked
+    def deformation(self, body: ElementOrName) -> Array:
+        """How the interfaces of a flexible body stand to its floating frame, ``(nt, p, 6)``: screws, in its axes."""
+        return self._flexible(body).frame.d
+
+    @checked
+    def surface(self, body: ElementOrName) -> Array:
+        """The surface of the mesh of a flexible body as deformed, ``(nt, k, 3)``, world frame."""
+        return self._flexible(body).points() + self.system.origin
+
+    @checked
+    def stress(self, body: ElementOrName, point: Vector3) -> Array:
+        """Stress xx, yy, zz, yz, xz, xy ``(nt, 6)`` of a flexible body, N/m^2, axes of its mesh.
+
+        At the point of its surface next to ``point`` (3,), in the coordinates of the mesh.
+        """
+        return self._flexible(body).stress(np.asarray(point))
+
+    @checked
+    def largest_stress(self, body: ElementOrName) -> LargestStress:
+        """The largest equivalent (von Mises) stress on the surface of a flexible body over time, and where it is."""
+        return self._flexible(body).largest()
+
+    def _flexible(self, body: Any) -> Recovered:
+        found = of_kind(self._part(body, "body"), FlexibleBody, f"{type(self).__name__}: body")
+        rows = [self._row(node) for node in found.nodes]
+        with self.system.as_frozen():
+            own = self.history.u[:, self.system.number.own(found)]
+            return found.recovered(self.history.x[:, rows], self.history.R[:, rows], own)
 
     def _shell(self, shell: Any) -> tuple[Shell, Array, Array]:
         """A shell, and positions and rotations of its nodes over time."""

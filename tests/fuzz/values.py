@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from meshes import brick
 from numpy.random import Generator
+from scipy.io import mmwrite
 
 import fem_mbs as mbs
 from fem_mbs.alpha.newmark import Parameters, chung_hulbert
@@ -25,9 +26,11 @@ from fem_mbs.elements import (
     Ball,
     Beam,
     BeamSection,
+    Bearing,
     Box,
     CrossFlow,
     FixedJoint,
+    FlexibleBody,
     Force,
     Harmonic,
     Interface,
@@ -109,6 +112,7 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
     spring = model.add(Maxwell(model.ground, bob, 5.0, 4.0, point_a=(0, 0, 1)), name="spring")
     load = model.add(Force(bob, (0.1, 0, 0)))
     shell = Shell.rectangle(model, (5, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(1, 1), name="sheet")
+    flexible = model.add(FlexibleBody.place(model, REDUCED, (8.0, 0, 0), name="brick"), name="brick body")
     run = mbs.simulate(model, 0.03, 0.01)
     stiff, meshed = cantilever(group), mbs.Model(group)
     structure = beams_from_mesh(meshed, portal(), SECTION)
@@ -126,6 +130,7 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
         elements=[body, beam, spring, load],
         beam=beam,
         shell=shell,
+        flexible=flexible,
         sheet=SHEET,
         structure=structure,
         sway=mbs.simulate(meshed, 0.02, 0.01),
@@ -157,6 +162,26 @@ def cantilever(group: str = "R3xSO3") -> mbs.Model:
 
 BRICK = brick((2, 1, 1), (2.0, 1.0, 1.0), 1e5, 100.0)
 REDUCED = Reduction(*BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2)
+
+
+SOURCES = ("solid", "abaqus", "matrix_market")
+
+
+def matrices(w: SimpleNamespace) -> tuple[Path, Path]:
+    """Files of a brick."""
+    files = w.folder / "K.mtx", w.folder / "M.mtx"
+    for path, matrix in zip(files, BRICK[1:], strict=True):
+        mmwrite(path, matrix)
+    return files
+
+
+def spun() -> mbs.Model:
+    """A disc on bearings."""
+    model = mbs.Model("SE3")
+    disc = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(disc, 1.0, (0.2, 0.1, 0.1)))
+    model.add(Bearing(model.ground, disc, (1, 0, 0), (100.0, 400.0, 0.0, 1e3, 1e3)))
+    return model
 
 
 def reduced(w: SimpleNamespace) -> Path:
@@ -285,7 +310,36 @@ SPECIAL: dict[str, Any] = {
     "Reduction.frequency": lambda w: None,
     "Reduction.solve": lambda w: None,
     **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
+    "ShellSection.inertia": lambda w: 1.0,
+    "ShellSection.plies": lambda w: [(0.0, -0.05, 0.05)],
     "reduction": lambda w: REDUCED,
+    "body": lambda w: w.flexible,
+    "Reduction.solid.mesh": lambda w: w.folder / "none.msh",
+    **{
+        f"Reduction.{call}.interfaces": lambda w: {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}
+        for call in SOURCES
+    },
+    **{
+        f"Reduction.{call}.{name}": lambda w: None
+        for call in SOURCES
+        for name in ("frequency", "rayleigh", "dofs", "solve")
+    },
+    **{f"Reduction.{call}.modes": lambda w: 2 for call in SOURCES},
+    "Reduction.matrix_market.points": lambda w: BRICK[0],
+    "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
+    "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
+    **{f"Reduction.abaqus.{name}": lambda w: w.folder / "none.mtx" for name in ("stiffness", "mass", "deck")},
+    "Bearing.stiffness": lambda w: (1e3, 2e3),
+    "Bearing.damping": lambda w: (1.0, 2.0),
+    "Bearing.speeds": lambda w: None,
+    "Bearing.axis": lambda w: (0.0, 0.0, 1.0),
+    "Bearing.across": lambda w: None,
+    **{f"{call}.model": lambda w: spun() for call in ("campbell", "unbalance_response")},
+    **{f"{call}.speeds": lambda w: [1.0, 2.0] for call in ("campbell", "unbalance_response")},
+    **{f"{call}.turning": lambda w: None for call in ("campbell", "unbalance_response")},
+    **{f"{call}.axis": lambda w: (1.0, 0.0, 0.0) for call in ("campbell", "unbalance_response")},
+    "campbell.count": lambda w: 2,
+    "unbalance_response.unbalance": lambda w: {"disc": 1e-3},
     "Interface.kind": lambda w: "average",
     **{f"Interface.{call}nodes": lambda w: [[0.0, 0, 0], [0, 1, 1]] for call in ("", "rigid.", "average.")},
     **{f"Interface.{call}weights": lambda w: None for call in ("", "average.")},
@@ -303,7 +357,6 @@ SPECIAL: dict[str, Any] = {
     "BeamSection.general.mass": lambda w: np.eye(6),
     "plies": lambda w: [(0.0, 0.1), (30.0, 0.2)],
     "ShellSection.stiffness": lambda w: np.eye(8),
-    "ShellSection.plies": lambda w: np.zeros((0, 3)),
     "modulus": lambda w: np.eye(3),
     "nu12": lambda w: 0.3,
     "ShellSection.general.A": lambda w: np.eye(3),

@@ -186,6 +186,14 @@ def test_bad_elements_are_refused_by_name() -> None:
         Shell(quad(model, (0, 0, 0), (1, 0, 0), (1, 0, 0), (0, 1, 0)), SHEET)
     with pytest.raises(ModelError, match=r"normal at element 1 is 180 degrees"):
         Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, -1))
+    with pytest.raises(
+        ModelError, match=r"normals failed as a function of the position \[0. 0. 0.\]: ZeroDivisionError"
+    ):
+        Shell([a, b, c, d], SHEET, normals=lambda x: 1 / 0)
+    with pytest.raises(ModelError, match=r"normals at \[0. 0. 0.\] must"):
+        Shell([a, b, c, d], SHEET, normals=lambda x: (0, 0, 0))
+    with pytest.raises(ModelError, match=r"normals must be a direction \(3,\) for each node"):
+        Shell([a, b, c, d], SHEET, normals=np.zeros((4, 3)))
     with pytest.raises(ModelError, match="a laminate needs direction"):
         Shell([[a, b, c, d], [b, *quad(model, (2, 0, 0), (2, 1, 0)), c]], LAMINATE)
     with pytest.raises(ModelError, match="direction .* is normal to the surface in element 1"):

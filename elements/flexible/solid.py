@@ -1,0 +1,215 @@
+"""Stiffness and mass of a mesh of solids, by scikit-fem: quadratic tetrahedra and hexahedra, linear elastic.
+
+Linear tetrahedra and hexahedra lock in bending: displacements are quadratic on whatever mesh, also on one with corners
+alone. scikit-fem is an extra, ``pip install fem_mbs[solid]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import number, shown
+from fem_mbs.elements.flexible.interfaces import Facets
+from fem_mbs.errors import MissingPackageError, ModelError
+
+CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron27")
+TRIANGLE, QUAD = np.repeat((3.0, 16.0), 3) / 57.0, np.repeat((1.0, 4.0, 16.0), (4, 4, 1)) / 36.0
+"""Shares of the nodes of a face in its area, as the diagonals of their mass matrices."""
+ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
+HALVES = {6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)), 9: tuple((8, *ROUND[k : k + 2]) for k in range(8))}
+"""Triangles by which a face of six or nine nodes is drawn."""
+
+
+class Assembled(NamedTuple):
+    """A mesh with its matrices."""
+
+    points: Array
+    K: csr_array
+    M: csr_array
+    sets: dict[str, IntArray]
+    facets: Facets
+    triangles: IntArray
+    stress: Any
+
+
+def _package() -> Any:
+    try:
+        import skfem
+        import skfem.helpers
+        import skfem.io.meshio
+    except ImportError as error:
+        raise MissingPackageError(
+            "Reduction.solid needs scikit-fem; install it with pip install fem_mbs[solid]"
+        ) from error
+    return skfem
+
+
+def read(mesh: Any) -> Any:
+    """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`."""
+    skfem = _package()
+    import meshio
+
+    if not isinstance(mesh, meshio.Mesh):
+        if not isinstance(mesh, str | Path):
+            raise ModelError(f"Reduction.solid: mesh must be a file or a meshio.Mesh, received {shown(mesh)}")
+        if not Path(mesh).is_file():
+            raise ModelError(f"Reduction.solid: there is no file '{mesh}'")
+        try:
+            mesh = meshio.read(mesh)
+        except (meshio.ReadError, ValueError, KeyError, IndexError) as error:
+            raise ModelError(f"Reduction.solid: '{mesh}' cannot be read as a mesh: {error}") from error
+    kinds = {block.type for block in mesh.cells}
+    solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
+    if len(solid) != 1 or solid[0] not in CELLS:
+        raise ModelError(
+            f"Reduction.solid: the mesh must have solid cells of one kind of {', '.join(CELLS)}, it has "
+            f"{', '.join(sorted(kinds)) or 'none'}"
+        )
+    return skfem.io.meshio.from_meshio(mesh)
+
+
+def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> Assembled:
+    """Matrices of a mesh, whose materials are numbers or dicts of these by the names of its sets of cells."""
+    skfem = _package()
+    m = read(mesh)
+    tets = m.t.shape[0] == 4
+    scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
+    basis = skfem.Basis(m, skfem.ElementVector(scalar), intorder=4 if tets else 5)
+    young, poisson, density = (_of_cells(value, name, m) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho")))
+    if not (-1.0 < poisson.min() and poisson.max() < 0.5):
+        raise ModelError(f"Reduction.solid: nu must be above -1 and below 0.5, received {shown(nu)}")
+    lame, shear = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson)
+    trace, twice = skfem.helpers.trace, skfem.helpers.ddot
+
+    def strain(u: Any) -> Any:
+        return 0.5 * (u.grad + np.swapaxes(u.grad, 0, 1))
+
+    def elastic(u: Any, v: Any, w: Any) -> Any:
+        e, f = strain(u), strain(v)
+        return w.lame * trace(e) * trace(f) + 2.0 * w.shear * twice(e, f)
+
+    def inertia(u: Any, v: Any, w: Any) -> Any:
+        return w.rho * skfem.helpers.dot(u, v)
+
+    K, M = (
+        csr_array(
+            skfem.BilinearForm(form).assemble(basis, lame=lame[:, None], shear=shear[:, None], rho=density[:, None])
+        )
+        for form in (elastic, inertia)
+    )
+    groups = [g for g in (basis.nodal_dofs, basis.edge_dofs, basis.facet_dofs, basis.interior_dofs) if g.size]
+    rows = np.concatenate(groups, axis=1).T
+    order = rows.ravel()
+    node = np.empty(len(order), np.intp)
+    node[order] = np.repeat(np.arange(len(rows)), 3)
+    sets = {name: np.unique(node[basis.get_dofs(facets).all()]) for name, facets in (m.boundaries or {}).items()}
+    for name, cells in (m.subdomains or {}).items():
+        sets.setdefault(name, np.unique(node[basis.element_dofs[:, cells]]))
+    faces = _faces(m, m.boundary_facets(), tets)
+    triangles = np.concatenate([faces[:, list(part)] for part in HALVES[faces.shape[1]]])
+    points = basis.doflocs[:, rows[:, 0]].T
+    facets = Facets(faces, _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD))
+    stress = Stress(m, scalar, Material(lame, shear), order, node)
+    return Assembled(points, K[order][:, order], M[order][:, order], sets, facets, triangles, stress)
+
+
+def _of_cells(value: Any, name: str, m: Any) -> Array:
+    """A property of each cell."""
+    label = f"Reduction.solid: {name}"
+    count = m.t.shape[1]
+    positive = name != "nu"
+    if not isinstance(value, Mapping):
+        return np.full(count, number(value, label, positive=positive))
+    known, result = m.subdomains or {}, np.full(count, np.nan)
+    for own, each in value.items():
+        if own not in known:
+            raise ModelError(
+                f"{label}: the mesh has no set of cells {own!r}; it has {', '.join(map(repr, known)) or 'none'}"
+            )
+        result[known[own]] = number(each, f"{label}[{own!r}]", positive=positive)
+    if np.isnan(result).any():
+        raise ModelError(f"{label}: {int(np.isnan(result).sum())} cells are in none of {', '.join(map(repr, value))}")
+    return result
+
+
+def _faces(m: Any, facets: IntArray, tets: bool) -> IntArray:
+    """Nodes ``(f, 6)`` or ``(f, 9)`` of faces: corners in turn, middles of edges, middle."""
+    corners, vertices = m.facets[:, facets].T, m.nvertices
+    keys = m.edges.min(axis=0).astype(np.int64) * vertices + m.edges.max(axis=0)
+    sorter = np.argsort(keys)
+
+    def places(a: IntArray, b: IntArray) -> IntArray:
+        wanted = np.minimum(a, b).astype(np.int64) * vertices + np.maximum(a, b)
+        at: IntArray = sorter[np.minimum(np.searchsorted(keys, wanted, sorter=sorter), len(keys) - 1)]
+        return np.where(keys[at] == wanted, at, -1)
+
+    if not tets:
+        # of the three other corners, the opposite one shares no edge with the first
+        opposite = np.argmin([places(corners[:, 0], corners[:, k]) for k in (1, 2, 3)], axis=0)
+        turns = np.array([[0, 2, 1, 3], [0, 1, 2, 3], [0, 1, 3, 2]])[opposite]
+        corners = np.take_along_axis(corners, turns, axis=1)
+    middles = places(corners, np.roll(corners, -1, axis=1))
+    parts = [corners, vertices + middles]
+    if not tets:
+        parts.append((vertices + m.edges.shape[1] + facets)[:, None])
+    return np.concatenate(parts, axis=1)
+
+
+def _areas(faces: IntArray, points: Array) -> Array:
+    """Of faces, ``(f,)``."""
+    a, b, c = (points[faces[:, k]] for k in (0, 1, 2))
+    area: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    if faces.shape[1] == 9:
+        d = points[faces[:, 3]]
+        area += 0.5 * np.linalg.norm(np.cross(c - a, d - a), axis=1)
+    return area
+
+
+class Material(NamedTuple):
+    """Of each cell."""
+
+    lame: Array
+    shear: Array
+
+
+class Stress(NamedTuple):
+    """Stresses of nodes, the mean of the cells that they belong to: at nodes, ``C`` times the strain there."""
+
+    mesh: Any
+    element: Any
+    material: Material
+    order: IntArray
+    node: IntArray
+
+    def __call__(self, T: Array, kept: IntArray) -> Array:
+        """Of displacements ``T`` (3n, K) at nodes ``kept`` (k,), ``(k, 6, K)``."""
+        skfem, m = _package(), self.mesh
+        whole = skfem.Basis(m, skfem.ElementVector(self.element), intorder=1)
+        row = np.full(len(self.node) // 3, -1)
+        row[kept] = np.arange(len(kept))
+        cells = np.flatnonzero((row[self.node[whole.element_dofs]] >= 0).any(axis=0))
+        places = self.element.doflocs.T
+        at = skfem.Basis(
+            m, skfem.ElementVector(self.element), elements=cells, quadrature=(places, np.ones(places.shape[1]))
+        )
+        rows = row[self.node[at.element_dofs[::3]]].T
+        seen = rows >= 0
+        counts = np.bincount(rows[seen], minlength=len(kept))
+        lame, shear = (part[cells][:, None] for part in self.material)
+        result = np.zeros((len(kept), 6, T.shape[1]))
+        back = np.empty_like(self.order)
+        back[self.order] = np.arange(len(self.order))
+        for k, column in enumerate(T.T):
+            grad = np.asarray(at.interpolate(column[back]).grad)
+            strain = 0.5 * (grad + grad.swapaxes(0, 1))
+            stress = 2.0 * shear * strain
+            stress[range(3), range(3)] += lame * np.trace(strain)
+            for i, (a, b) in enumerate(((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))):
+                result[:, i, k] = np.bincount(rows[seen], stress[a, b][seen], len(kept)) / counts
+        return result

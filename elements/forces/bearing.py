@@ -1,0 +1,262 @@
+"""A bearing: springs and dampers between a housing and a shaft, in axes that stay with the housing.
+
+Five coordinates ``z`` of the shaft in the axes of the housing, the third along the shaft: where the point of the shaft
+is, ``e_k . (r + S c) - o_k``, and the tilts ``(-n_2, n_1)`` of its axis ``n_k = e_k . S s``, with the shaft at ``(S,
+r)`` in the housing. None sees how far the shaft has turned, so that nothing is unwound. The forces are ``F = K(w) z +
+C(w) z'`` with the speed ``w`` of the shaft about its axis, against the housing; what their power means for the nodes is
+in ``elements/joints/frames.py``, with gradients ``b`` and their derivatives (docs/rotors.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Direction,
+    Element,
+    ElementBatch,
+    Energy,
+    Motion,
+    NodeLike,
+    Numbering,
+    Vector3,
+    checked,
+    lever,
+    real,
+    shaped,
+    shown,
+)
+from fem_mbs.elements.joints.frames import (
+    adjoint_inverse,
+    along,
+    axes_in,
+    bend_along,
+    gradients,
+    nodal,
+    relative,
+    two_nodes,
+)
+from fem_mbs.errors import ModelError, MotionError
+from fem_mbs.lie import se3, so3
+
+SYMMETRIC = 1e-12
+"""Skew part of a matrix, against its largest entry, that is rounding."""
+WHAT = "2 numbers across the shaft, a 2x2 matrix, 5 numbers with the one along it and two tilts, or a 5x5 matrix"
+
+
+def _matrix(value: Any, label: object) -> Array:
+    """A matrix (5, 5), or (n, 5, 5) of one for each speed."""
+    given = real(value)
+    shapes = ((2,), (2, 2), (5,), (5, 5))
+    if given is not None and np.isfinite(given).all():
+        each = (
+            next((shape for shape in shapes if given.shape in (shape, (len(given), *shape))), None)
+            if given.ndim
+            else None
+        )
+        # two numbers for each of some speeds and a matrix of two are told apart by speeds, in the constructor
+        if each is not None:
+            return given
+    raise ModelError(f"{label} must be {WHAT}, or a list of these for each of speeds, received {shown(value)}")
+
+
+def _five(given: Array, count: int | None, label: str) -> Array:
+    """Matrices ``(5, 5)``, or ``(count, 5, 5)``."""
+    lead = () if count is None else (count,)
+    inner = given.shape[len(lead) :]
+    if given.shape[: len(lead)] != lead or inner not in ((2,), (2, 2), (5,), (5, 5)):
+        each = "" if count is None else f" for each of the {count} speeds"
+        raise ModelError(f"{label} must be {WHAT}{each}, received {shown(given)}")
+    square = given[..., None] * np.eye(inner[0]) if len(inner) == 1 else given
+    result = np.zeros((*lead, 5, 5))
+    result[..., : inner[0], : inner[0]] = square
+    return result
+
+
+BearingMatrix = Annotated[ArrayLike, _matrix]
+Speeds = Annotated[ArrayLike, shaped((None,), what="increasing numbers, rad/s")]
+
+
+@checked
+class Bearing(Element):
+    """A bearing with stiffness and damping across a shaft, in axes of the housing: rolling, journal, tilting pads.
+
+    Parameters
+    ----------
+    a, b : Node
+        The housing, and the shaft.
+    axis : (3,)
+        Of the shaft at t = 0, world frame.
+    stiffness, damping : (2,), (2, 2), (5,) or (5, 5)
+        N/m and N s/m across the shaft, also coupled and not symmetric; with the direction along the shaft and the two
+        tilts, N m/rad and N m s/rad, as third to fifth. No damping by default. One for each speed if there are
+        ``speeds``.
+    speeds : (n,), optional
+        Speeds in rad/s of the shaft about its axis, against the housing, for which matrices are given, increasing, at
+        least two: between them go cubic splines, beyond them the run ends with an error.
+    point : (3,), optional
+        Where it is at t = 0, world frame; by default at node b.
+    across : (3,), optional
+        Its first direction at t = 0, world frame, perpendicular to the axis; by default one that turns with node a.
+
+    Raises
+    ------
+    ModelError
+        If a matrix does not fit.
+    MotionError
+        In a run, if the shaft tilts by more than 90 degrees or its speed is beyond ``speeds``.
+
+    Notes
+    -----
+    Without force as built. The shaft turns without limit and without resistance. A stiffness with a skew part, as of
+    journal bearings, brings energy: a Campbell diagram shows from which speed on a rotor is unstable.
+    """
+
+    def __init__(
+        self,
+        a: NodeLike,
+        b: NodeLike,
+        axis: Direction,
+        stiffness: BearingMatrix,
+        damping: BearingMatrix | None = None,
+        *,
+        speeds: Speeds | None = None,
+        point: Vector3 | None = None,
+        across: Direction | None = None,
+    ) -> None:
+        self.nodes, label = two_nodes(type(self), a, b), f"Bearing on {a}, {b}"
+        self.speeds = None if speeds is None else np.asarray(speeds)
+        if self.speeds is not None and (len(self.speeds) < 2 or (np.diff(self.speeds) <= 0.0).any()):
+            raise ModelError(f"{label}: speeds must be at least two and increase, received {shown(self.speeds)}")
+        count = None if self.speeds is None else len(self.speeds)
+        self.stiffness = _five(np.asarray(stiffness), count, f"{label}: stiffness")
+        none = np.zeros_like(self.stiffness)
+        self.damping = none if damping is None else _five(np.asarray(damping), count, f"{label}: damping")
+        skew = np.abs(self.stiffness - self.stiffness.swapaxes(-1, -2)).max()
+        lossy = np.linalg.eigvalsh(0.5 * (self.damping + self.damping.swapaxes(-1, -2))).min()
+        self.active = bool(
+            self.speeds is not None
+            or skew > SYMMETRIC * np.abs(self.stiffness).max()
+            or lossy < -SYMMETRIC * np.abs(self.damping).max(initial=1.0)
+        )
+        place = b.position if point is None else np.asarray(point)
+        self.offsets = tuple(lever(node, place) for node in self.nodes)
+        axes = axes_in(np.asarray(axis), across, a, label)
+        self.axes = a.rotation.T @ axes
+        self.shaft = b.rotation.T @ np.asarray(axis)
+
+    def batch_key(self) -> Hashable:
+        if self.speeds is None:
+            return None
+        return tuple(own.tobytes() for own in (self.speeds, self.stiffness, self.damping))
+
+
+class BearingContext(NamedTuple):
+    """What the matrices need of the last force."""
+
+    Ad: Array
+    b: Array
+    """Gradients of the coordinates ``(n, 5, 6)``."""
+    bend: Array
+    """Their derivatives ``(n, 5, 6, 6)``."""
+    V_A: Array
+    V: Array
+    F: Array
+    K: Array
+    C: Array
+    by_speed: Array
+    """Derivative of the forces against the speed, ``(n, 5)``."""
+
+
+class BearingBatch(ElementBatch, of=Bearing):
+    """Bearings as arrays; those that depend on the speed are of one table."""
+
+    def __init__(self, bearings: Sequence[Bearing], number: Numbering) -> None:
+        super().__init__(bearings, number)
+        self._axes, self._shaft, self._K, self._C, offsets = (
+            np.array([getattr(own, name) for own in bearings])
+            for name in ("axes", "shaft", "stiffness", "damping", "offsets")
+        )
+        self._at_a, self._at_b = offsets[:, 0], offsets[:, 1]
+        self._speeds = bearings[0].speeds
+        if self._speeds is not None:
+            self._splines = CubicSpline(self._speeds, np.concatenate([self._K[0], self._C[0]], axis=1))
+        # gradients of the tilts (-n_2, n_1)
+        self._sign = np.array([-1.0, 1.0])[:, None]
+
+    def force(self, motion: Motion, prescribed: None) -> tuple[Array, BearingContext]:
+        """Wrenches on the nodes, ``(n, 12)``."""
+        z, frames, b, bend = self._coordinates(motion)
+        Ad = adjoint_inverse(frames)
+        V_A, V_B = np.matvec(Ad, motion.V[self.nodes[:, 0]]), motion.V[self.nodes[:, 1]]
+        V = V_B - V_A
+        z_dot = np.matvec(b, V)
+        K, C, dK, dC = self._at_speed(np.vecdot(self._shaft, V[:, 3:]), motion.t)
+        F = np.matvec(K, z) + np.matvec(C, z_dot)
+        by_speed = np.matvec(dK, z) + np.matvec(dC, z_dot)
+        return gradients(np.vecmat(F, b), Ad), BearingContext(Ad, b, bend, V_A, V, F, K, C, by_speed)
+
+    def _coordinates(self, motion: Motion) -> tuple[Array, Any, Array, Array]:
+        frames = relative(motion.x[self.nodes], motion.R[self.nodes])
+        S, c, s = frames.S, self._at_b, self._shaft
+        place = frames.r + np.matvec(S, c) - self._at_a
+        n = np.vecmat(np.matvec(S, s), self._axes)
+        if n[:, 2].min() <= 0.0:
+            owner = self.owners[int(np.argmin(n[:, 2]))]
+            raise MotionError(f"{owner}: the shaft tilts by more than 90 degrees at t = {motion.t:.6g} s")
+        z = np.concatenate([np.vecmat(place, self._axes), self._sign[:, 0] * n[:, [1, 0]]], axis=1)
+        # axes of the housing as the shaft sees them, (n, 3, 3), one after the other
+        seen = self._axes.mT @ S
+        across, s = seen[:, [1, 0]], s[:, None]
+        b, bend = np.zeros((len(z), 5, 6)), np.zeros((len(z), 5, 6, 6))
+        b[:, :3], bend[:, :3] = along(seen, c[:, None]), bend_along(seen, c[:, None])
+        b[:, 3:, 3:] = self._sign * so3.cross(s, across)
+        bend[:, 3:, 3:, 3:] = self._sign[..., None] * (so3.skew(s) @ so3.skew(across))
+        return z, frames, b, bend
+
+    def _at_speed(self, speed: Array, t: float) -> tuple[Array, Array, Array, Array]:
+        """Stiffness and damping and their derivatives."""
+        if self._speeds is None:
+            return self._K, self._C, np.zeros_like(self._K), np.zeros_like(self._C)
+        beyond = (speed < self._speeds[0]) | (speed > self._speeds[-1])
+        if beyond.any():
+            row = int(np.argmax(beyond))
+            raise MotionError(
+                f"{self.owners[row]}: the shaft turns at {speed[row]:.6g} rad/s at t = {t:.6g} s, beyond its speeds "
+                f"from {self._speeds[0]:g} to {self._speeds[-1]:g}"
+            )
+        both, slope = self._splines(speed), self._splines(speed, 1)
+        return both[:, :5], both[:, 5:], slope[:, :5], slope[:, 5:]
+
+    def stiffness(self, context: BearingContext) -> Array:
+        """Of the coordinates, of their rates and the speed, and of the directions of the forces."""
+        Ad, b, bend, V_A, V, F, K, C, by_speed = context
+        turning = se3.bracket(V_A)
+        rates = np.einsum("nj,nijk->nik", V, bend) - b @ turning
+        speed = -np.vecmat(self._shaft, turning[:, 3:])
+        inner = K @ b + C @ rates + by_speed[:, :, None] * speed[:, None, :]
+        whole = np.einsum("ni,nijk->njk", F, bend) + b.mT @ inner
+        return nodal(Ad, whole, np.vecmat(F, b))
+
+    def damping(self, context: BearingContext) -> Array:
+        J = np.concatenate([-context.Ad, np.broadcast_to(se3.IDENTITY, context.Ad.shape)], axis=-1)
+        rates = context.b @ J
+        speed = np.vecmat(self._shaft, J[:, 3:])
+        inner = context.C @ rates + context.by_speed[:, :, None] * speed[:, None, :]
+        result: Array = rates.mT @ inner
+        return result
+
+    def energy(self, motion: Motion) -> Energy:
+        z, *_ = self._coordinates(motion)
+        K = self._K
+        if self._speeds is not None:
+            spin = np.matvec(motion.R[self.nodes], motion.V[self.nodes][..., 3:])
+            w = np.vecdot(np.matvec(motion.R[self.nodes[:, 1]], self._shaft), spin[:, 1] - spin[:, 0])
+            K = self._at_speed(w, motion.t)[0]
+        return Energy(strain=0.5 * np.vecdot(z, np.matvec(K, z)))

@@ -1,0 +1,430 @@
+"""Frequencies and damping of a rotor over its speed, seen from the ground, and its answer to unbalance.
+
+About a rotor that turns steadily the equations are linear with constant coefficients where axes that stand still see
+them so: of a rotor that is alike all round, on any supports (``steady_axes.py``; Genta, Dynamics of Rotating Systems,
+sections 4.5, 6.4). docs/rotors.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq, linear_sum_assignment
+from scipy.sparse import block_array, csc_array
+from scipy.sparse.linalg import splu
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import (
+    Direction,
+    NodeOrName,
+    Path,
+    Positive,
+    PositiveInt,
+    Public,
+    checked,
+    real,
+    shaped,
+    shown,
+)
+from fem_mbs.errors import ModelError
+from fem_mbs.initial.redundant import independent
+from fem_mbs.modal.linear_model import LinearModel
+from fem_mbs.modal.linearize import linear_equations
+from fem_mbs.modal.modes import degrees_of_freedom, solve_modes
+from fem_mbs.model.model import Model
+from fem_mbs.pictures.extras import need, written
+from fem_mbs.static.steady_rotation import steady_rotation
+from fem_mbs.system.system import System
+
+ALIKE = 0.3
+"""Likeness of the shapes of a mode at two speeds, below which it is another one."""
+STANDS = 1e-9
+"""Angular velocity of axes, against that of the rotor, that is none."""
+REFINEMENTS, ACCURATE = 40, 1e-10
+MORE = 6
+"""Modes that are asked for beside those wanted, as some do not swing."""
+ACROSS = 1e-9
+"""Share of a motion across the axis, below which it goes along the axis or about it."""
+PLANE = 0.05
+"""Whirl below which a motion is in a plane."""
+RUNAWAY = 1e-6
+"""Growth against frequency that is more than rounding."""
+
+Speeds = Annotated[ArrayLike, shaped((None,), what="numbers, rad/s")]
+
+
+class Rotor:
+    """A model whose ``turning`` nodes spin about an axis."""
+
+    def __init__(self, model: Model, turning: Iterable[NodeOrName] | None, axis: Array, label: str) -> None:
+        self.model, self.turning, self.axis, self.label = model, turning, axis, label
+
+    def at(self, speed: float) -> LinearModel:
+        """The linear equations at a speed, in axes that stand still."""
+        if speed == 0.0:
+            return linear_equations(System(self.model), None, still=True)
+        turning = None if self.turning is None else list(self.turning)
+        found = steady_rotation(self.model, speed * self.axis, turning=turning)
+        linear = linear_equations(System(self.model), found.state(-1), still=True)
+        if linear.varies:
+            raise ModelError(f"{self.label}: at {speed:g} rad/s {linear.varies}")
+        if np.abs(linear.axes).max() > STANDS * abs(speed):
+            raise ModelError(
+                f"{self.label}: at {speed:g} rad/s the equations are constant only in axes that turn: the rotor is not "
+                "alike all round; mbs.modes(model, state=...) about mbs.steady_rotation has the frequencies in its own "
+                "axes, and modes.seen_from() those from the ground"
+            )
+        return linear
+
+    def vibrations(self, speed: float, count: int, damped: bool) -> list[Vibration]:
+        """The lowest modes that swing."""
+        linear = self.at(speed)
+        modes = solve_modes(linear, min(count + MORE, degrees_of_freedom(linear)), damped)
+        swing = np.abs(modes.eigenvalues.imag) > RUNAWAY * np.abs(modes.eigenvalues).max()
+        weights = np.sqrt(np.repeat(_masses(linear.system), 3, axis=1))
+        sense = self.axis * (-1.0 if speed < 0.0 else 1.0)
+        result = []
+        for value, shape in zip(modes.eigenvalues[swing][:count], modes.shapes[swing], strict=False):
+            own = shape if value.imag > 0.0 else shape.conj()
+            a = (weights * own).reshape(-1, 3)
+            a = a - np.outer(a @ self.axis, self.axis)
+            size = float(np.vdot(a, a).real)
+            turns = -2.0 * float((np.cross(a.real, a.imag) @ sense).sum())
+            flat = (weights * own).ravel()
+            turns = turns / size if size > ACROSS * float(np.vdot(flat, flat).real) else 0.0
+            result.append(Vibration(complex(value.real, abs(value.imag)), turns, flat, own))
+        return result
+
+
+def _masses(system: System) -> Array:
+    """Mass and mean rotational inertia of each node, ``(n, 2)``."""
+    result: Array = system.nodes_of(system.diagonal_mass).reshape(-1, 2, 3).mean(axis=2)
+    return result
+
+
+class Vibration(NamedTuple):
+    """A mode at a speed."""
+
+    eigenvalue: complex
+    whirl: float
+    """From 1, forward on circles, to -1, backward."""
+    weighted: Array
+    """Its shape, in units in which its square is the mass that moves."""
+    shape: Array
+    """``(n, 6)``, world frame."""
+
+    def like(self, other: Vibration) -> float:
+        """How alike two shapes are, up to 1."""
+        both = abs(np.vdot(self.weighted, other.weighted)) ** 2
+        sizes = np.vdot(self.weighted, self.weighted).real * np.vdot(other.weighted, other.weighted).real
+        return float(both / sizes)
+
+    def near(self, other: Vibration) -> float:
+        """How alike shapes and frequencies are, up to 1."""
+        slow, fast = sorted((self.eigenvalue.imag, other.eigenvalue.imag))
+        return self.like(other) * slow / fast
+
+
+def _followed(before: list[Vibration], now: list[Vibration]) -> list[int | None]:
+    """Which of the modes before each one now goes on, None for none."""
+    result: list[int | None] = [None] * len(now)
+    if before:
+        near = np.array([[old.near(new) for new in now] for old in before])
+        for old, new in zip(*linear_sum_assignment(-near), strict=True):
+            if before[old].like(now[new]) > ALIKE:
+                result[int(new)] = int(old)
+    return result
+
+
+@checked
+def campbell(
+    model: Model,
+    speeds: Speeds,
+    *,
+    turning: Iterable[NodeOrName] | None = None,
+    axis: Direction = (1.0, 0.0, 0.0),
+    count: PositiveInt = 8,
+    damped: bool = True,
+) -> Campbell:
+    """Frequencies, damping and whirl of a rotor over its speed, from the ground.
+
+    Parameters
+    ----------
+    model : Model
+        A rotor on its supports, at rest as built.
+    speeds : (ns,)
+        In rad/s; negative ones turn the other way.
+    turning : list, optional
+        The nodes that turn, or their names; by default all that the model does not hold.
+    axis : (3,)
+        Of rotation, world frame, through the origin.
+    count : int
+        How many modes, the lowest.
+    damped : bool
+        With the damping of the model.
+
+    Raises
+    ------
+    ModelError
+        If the rotor cannot turn steadily, or is not alike all round: names the element.
+
+    Notes
+    -----
+    At each speed :func:`mbs.steady_rotation`, and the modes about it in axes that stand still. Modes are followed by
+    the likeness of their shapes; where none is alike a curve ends, and another begins.
+    """
+    rotor, given = Rotor(model, turning, np.asarray(axis), "campbell"), np.asarray(speeds)
+    curves: list[dict[int, Vibration]] = []
+    last: list[tuple[int, Vibration]] = []
+    for k, speed in enumerate(given):
+        found = rotor.vibrations(float(speed), count, damped)
+        taken = _followed([own for _, own in last], found)
+        begun, last = last, []
+        for own, place in zip(found, taken, strict=True):
+            curve = len(curves) if place is None else begun[place][0]
+            if place is None:
+                curves.append({})
+            curves[curve][k] = own
+            last.append((curve, own))
+    return Campbell(given, tuple(curves), rotor, damped)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Campbell(Public):
+    """Modes of a rotor over its speed, as curves; ``print`` shows a table, :meth:`plot` the diagram.
+
+    Attributes
+    ----------
+    speeds : (ns,)
+        In rad/s.
+    """
+
+    _internal = ("curves", "rotor", "damped")
+    speeds: Array
+    curves: tuple[dict[int, Vibration], ...]
+    rotor: Rotor
+    damped: bool
+
+    def _over_speeds(self, of: Callable[[Vibration], float]) -> Array:
+        result = np.full((len(self.speeds), len(self.curves)), np.nan)
+        for column, curve in enumerate(self.curves):
+            for row, own in curve.items():
+                result[row, column] = of(own)
+        return result
+
+    @property
+    def angular(self) -> Array:
+        """Angular frequencies ``(ns, nc)`` seen from the ground, damped ones, in rad/s; nan where a curve has ended."""
+        return self._over_speeds(lambda own: own.eigenvalue.imag)
+
+    @property
+    def damping(self) -> Array:
+        """Damping ratios ``(ns, nc)``; negative where the rotor is unstable."""
+        return self._over_speeds(lambda own: -own.eigenvalue.real / abs(own.eigenvalue))
+
+    @property
+    def whirl(self) -> Array:
+        """``(ns, nc)`` from 1, forward with the rotor on circles, to -1, backward; 0 for motions in a plane."""
+        return self._over_speeds(lambda own: own.whirl)
+
+    @property
+    def unstable(self) -> Array:
+        """Speeds at which a mode grows, ``(k,)``."""
+        grows = self._over_speeds(lambda own: own.eigenvalue.real / abs(own.eigenvalue)) > RUNAWAY
+        return self.speeds[grows.any(axis=1)]
+
+    @checked
+    def critical(self, order: Positive = 1.0) -> Array:
+        """Speeds ``(k,)`` at which a mode has ``order`` times the speed as its frequency, within those of the diagram.
+
+        Found by the equations at these speeds, not between points of the diagram; forward and backward ones.
+        """
+        found = []
+        for curve in self.curves:
+            rows = sorted(curve)
+            for a, b in zip(rows, rows[1:], strict=False):
+                gaps = [curve[row].eigenvalue.imag - order * abs(self.speeds[row]) for row in (a, b)]
+                if gaps[0] * gaps[1] <= 0.0 and gaps[0] != gaps[1]:
+                    found.append(self._root(curve[a], self.speeds[[a, b]], order))
+        return np.unique(np.round(found, 12)) if found else np.empty(0)
+
+    def _root(self, near: Vibration, between: Array, order: float) -> float:
+        def gap(speed: float) -> float:
+            found = self.rotor.vibrations(speed, len(self.curves), self.damped)
+            best = max(found, key=near.near)
+            return best.eigenvalue.imag - order * abs(speed)
+
+        return float(
+            brentq(gap, *between, xtol=ACCURATE * np.abs(between).max(), rtol=1e-10, maxiter=REFINEMENTS, disp=False)
+        )
+
+    @checked
+    def plot(self, file: Path | None = None, *, orders: Sequence[float] = (1.0,)) -> Any:
+        """The diagram as a matplotlib figure: forward curves full, backward dashed, thick where unstable."""
+        pyplot = need("matplotlib.pyplot", "campbell.plot")
+        figure, axes = pyplot.subplots(figsize=(7.0, 4.5), layout="constrained")
+        angular, damping, whirl = self.angular, self.damping, self.whirl
+        for k in range(angular.shape[1]):
+            mean = np.nanmean(whirl[:, k])
+            style, color = ("-", "C0") if mean > PLANE else ("--", "C1") if mean < -PLANE else ("-.", "C2")
+            axes.plot(self.speeds, angular[:, k], style, color=color)
+            grows = damping[:, k] < -RUNAWAY
+            axes.plot(self.speeds[grows], angular[grows, k], "o", color="C3", markersize=3)
+        for order in orders:
+            axes.plot(self.speeds, order * np.abs(self.speeds), ":", color="0.4")
+        for style, color, name in (("-", "C0", "forward"), ("--", "C1", "backward"), ("-.", "C2", "in a plane")):
+            axes.plot([], [], style, color=color, label=name)
+        axes.plot([], [], "o", color="C3", markersize=3, label="unstable")
+        axes.set_xlabel("speed (rad/s)")
+        axes.set_ylabel("angular frequency (rad/s)")
+        axes.set_ylim(0.0, None)
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize="small")
+        if file is not None:
+            written(file, figure.savefig)
+        return figure
+
+    def __str__(self) -> str:
+        rows = zip(self.speeds, self.angular, self.whirl, strict=True)
+        marks = [
+            (f"{w:.6g}", [f"{a:.5g}{_sense(s)}" for a, s in zip(own, turns, strict=True)]) for w, own, turns in rows
+        ]
+        head = "speed rad/s   modes rad/s, forward +, backward -"
+        return "\n".join([head, *(f"{w:>11}   " + "".join(f"{own:>11}" for own in each) for w, each in marks)])
+
+    def __repr__(self) -> str:
+        return f"Campbell: {len(self.curves)} modes at {len(self.speeds)} speeds to {np.abs(self.speeds).max():g} rad/s"
+
+
+def _sense(whirl: float) -> str:
+    return "+" if whirl > PLANE else "-" if whirl < -PLANE else " "
+
+
+@checked
+def unbalance_response(
+    model: Model,
+    speeds: Speeds,
+    unbalance: Mapping[str, Any],
+    *,
+    turning: Iterable[NodeOrName] | None = None,
+    axis: Direction = (1.0, 0.0, 0.0),
+) -> UnbalanceResponse:
+    """How a rotor whirls under small unbalances at nodes, with the frequency of its speed.
+
+    Parameters
+    ----------
+    model : Model
+        A balanced rotor on its supports.
+    speeds : (ns,)
+        In rad/s, not zero.
+    unbalance : dict
+        By names of nodes that turn: mass times eccentricity in kg m, or a pair of this and an angle in rad, counted
+        with the rotation from the direction ``response.across``.
+    turning, axis
+        As for :func:`campbell`.
+
+    Raises
+    ------
+    ModelError
+        As :func:`campbell`, and if a node does not exist or a speed is zero.
+
+    Notes
+    -----
+    ``(K + i w C - w^2 M) x = m e w^2 (u - i v)`` in axes that stand still, ``u x v`` along the rotation.
+    """
+    label = "unbalance_response"
+    rotor, given = Rotor(model, turning, np.asarray(axis), label), np.asarray(speeds)
+    if not given.all():
+        raise ModelError(f"{label}: speeds must not be zero, received {shown(speeds)}")
+    if not isinstance(unbalance, Mapping) or not unbalance:
+        raise ModelError(
+            f"{label}: unbalance must be a dict of nodes with m e or (m e, angle), received {shown(unbalance)}"
+        )
+    across = np.roll(np.eye(3), 1, axis=1)[int(np.argmax(np.abs(rotor.axis)))]
+    u = across - (across @ rotor.axis) * rotor.axis
+    u /= np.linalg.norm(u)
+    v = np.cross(rotor.axis, u)
+    pushes = {node: _complex(value, f"{label}: unbalance[{node!r}]") for node, value in unbalance.items()}
+    answers = []
+    for speed in given:
+        linear = rotor.at(float(speed))
+        system, w = linear.system, abs(float(speed))
+        force = np.zeros(system.N, complex)
+        for node, push in pushes.items():
+            row = system.row(node)
+            world = push * w**2 * (u - 1j * np.sign(speed) * v)
+            force[6 * row : 6 * row + 3] += linear.state.R[row].T @ world
+        rows = independent(system)
+        A = csc_array(linear.K + 1j * w * linear.C - w**2 * linear.M)
+        B, L = csc_array(linear.B[rows]), csc_array(linear.L[:, rows])
+        whole = csc_array(block_array([[A, L], [B, None]])) if len(rows) else A
+        d = splu(whole).solve(np.concatenate([force[system.free_rows], np.zeros(len(rows))]))[: system.n_free]
+        answers.append(linear.node_motions(d))
+    return UnbalanceResponse(given, np.array(answers), u, v, System(model))
+
+
+def _complex(value: Any, label: str) -> complex:
+    pair = real(value)
+    if pair is None or pair.shape not in ((), (2,)) or not np.isfinite(pair).all():
+        raise ModelError(f"{label} must be m e in kg m, or (m e, angle in rad), received {shown(value)}")
+    size, angle = (float(pair), 0.0) if pair.ndim == 0 else map(float, pair)
+    return complex(size * np.exp(1j * angle))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UnbalanceResponse(Public):
+    """Whirl of all nodes with the frequency of the speed, ``Re(shape exp(i w t))``.
+
+    Attributes
+    ----------
+    speeds : (ns,)
+        In rad/s.
+    shapes : (ns, n, 6) complex
+        Displacements and rotation vectors, world frame.
+    across, other : (3,)
+        Directions across the axis, from which angles count, and the next one, with the axis.
+    """
+
+    _internal = ("system",)
+    speeds: Array
+    shapes: Array
+    across: Array
+    other: Array
+    system: System
+
+    @checked
+    def displacement(self, node: NodeOrName) -> Array:
+        """Displacement ``(ns, 3)`` of a node, complex, world frame."""
+        return self.shapes[:, self.system.row(node), :3]
+
+    @checked
+    def forward(self, node: NodeOrName) -> Array:
+        """Radius ``(ns,)`` of the part of the orbit that goes with the rotor."""
+        return np.abs(self._parts(node)[0])
+
+    @checked
+    def backward(self, node: NodeOrName) -> Array:
+        """Radius ``(ns,)`` of the part of the orbit that goes against the rotor."""
+        return np.abs(self._parts(node)[1])
+
+    @checked
+    def major(self, node: NodeOrName) -> Array:
+        """Larger half axis ``(ns,)`` of the orbit."""
+        return self.forward(node) + self.backward(node)
+
+    @checked
+    def minor(self, node: NodeOrName) -> Array:
+        """Smaller half axis ``(ns,)`` of the orbit, negative where the node goes round against the rotor."""
+        return self.forward(node) - self.backward(node)
+
+    def _parts(self, node: NodeOrName) -> tuple[Array, Array]:
+        moved = self.displacement(node)
+        x, y = moved @ self.across, np.sign(self.speeds) * (moved @ self.other)
+        return 0.5 * (x + 1j * y), 0.5 * (x - 1j * y)
+
+    def __repr__(self) -> str:
+        return f"UnbalanceResponse at {len(self.speeds)} speeds to {np.abs(self.speeds).max():g} rad/s"

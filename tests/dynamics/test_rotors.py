@@ -1,0 +1,176 @@
+"""Rotors on bearings: frequencies from the ground, critical speeds, stability, unbalance, against known values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import Beam, BeamSection, Bearing, Bushing, GeneralJoint, RevoluteJoint, RigidBody
+
+X = (1.0, 0.0, 0.0)
+
+
+def friswell(order: int = 3, elements: int = 6) -> mbs.Model:
+    """Friswell, Penny, Garvey, Lees 2010, example 5.9.2: two discs on a shaft, unequal supports; too stiff to twist."""
+    E, G, rho, d = 211e9, 81.2e9, 7810.0, 0.05
+    nu, A, second = E / (2 * G) - 1, np.pi * d**2 / 4, np.pi * d**4 / 64
+    kappa = 6 * (1 + nu) / (7 + 6 * nu)
+    section = BeamSection(
+        EA=E * A,
+        GA=kappa * G * A,
+        GJ=1e4 * G * second,
+        EI=E * second,
+        mass=rho * A,
+        inertia=(2 * rho * second, rho * second, rho * second),
+    )
+    model = mbs.Model()
+    nodes = [model.add_node((x, 0, 0)) for x in np.linspace(0, 1.5, elements * order + 1)]
+    model.add(Beam(nodes, section, order=order, y_axis=(0, 1, 0)))
+    for share, outer in ((1 / 3, 0.28), (2 / 3, 0.35)):
+        mass = rho * np.pi * 0.07 * (outer**2 - d**2) / 4
+        polar = mass * (outer**2 + d**2) / 8
+        across = polar / 2 + mass * 0.07**2 / 12
+        model.add(RigidBody(nodes[round(share * elements * order)], mass, (polar, across, across)))
+    for node in (nodes[0], nodes[-1]):
+        model.add(Bearing(model.ground, node, X, (1e6, 0.8e6), across=(0, 1, 0)))
+    return model
+
+
+def test_a_published_rotor_on_unequal_supports() -> None:
+    """Example 5.9.2, by six cubic Timoshenko elements (ROSS); ours agree as meshes are refined, but for that mesh."""
+    rest = [82.653, 86.658, 254.520, 274.313, 679.489, 716.786]
+    fast = [82.325, 86.864, 239.642, 287.250, 583.488, 806.887]
+    speeds = np.array([0.0, 1000.0, 2000.0, 3000.0, 4000.0]) * 2 * np.pi / 60
+    diagram = mbs.campbell(friswell(), speeds, count=6)
+    assert np.sort(diagram.angular[0, :6]) == pytest.approx(rest, rel=5e-4)
+    assert np.sort(diagram.angular[-1][np.isfinite(diagram.angular[-1])]) == pytest.approx(fast, rel=7e-4)
+    assert diagram.whirl[-1, [0, 1]] == pytest.approx([-diagram.whirl[-1, 1], diagram.whirl[-1, 1]], abs=0.5)
+    assert not len(diagram.unstable)
+    assert len(diagram.critical()) >= 2
+
+
+def rigid_rotor(
+    k: object, damping: object = None, inertia: tuple[float, float] = (0.5, 0.3), **more: object
+) -> mbs.Model:
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(node, 10.0, (inertia[0], inertia[1], inertia[1])))
+    for x in (-0.4, 0.4):
+        model.add(Bearing(model.ground, node, X, k, damping, point=(x, 0, 0), across=(0, 1, 0), **more))
+    return model
+
+
+def test_a_rigid_rotor_has_its_closed_form() -> None:
+    """``I_d w^2 - I_p W w - 2 k a^2 = 0`` of the cone; backward critical at ``(I_d + I_p) W^2 = 2 k a^2``."""
+    diagram = mbs.campbell(rigid_rotor((1e4, 1e4)), [0.0, 50.0, 100.0, 200.0], count=4)
+    last = diagram.angular[-1]
+    assert np.sort(last) == pytest.approx([29.405882, np.sqrt(2e3), np.sqrt(2e3), 362.739216], rel=1e-7)
+    assert diagram.whirl[-1][np.argsort(last)[[0, 3]]] == pytest.approx([-1.0, 1.0], abs=1e-9)
+    assert diagram.critical() == pytest.approx([np.sqrt(2e3), np.sqrt(4e3)], rel=1e-8)
+    assert "forward" in str(diagram)
+
+
+def test_a_disc_on_unequal_supports_has_its_frequencies_at_any_speed() -> None:
+    """1 kg on 100 and 400 N/m: 10 and 20 rad/s."""
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0), name="disc")
+    model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+    model.add(Bearing(model.ground, node, X, (100.0, 400.0, 0.0, 1e3, 1e3), across=(0, 1, 0)))
+    for speed in (0.0, 5.0, 10.0, 30.0, -30.0):
+        assert mbs.campbell(model, [speed], count=2).angular[0] == pytest.approx([10.0, 20.0], rel=1e-9)
+    speeds = np.array([5.0, 15.0, 30.0, -15.0])
+    response = mbs.unbalance_response(model, speeds, {"disc": 1e-3})
+    x, y = (1e-3 * speeds**2 / (k - speeds**2) for k in (100.0, 400.0))
+    assert response.forward("disc") == pytest.approx(np.abs(x + y) / 2, rel=1e-9)
+    assert response.backward("disc") == pytest.approx(np.abs(x - y) / 2, rel=1e-9)
+    assert (response.minor("disc")[[1, 3]] < 0.0).all(), "backward between the critical speeds"
+
+
+def test_cross_coupling_is_unstable_beyond_the_damping() -> None:
+    """A Jeffcott rotor is stable as long as ``q < c omega_n``."""
+    omega, c = np.sqrt(2e3), 20.0
+    for share, stable in ((0.99, True), (1.01, False)):
+        q = share * c * omega
+        model = rigid_rotor([[1e4, q], [-q, 1e4]], (c, c))
+        assert (len(mbs.campbell(model, [5.0], count=4).unstable) == 0) is stable
+
+
+def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
+    """Frequencies are those of the stiffness at the speed."""
+    model = rigid_rotor([(1e4, 1e4), (2e4, 2e4), (4e4, 4e4)], speeds=(0.0, 50.0, 100.0))
+    found = mbs.campbell(model, [0.0, 50.0, 100.0], count=4).angular
+    for row, k in zip(found, (1e4, 2e4, 4e4), strict=True):
+        assert np.abs(row - np.sqrt(2 * k / 10)).min() < 1e-7
+    with pytest.raises(mbs.FemMbsError, match="beyond its speeds from 0 to 100"):
+        mbs.campbell(model, [120.0], count=2)
+
+
+def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0))
+    model.add(
+        RigidBody(
+            node,
+            10.0,
+            (0.5, 0.3, 0.4),
+        )
+    )
+    for x in (-0.4, 0.4):
+        model.add(Bearing(model.ground, node, X, (1e4, 2e4), point=(x, 0, 0)))
+    with pytest.raises(mbs.ModelError, match="alike all round"):
+        mbs.campbell(model, [100.0], count=2)
+    model = mbs.Model("SE3")
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 10.0, (0.5, 0.3, 0.4)))
+    for x in (-0.4, 0.4):
+        model.add(Bearing(model.ground, node, X, (1e4, 1e4), point=(x, 0, 0)))
+    with pytest.raises(mbs.ModelError, match="constant only in axes that turn"):
+        mbs.campbell(model, [100.0], count=2)
+
+
+def test_a_bearing_is_a_light_housing_with_hinge_and_bush() -> None:
+    """An eccentric disc of 50 rad/s on unequal springs: the same path, but for the mass of the housing."""
+    paths = []
+    for bearing in (True, False):
+        model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+        disc = model.add_node((0, 0, 0), velocity=(0, 0, 0), angular_velocity=(50.0, 0, 0), name="disc")
+        model.add(RigidBody(disc, 2.0, (0.02, 0.01, 0.01), (0, 0.002, 0)))
+        if bearing:
+            model.add(Bearing(model.ground, disc, X, (4e3, 3e3), (8.0, 8.0), across=(0, 1, 0)))
+            model.add(GeneralJoint(model.ground, disc, (True, False, False), False))
+            model.add(Bearing(model.ground, disc, X, (0, 0, 0, 200.0, 200.0), across=(0, 1, 0)))
+        else:
+            housing = model.add_node((0, 0, 0))
+            model.add(RigidBody(housing, 1e-6, (1e-9, 1e-9, 1e-9)))
+            model.add(GeneralJoint(model.ground, housing, (True, False, False), (True, False, False)))
+            model.add(RevoluteJoint(housing, disc, X))
+            model.add(Bushing(model.ground, housing, (0, 4e3, 3e3, 0, 200.0, 200.0), (0, 8.0, 8.0, 0, 0, 0)))
+        paths.append(mbs.simulate(model, 0.3, 1e-3).position("disc"))
+    assert np.abs(paths[0] - paths[1]).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (((1e4, 1e4, 1e4),), "stiffness must be 2 numbers across the shaft"),
+        (((1e4, 1e4), None, (3.0, 1.0)), "speeds must be at least two and increase"),
+        ((np.ones((2, 2)), np.ones((3, 5, 5)), (1.0, 2.0, 3.0)), "for each of the 3 speeds"),
+    ],
+)
+def test_bad_bearings_are_refused(values: tuple, message: str) -> None:
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    speeds = values[2] if len(values) > 2 else None
+    with pytest.raises(mbs.ModelError, match=message):
+        Bearing(model.ground, node, X, *values[:2], speeds=speeds)
+
+
+def test_bad_questions_are_refused() -> None:
+    model = rigid_rotor((1e4, 1e4))
+    with pytest.raises(mbs.ModelError, match="speeds must not be zero"):
+        mbs.unbalance_response(model, [0.0, 1.0], {"disc": 1.0})
+    with pytest.raises(mbs.ModelError, match="unbalance must be a dict"):
+        mbs.unbalance_response(model, [1.0], 3.0)  # type: ignore[arg-type]
+    with pytest.raises(mbs.ModelError, match="nothing in the model is called 'disk'"):
+        mbs.unbalance_response(model, [1.0], {"disk": 1.0})

@@ -1,0 +1,165 @@
+"""Bodies from meshes and files of matrices, and what is recovered on the mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from meshes import brick
+from scipy.io import mmwrite
+from scipy.sparse import csr_array
+
+import fem_mbs as mbs
+from fem_mbs.elements import FlexibleBody, Force, Interface, Reduction
+
+SIZES = (0.4, 0.05, 0.1)
+ENDS = {
+    "a": Interface.average([[0.0, 0.0, 0.0], [0.0, 0.05, 0.1]]),
+    "b": Interface.average([[0.4, 0.0, 0.0], [0.4, 0.05, 0.1]]),
+}
+
+
+def mesh(kind: str, refined: int = 1) -> object:
+    """A bar of 0.4 x 0.05 x 0.1 m for meshio."""
+    skfem, meshio = pytest.importorskip("skfem"), pytest.importorskip("meshio")
+    grid = [np.linspace(0, size, n * refined + 1) for size, n in zip(SIZES, (8, 1, 2), strict=True)]
+    cells = skfem.MeshTet if kind == "tetra" else skfem.MeshHex
+    own = cells.init_tensor(*grid)
+    if kind == "hexahedron":
+        from skfem.io.meshio import to_meshio
+
+        return to_meshio(own)
+    return meshio.Mesh(own.p.T, [(kind, own.t.T)])
+
+
+def bar(kind: str = "tetra", **more: object) -> Reduction:
+    return Reduction.solid(mesh(kind), 70e9, 0.3, 2700.0, ENDS, modes=6, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
+    """Mass and inertia are exact; the first free frequency is Timoshenko's, below ``4.73^2 sqrt(EI/mu)/L^2``."""
+    own = bar(kind)
+    assert own.mass == pytest.approx(5.4)
+    assert np.diag(own.inertia) == pytest.approx(
+        [5.4 / 12 * (a**2 + b**2) for a, b in ((0.05, 0.1), (0.4, 0.1), (0.4, 0.05))]
+    )
+    euler = 4.730041**2 / 0.4**2 * np.sqrt(70e9 * 0.05**2 / 12 / 2700) / (2 * np.pi)
+    # rotary inertia and shear, to first order (Timoshenko): r^2 (w/c)^2 (1 + E/(kappa G))
+    assert 0.94 * euler < own.frequencies[0] < 0.985 * euler
+
+
+@pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
+def test_tension_is_recovered_on_the_surface(kind: str) -> None:
+    """200 N/m^2 of 1 N on 0.005 m^2, all along; and the body is longer by ``F L/(E A)``."""
+    model = mbs.Model("SE3")
+    body = model.add(FlexibleBody.place(model, bar(kind)))
+    model.fix(body.node("a"))
+    model.add(Force(body.node("b"), (1.0, 0, 0)))
+    solution = mbs.statics(model)
+    assert solution.stress(body, (0.2, 0.0, 0.05))[-1] == pytest.approx([200, 0, 0, 0, 0, 0], abs=2.0)
+    largest = solution.largest_stress(body)
+    assert largest.von_mises[-1] >= 199.9
+    assert largest.point.shape == (len(solution.t), 3)
+    longer = solution.position(body.node("b"))[-1, 0] - 0.4
+    assert longer == pytest.approx(0.4 / (70e9 * 0.005), rel=0.02)
+    moved = solution.surface(body)[-1] - body.reduction.surface.points - body.reduction.center
+    assert np.abs(moved[:, 0]).max() == pytest.approx(longer, rel=0.05)
+    assert np.abs(solution.deformation(body)[-1]).max() < 1e-8
+
+
+def test_a_run_is_written_for_paraview_with_its_stress(tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    model = mbs.Model("SE3", gravity=(0, 0, -9.81))
+    body = model.add(FlexibleBody.place(model, bar()))
+    model.fix(body.node("a"))
+    solution = mbs.simulate(model, 2e-4, 1e-4)
+    files = solution.to_paraview(tmp_path / "bar.pvd")
+    found = meshio.read(sorted(tmp_path.rglob("*.vtu"))[-1])
+    assert found.point_data["von_mises"].max() > 0.0
+    assert found.point_data["normal_stress"].shape == (len(found.points), 3)
+    assert files is not None
+
+
+def test_materials_by_the_sets_of_the_mesh() -> None:
+    skfem = pytest.importorskip("skfem")
+    from skfem.io.meshio import to_meshio
+
+    own = skfem.MeshTet.init_tensor(*(np.linspace(0, size, n + 1) for size, n in zip(SIZES, (4, 1, 1), strict=True)))
+    left = own.elements_satisfying(lambda x: x[0] < 0.2)
+    own = own.with_subdomains({"left": left, "right": np.setdiff1d(np.arange(own.t.shape[1]), left)})
+    marked = to_meshio(own)
+    body = Reduction.solid(marked, {"left": 70e9, "right": 70e9}, 0.3, {"left": 2700.0, "right": 5400.0}, ENDS, modes=2)
+    assert body.mass == pytest.approx(2.7 + 5.4)
+    with pytest.raises(mbs.ModelError, match="no set of cells 'middle'"):
+        Reduction.solid(marked, {"middle": 70e9}, 0.3, 2700.0, ENDS)
+    with pytest.raises(mbs.ModelError, match="are in none of 'left'"):
+        Reduction.solid(marked, {"left": 70e9}, 0.3, 2700.0, ENDS)
+
+
+def abaqus_files(folder: Path, coordinate: bool, triangle: bool) -> tuple[Path, Path, Path]:
+    """A brick as Abaqus writes it; labels of nodes begin at 11."""
+    points, K, M = brick((3, 1, 1), SIZES, 70e9, 2700.0)
+    lines = ["*HEADING", "** a brick", "*NODE, NSET=ALL"]
+    lines += [f"{k + 11}, {x:.17g}, {y:.17g}, {z:.17g}" for k, (x, y, z) in enumerate(points)]
+    ends = [np.flatnonzero(points[:, 0] == x) + 11 for x in (0.0, 0.4)]
+    lines += ["*NSET, NSET=root", ", ".join(map(str, ends[0])), "*Nset, nset=tip", *(f"{k}," for k in ends[1])]
+    (folder / "brick.inp").write_text("\n".join(lines))
+    for name, matrix in (("stif", K), ("mass", M)):
+        entries = csr_array(matrix).tocoo()
+        rows = []
+        for i, j, value in zip(*entries.coords, entries.data, strict=True):
+            if triangle and j > i:
+                continue
+            place = (i + 1, j + 1) if coordinate else (i // 3 + 11, i % 3 + 1, j // 3 + 11, j % 3 + 1)
+            rows.append(
+                (" " if coordinate else ",").join(map(str, place)) + f"{' ' if coordinate else ','}{value:.17g}"
+            )
+        (folder / f"{name}.mtx").write_text("\n".join(rows))
+    return folder / "stif.mtx", folder / "mass.mtx", folder / "brick.inp"
+
+
+@pytest.mark.parametrize("coordinate", [True, False])
+@pytest.mark.parametrize("triangle", [True, False])
+def test_sources_agree(tmp_path: Path, coordinate: bool, triangle: bool) -> None:
+    """The same brick as arrays, Matrix Market, and Abaqus text in both forms, of one triangle or both."""
+    points, K, M = brick((3, 1, 1), SIZES, 70e9, 2700.0)
+    arrays = Reduction(points, K, M, ENDS, modes=3)
+    sets = {"a": Interface.average("ROOT"), "b": Interface.average("TIP")}
+    abaqus = Reduction.abaqus(*abaqus_files(tmp_path, coordinate, triangle), sets, modes=3)
+    for name, matrix in (("K", K), ("M", M)):
+        mmwrite(tmp_path / f"{name}.mtx", matrix, symmetry="symmetric" if triangle else "general", precision=17)
+    market = Reduction.matrix_market(tmp_path / "K.mtx", tmp_path / "M.mtx", points, ENDS, modes=3)
+    for other in (abaqus, market):
+        assert other.stiffness == pytest.approx(arrays.stiffness, abs=1e-9 * np.abs(arrays.stiffness).max())
+        assert other.moments == pytest.approx(arrays.moments, abs=1e-9 * np.abs(arrays.moments).max())
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda s, m, d: d.write_text("*HEADING\n"), r"has no \*NODE"),
+        (lambda s, m, d: d.write_text("*NODE\n1, a, b, c\n"), r"line 2: \*NODE cannot be read"),
+        (lambda s, m, d: d.write_text("*NODE\n1, 0., 0., 0.\n"), "is not in"),
+        (lambda s, m, d: s.write_text("1 2\n"), "lines must have 3 or 5 numbers"),
+        (lambda s, m, d: s.unlink(), "cannot be read"),
+    ],
+)
+def test_spoilt_files_are_refused(tmp_path: Path, spoil: object, message: str) -> None:
+    files = abaqus_files(tmp_path, False, False)
+    spoil(*files)  # type: ignore[operator]
+    with pytest.raises(mbs.ModelError, match=message):
+        Reduction.abaqus(*files, ENDS)
+
+
+def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
+    meshio = pytest.importorskip("meshio")
+    pytest.importorskip("skfem")
+    with pytest.raises(mbs.ModelError, match="there is no file"):
+        Reduction.solid(tmp_path / "none.msh", 1.0, 0.3, 1.0, ENDS)
+    flat = meshio.Mesh(np.eye(3), [("triangle", np.array([[0, 1, 2]]))])
+    with pytest.raises(mbs.ModelError, match="must have solid cells of one kind"):
+        Reduction.solid(flat, 1.0, 0.3, 1.0, ENDS)
+    with pytest.raises(mbs.ModelError, match="nu must be above -1 and below 0.5"):
+        Reduction.solid(mesh("tetra"), 70e9, 0.5, 2700.0, ENDS)
