@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from fem_mbs.system.system import System
 
 
+_NOTHING = np.zeros(2)
+
+
 class StepErrorEstimate(NamedTuple):
     """How far a step leads the nodes astray: lengths in m and angles in rad, each of the worst node.
 
@@ -34,14 +37,14 @@ class StepErrorEstimate(NamedTuple):
         Size of oscillations that are too fast for the step.
     sudden : bool
         Whether it tells nothing of the steps around.
-    kink : bool
-        Whether it comes from a kink of a law: the velocity is then off by ``lasting`` over the step, too.
+    missed : (2,)
+        Change of velocity that forces over time would have made which come and go between the ends of the step.
     """
 
     lasting: Array
     unresolved: Array
     sudden: bool = False
-    kink: bool = False
+    missed: Array = _NOTHING
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
@@ -166,7 +167,8 @@ class TimeIntegration:
         """At the start, from consistent accelerations."""
         system, method, control = self.system, self.method, self.control
         self.state = consistent_start(system, initial)
-        self.control_memory, first = control.begin(method, self.state.t, self.t_end)
+        branches = self._branches(self.state) if system.kinked else None
+        self.control_memory, first = control.begin(method, self.state.t, self.t_end, branches)
         if system.next_jump(self.state) <= self.state.t:
             self.state = jumped(system, self.state)
         self.state = method.settle(system, self.state)
@@ -182,7 +184,8 @@ class TimeIntegration:
         evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         explain_singular(system, evaluation, f"at t = {state.t:g} s")
         self.state, self.memory = state, checkpoint.memory
-        self.control_memory, _ = self.control.begin(self.method, state.t, self.t_end)
+        branches = system.branches(evaluation) if system.kinked else None
+        self.control_memory, _ = self.control.begin(self.method, state.t, self.t_end, branches)
         if checkpoint.control == self.control:
             self.control_memory = checkpoint.control_memory
         self._jump = next_jump(system, state, self.t_end)
@@ -235,8 +238,9 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
+            self._error.parts += self.control.across_kink(self.control_memory)
             if step.report.error_estimate is not None:
-                self._error.add(self.state, step.report.error_estimate, plan.h, plan.end is None)
+                self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
@@ -247,11 +251,15 @@ class TimeIntegration:
 
     def _kinks(self, step: Step) -> Kinks:
         """On which side of their kinks laws are at the end of a step."""
-        system, state, branches = self.system, step.state, step.report.branches
-        if branches is None and system.kinked:
-            motion = system.motion(state)
-            branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
-        return Kinks(system, step, branches)
+        branches = step.report.branches
+        if branches is None and self.system.kinked:
+            branches = self._branches(step.state)
+        return Kinks(self.system, step, branches)
+
+    def _branches(self, state: State) -> Array:
+        """On which side of their kinks laws are at a state."""
+        system = self.system
+        return system.branches(system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t)))
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""
