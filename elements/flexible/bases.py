@@ -14,9 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, null_space, qr
 from scipy.sparse import coo_array, csc_array, csr_array
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.errors import ModelError
@@ -50,6 +48,8 @@ def factorised(K: csc_array) -> Callable[[Array], Array]:
             "a function that factorises a sparse matrix and returns a function of right-hand sides, such as that of "
             "pypardiso"
         )
+    from scipy.sparse.linalg import splu  # which takes long to import
+
     options = {"SymmetricMode": True}
     factor = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
     return factor.solve  # type: ignore[no-any-return]
@@ -146,6 +146,8 @@ class HeldMesh:
             values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
             values, y = values[::-1][:count], y[:, ::-1][:, :count]
             return 1.0 / np.sqrt(values), flexible @ (root @ y) / values
+        from scipy.sparse.linalg import LinearOperator, eigsh  # which takes long to import
+
         start = flexibility(np.random.default_rng(0).normal(size=(N, 1)))[:, 0]
         operator = LinearOperator((N, N), lambda f: flexibility(f.reshape(N, -1)).reshape(f.shape), dtype=float)
         values, shapes = eigsh(self.K, count, self.M, sigma=0.0, OPinv=operator, v0=start)
@@ -155,6 +157,8 @@ class HeldMesh:
 
 def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
     """Any shapes as motions of interfaces and shapes that leave them at rest, which do no work on each other."""
+    from scipy.linalg import null_space, qr  # which takes long to import
+
     sizes = np.linalg.norm(B, axis=0)
     Q, R, _ = qr(B / np.where(sizes > 0.0, sizes, 1.0), mode="economic", pivoting=True)
     B = Q[:, np.abs(np.diag(R)) > DEPENDENT]
@@ -171,6 +175,8 @@ def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array
     """Angular frequencies and shapes of what leaves interfaces at rest, each at most 1 large, signs settled."""
     if not modes.shape[1]:
         return np.zeros(0), modes
+    from scipy.linalg import eigh  # which takes long to import
+
     squares, y = eigh(modes.T @ (K @ modes), modes.T @ (M @ modes))
     shapes = modes @ y
     sizes = np.abs(shapes)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.io import mmread
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
@@ -35,6 +34,8 @@ def _lines(path: Path, label: str) -> list[str]:
 
 def matrix_market(path: Path) -> csr_array:
     """A matrix of a file ``.mtx`` of Matrix Market, whose symmetry is followed."""
+    from scipy.io import mmread  # which takes long to import
+
     try:
         return csr_array(mmread(path))
     except (OSError, ValueError) as error:

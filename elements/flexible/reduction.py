@@ -16,7 +16,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 from scipy.sparse import csc_array, csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
@@ -390,6 +389,8 @@ class Reduction(Public):
 
     def _free(self) -> tuple[Array, Array, Array]:
         """Angular frequencies and modes of the free body that deform it, and the mass matrix."""
+        from scipy.linalg import eigh  # which takes long to import
+
         M = _trace(self.moments) + self.rest
         units = np.sqrt(np.abs(np.diag(M)))
         units[units == 0.0] = 1.0
@@ -628,7 +629,7 @@ def _basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -
 
 
 def _solved(rest: csr_array, rigid: Array) -> Array:
-    from scipy.sparse.linalg import splu
+    from scipy.sparse.linalg import splu  # which takes long to import
 
     result: Array = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
     return result

@@ -14,7 +14,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
@@ -186,6 +185,8 @@ class BearingBatch(ElementBatch, of=Bearing):
         self._at_a, self._at_b = offsets[:, 0], offsets[:, 1]
         self._speeds = bearings[0].speeds
         if self._speeds is not None:
+            from scipy.interpolate import CubicSpline  # which takes long to import
+
             self._splines = CubicSpline(self._speeds, np.concatenate([self._K[0], self._C[0]], axis=1))
         # gradients of the tilts (-n_2, n_1)
         self._sign = np.array([-1.0, 1.0])[:, None]

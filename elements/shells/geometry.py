@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import real, shown
@@ -72,6 +71,8 @@ def _patches(cells: IntArray, normals: Array, fold: float) -> tuple[IntArray, Bo
     pairs = [(ends[here], ends[there]) for ends in (first, second)]
     smooth = [np.vecdot(flat[p], flat[q]) >= least for p, q in pairs]
     rows, columns = (np.concatenate([pair[k][on] for pair, on in zip(pairs, smooth, strict=True)]) for k in range(2))
+    from scipy.sparse.csgraph import connected_components  # which takes long to import
+
     graph = coo_matrix((np.ones(len(rows)), (rows, columns)), shape=(4 * n, 4 * n))
     _, patch = connected_components(graph, directed=False)
     open_ = np.ones(4 * n, dtype=bool)

@@ -11,8 +11,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import least_squares
-from scipy.stats import t as student
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
@@ -83,7 +81,9 @@ class Fit(Public):
     @checked
     def interval(self, level: UnitInterval = 0.95) -> dict[str, tuple[float, float]]:
         """Confidence intervals at a level by number, from Student's distribution and the equations linear there."""
-        width = student.ppf(0.5 + 0.5 * level, max(1, len(self.residuals) - len(self.names))) * self.deviations
+        from scipy.special import stdtrit  # which takes long to import
+
+        width = stdtrit(max(1, len(self.residuals) - len(self.names)), 0.5 + 0.5 * level) * self.deviations
         return {
             name: (float(value - own), float(value + own))
             for name, value, own in zip(self.names, self.values, width, strict=True)
@@ -190,6 +190,8 @@ class _Problem:
     ) -> None:
         self.parameters, self.series, self.known = parameters, series, known
         self.t_end, self.step, self.method, self.how = t_end, step, method, how
+        from scipy.optimize import least_squares  # which takes long to import
+
         self.runs = 0
         self._last: tuple[Array, Sensitivities] | None = None
 

@@ -2,9 +2,9 @@
 
 On SO(3), ``T^-1(c) = p I + skew(c)/2 + e c c^T`` with ``p = 1 - e s``, ``s = c.c``, and
 
-    e(s) = sum_k 2 zeta(2k)/(2 pi)^(2k) s^(k-1),   k = 1, 2, ...,
+    e(s) = sum_k a_k s^(k-1),   a_1 = 1/12,   a_k = sum_j a_j a_(k-j)/(2k + 1),   j = 1 ... k-1,
 
-the series of ``(1 - phi/2 cot(phi/2))/phi^2``: up to half a turn, where logarithms end, it is exact to rounding with
+the series of ``(1 - phi/2 cot(phi/2))/phi^2``, ``a_k = 2 zeta(2k)/(2 pi)^(2k)``: up to half a turn, where logarithms end, it is exact to rounding with
 ``TERMS`` terms. SE(3) is SO(3) over the dual numbers (``parametrization.py``): the same formulas for
 ``w + eps U`` (Sonneville, Cardona, Bruels 2014, Appendix A).
 """
@@ -12,7 +12,6 @@ the series of ``(1 - phi/2 cot(phi/2))/phi^2``: up to half a turn, where logarit
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import zeta
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
@@ -21,7 +20,9 @@ from fem_mbs.lie.se3 import bracket
 
 TERMS = 34
 _K = np.arange(TERMS)
-_E = 2.0 * zeta(2.0 * _K + 2.0) / (2.0 * np.pi) ** (2 * _K + 2)
+_E = np.full(TERMS, 1.0 / 12.0)
+for _k in range(1, TERMS):
+    _E[_k] = _E[:_k] @ _E[:_k][::-1] / (2 * _k + 3)
 # e, e', e'' as polynomials of s, lowest power first
 _DERIVATIVES = np.zeros((TERMS, 3))
 _DERIVATIVES[:, 0] = _E
