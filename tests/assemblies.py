@@ -103,7 +103,7 @@ class Free(NamedTuple):
 def assembly(seed: int, group: str = "R3xSO3", extras: int = 5) -> Assembly:
     """The mechanism of a seed: 1 to 4 bodies, and up to ``extras`` parts that act on them.
 
-    Its nodes are on a group; "mixed" draws that of each node.
+    Its nodes are on a group; "mixed" draws that of each node. Its velocities have to be projected on its joints.
     """
     rng = np.random.default_rng([seed, 7])
     groups = ["R3xSO3", "SE3"] if group == "mixed" else [group]
@@ -115,7 +115,6 @@ def assembly(seed: int, group: str = "R3xSO3", extras: int = 5) -> Assembly:
     for _ in range(int(rng.integers(1, extras + 1))):
         name = _one(rng, sorted(PARTS))
         PARTS[name](made)
-    mbs.project_velocities(made.model)
     return made
 
 

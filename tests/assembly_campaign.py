@@ -80,6 +80,10 @@ def judged(seed: int) -> Verdict:
     group, other, _ = rng.permutation(GROUPS)
     made = assembly(seed, str(group))
     h = float(rng.choice(TURNS)) / made.rate
+    try:
+        mbs.project_velocities(made.model)
+    except mbs.FemMbsError as error:
+        return Verdict(seed, REFUSED, made, h, text=str(error).partition("\n")[0])
     heard, logger = Heard(), logging.getLogger("fem_mbs")
     logger.addHandler(heard)
     try:
@@ -122,6 +126,7 @@ def _error(one: tuple[Array, Array], other: tuple[Array, Array], motion: Array, 
 
 def _fine(made: Assembly, h: float, step: float) -> tuple[Array, Array]:
     """Nodes at the steps ``h``, as far as a fine run comes."""
+    mbs.project_velocities(made.model)
     try:
         solution = mbs.simulate(made.model, STEPS * h, step, mbs.RadauIIA(), callback=Budget(MOST_OF_RADAU))
     except mbs.FemMbsError as error:

@@ -151,7 +151,8 @@ class LineElement(Element):
         self.built = float(np.linalg.norm(end - start))
         if self.built <= COINCIDE * max(np.abs(start).max(), np.abs(end).max()):
             raise ModelError(
-                f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length"
+                f"{kind} on {a}, {b}: its two points are at the same place, {start}; the line has no length and no "
+                "direction. Move one by point_a or point_b, or take a Bushing, which acts in all directions"
             )
 
     @classmethod

@@ -30,6 +30,11 @@ LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
+EARLY, UNSEEN = 0.2, 0.2
+"""Where in a step forces over time are looked at, beside its ends and its middle, and how far from a parabola, over how
+much they change, they are such that a step does not see."""
+WITHIN = 2.0 / 3.0
+"""Share of a step over which forces act that are there inside it but not at its ends."""
 
 
 class StepErrors(NamedTuple):
@@ -73,7 +78,8 @@ def errors_of_step(
         with np.errstate(over="ignore", invalid="ignore"):
             lasting = _lasting(parameters, equations, solution, left)
             oscillating = unresolved(system, h, state, new, now + before.now)
-            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, sudden and system.watched)
+            missed = _missed(parameters, equations, solution)
+            report.error_estimate = StepErrorEstimate(lasting, oscillating, sudden, missed)
     history = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
     if crossed:  # what is before says nothing of what follows
         history = restarted(now, new.t, local)
@@ -102,6 +108,29 @@ def _lasting(
         at, factors = solution.value.evaluation, solution.linearization.factors
         left = response(equations.system, parameters, at, left, factors, isinstance(equations, Index2Equations))
     return parameters.both_defects * largest(left[: equations.system.n * 6])
+
+
+def _missed(
+    parameters: Parameters, equations: StepEquations, solution: Iterate[Unknowns, StepResidual, Linearization]
+) -> Array:
+    """Change of velocity and angular velocity ``(2,)`` by forces over time that the ends of a step do not tell.
+
+    These are forces that are no parabola over the step. What they do inside it beyond its ends is an impulse.
+    """
+    system, (t, h) = equations.system, (equations.state.t, equations.h)
+    if not system.follows_time or solution.linearization is None:
+        return np.zeros(2)
+    first, early, middle, last = forces = system.forces_over_time(
+        solution.value.evaluation.motion, (t, t + EARLY * h, t + 0.5 * h, equations.t)
+    )
+    parabola = first + EARLY * (4.0 * middle - 3.0 * first - last + 2.0 * EARLY * (first - 2.0 * middle + last))
+    unseen = np.abs(early - parabola) > UNSEEN * np.ptp(forces, axis=0)
+    if not unseen.any():
+        return np.zeros(2)
+    within = np.where(unseen, 0.5 * (early + middle - first - last), 0.0)
+    rates = np.zeros(system.m + (np.count_nonzero(~system.velocity_level) if len(solution.unknown.eta) else 0))
+    d, _ = solve_with_constraints(system, solution.linearization.factors, h * WITHIN * within, rates)
+    return parameters.inertia * largest(d[: 6 * system.n])
 
 
 def tolerances(newton: Newton, error: float) -> tuple[float, float]:
@@ -155,12 +184,11 @@ def response(
     body = system.kinematics.to_body(R, defect[:n].reshape(-1, 6)).reshape(-1)
     if system.k:
         body = np.append(body, np.where(system.order < 2, 0.0, defect[n:]))
-    inertia = (1.0 - parameters.alpha_m) / (parameters.beta * (1.0 - parameters.alpha_f))
     rates = np.zeros(system.m)
     if with_eta:
         rates_of_positions = constraints.product(system, evaluation.gradients, body)[~system.velocity_level]
         rates = np.append(rates, parameters.gamma / parameters.beta * rates_of_positions)
-    force = inertia * mass_product(system, evaluation, body)
+    force = parameters.inertia * mass_product(system, evaluation, body)
     error, _ = solve_with_constraints(system, factors, force, rates)
     nodes = system.kinematics.from_body(R, error[:n].reshape(-1, 6)).reshape(-1)
     return np.append(nodes, error[n:]) if system.k else nodes

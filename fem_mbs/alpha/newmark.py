@@ -56,6 +56,12 @@ class Parameters(NamedTuple):
 
     @property
     @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
+    def inertia(self) -> float:
+        """``h^2 beta'``: the weight of the mass in the scaled iteration matrix."""
+        return (1.0 - self.alpha_m) / (self.beta * (1.0 - self.alpha_f))
+
+    @property
+    @lru_cache(maxsize=64)  # noqa: B019, of numbers alone
     def both_defects(self) -> float:
         """Error of an oscillation over the sum of the sizes of the defects ``C_q h^3 vddot`` of its configuration.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Public
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import Kinks, Plan
@@ -55,13 +56,19 @@ class FixedStepMemory(NamedTuple):
     part: float = 0.0
     """Length of the parts that steps are taken in after a kink, 0 for whole steps."""
     branches: int = -1
-    """A number that stands for the sides of their kinks on which laws are."""
+    """A number that stands for the sides of their kinks on which laws are; -1 where none tells."""
     speed: float = 0.0
     """Largest speed so far, over the extent or in rad/s."""
     coarse: float = 0.0
     """What parts that were too short already have missed: the sum of their local errors over their lengths."""
     usual: float = -1.0
     """Local error of whole steps lately; negative before the first."""
+    rough: bool = False
+    """Whether the last step was across a kink, or a part of such a one, and not as smooth as steps usually are."""
+
+
+def _number(branches: Array | None) -> int:
+    return -1 if branches is None else crc32(branches.tobytes())
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,9 @@ class FixedStep(Public):
     def allowed(self, method: Method) -> None:
         """Every step passes."""
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[FixedStepMemory, float]:
+    def begin(
+        self, method: Method, t: float, t_end: float, branches: Array | None = None
+    ) -> tuple[FixedStepMemory, float]:
         """At the start of a run, and the first step."""
         count = (t_end - t) / self.h
         if count > MAX_STEPS:
@@ -92,7 +101,8 @@ class FixedStep(Public):
                 f"simulate: t_end = {t_end:g} s in steps of {self.h:g} s are {count:.1e} steps, more than can be kept "
                 f"({MAX_STEPS:.0e}); look at the units"
             )
-        return FixedStepMemory(t, 1, 0, self.h, order=method.error_order or 0), min(self.h, t_end - t)
+        memory = FixedStepMemory(t, 1, 0, self.h, order=method.error_order or 0, branches=_number(branches))
+        return memory, min(self.h, t_end - t)
 
     def restart(self, memory: FixedStepMemory, t: float, jump: float) -> tuple[FixedStepMemory, float]:
         """Equal steps to the next jump."""
@@ -141,25 +151,22 @@ class FixedStep(Public):
 
     def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:
         """Whether a step passes that may have crossed a kink, and what changes in the memory."""
-        branches, share = memory.branches, (h / memory.h) ** memory.order
-        if kinks.branches is not None:
-            branches = crc32(kinks.branches.tobytes())
+        changes: dict[str, Any]
+        branches, share = _number(kinks.branches), (h / memory.h) ** memory.order
         first, crossed = memory.usual < 0.0, branches != memory.branches
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
         if not (memory.part or crossed or sudden and not young):
-            changes = {"branches": branches, "usual": error / share}
+            changes = {"branches": branches, "usual": error / share, "rough": False}
             if not first:
                 changes["usual"] = max(changes["usual"], FADING * memory.usual)
             if first or sudden or memory.target % SEEN == 0:
                 changes["speed"] = max(memory.speed, kinks.speed())
             return True, changes
         speed, of_nodes = max(memory.speed, kinks.speed()), kinks.error(error)
-        allowed = ALLOWED if memory.branches < 0 <= branches else min(ALLOWED, OF_PATH * speed * h) or ALLOWED
+        allowed = min(ALLOWED, OF_PATH * speed * h) or ALLOWED
         excess = max(of_nodes / allowed, error / OF_STATES, TINY)
-        if error <= LEAST or (
-            kinks.branches is None and (first or error <= share * memory.usual)
-        ):  # as in smooth motion
+        if error <= LEAST or not crossed and error <= share * memory.usual:  # as in smooth motion
             excess = TINY
         # of the error of velocities, which lasts, over the step
         factor = SAFETY * excess ** (-1.0 / (memory.order - 1))
@@ -169,10 +176,16 @@ class FixedStep(Public):
         coarse = memory.coarse + (of_nodes / h if excess > 1.0 else 0.0)
         part = part if part < memory.h else 0.0
         # what lasts for some steps is no kink
-        usual = (
-            memory.usual if first else min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
-        )
-        return True, {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual}
+        usual = ALLOWED
+        if not first:
+            usual = min(max(error / share, memory.usual), memory.usual * LASTING ** (h / memory.h))
+        rough = excess > TINY
+        changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}
+        return True, changes
+
+    def across_kink(self, memory: FixedStepMemory) -> bool:
+        """Whether the last step was one across a kink, or a part of it."""
+        return memory.rough
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are not stable."""

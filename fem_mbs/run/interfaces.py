@@ -95,8 +95,8 @@ class StepControl(Protocol):
     def allowed(self, method: Method) -> float | None:
         """Largest local error of a step that passes, as a method measures it; None if all pass."""
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[Any, float]:
-        """The memory at the start of a run, and the first step."""
+    def begin(self, method: Method, t: float, t_end: float, branches: Array | None = None) -> tuple[Any, float]:
+        """The memory at the start of a run, and the first step; ``branches`` are the sides of kinks there."""
 
     def restart(self, memory: Any, t: float, jump: float) -> tuple[Any, float]:
         """The memory where the method starts anew, up to the next jump or infinity, and the first step."""
@@ -109,6 +109,9 @@ class StepControl(Protocol):
 
     def judge(self, memory: Any, plan: Plan, error: float | None, kinks: Kinks | None) -> tuple[bool, Any]:
         """Whether a step with this local error passes, and the memory after it."""
+
+    def across_kink(self, memory: Any) -> bool:
+        """Whether the last step was one across a kink, or a part of it, so that its velocities are off, too."""
 
     def beyond_limit(self, memory: Any, limit: Limit, h: float, rest: float) -> str:
         """What is to be said of a limit of stability, steps of ``h`` s and a rest of the run; empty for nothing."""

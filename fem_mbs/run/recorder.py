@@ -110,20 +110,26 @@ class GlobalError:
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
+        self.parts = 0
+        """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
 
-    def add(self, state: State, estimate: StepErrorEstimate, h: float, part: bool) -> None:
-        """A step of ``h`` that was accepted, and how far it led the nodes astray; ``part`` is one of a longer step."""
+    def add(self, state: State, estimate: StepErrorEstimate, h: float) -> None:
+        """A step of ``h`` that was accepted, and how far it led the nodes astray."""
         self.looked = True
+        since = state.t - self.known
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
             if estimate.sudden:
-                self.sum = self.sum + max(state.t - h - self.known, 0.0) * self.rate + estimate.lasting
-                if estimate.kink and part:
-                    at = state.t - self.first.t
-                    self.drift = self.drift + np.outer((1.0, at, at * at), (estimate.lasting / h) ** 2)
+                self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
+                parts, steps = min(self.parts, 1), 1.0
             else:
                 self.rate = estimate.lasting / h
-                self.sum = self.sum + (state.t - self.known) * self.rate
+                self.sum = self.sum + since * self.rate
+                parts, steps = self.parts, max(since / h, 1.0)
+            if parts or estimate.missed.any():
+                velocity, at = parts**0.5 / h * estimate.lasting + steps * estimate.missed, state.t - self.first.t
+                self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
+            self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
             self.known = state.t
             moved, spin = state.x - self.first.x, state.v[:, 3:]

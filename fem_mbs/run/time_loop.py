@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, changed_since, check_step, moments, shown
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
@@ -166,9 +167,11 @@ class TimeIntegration:
         """At the start, from consistent accelerations."""
         system, method, control = self.system, self.method, self.control
         self.state = consistent_start(system, initial)
-        self.control_memory, first = control.begin(method, self.state.t, self.t_end)
+        branches = self._branches(self.state) if system.kinked else None
+        self.control_memory, first = control.begin(method, self.state.t, self.t_end, branches)
         if system.next_jump(self.state) <= self.state.t:
             self.state = jumped(system, self.state)
+        self.state = method.settle(system, self.state)
         self._jump = next_jump(system, self.state, self.t_end)
         if self._jump < math.inf:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
@@ -181,7 +184,8 @@ class TimeIntegration:
         evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
         explain_singular(system, evaluation, f"at t = {state.t:g} s")
         self.state, self.memory = state, checkpoint.memory
-        self.control_memory, _ = self.control.begin(self.method, state.t, self.t_end)
+        branches = system.branches(evaluation) if system.kinked else None
+        self.control_memory, _ = self.control.begin(self.method, state.t, self.t_end, branches)
         if checkpoint.control == self.control:
             self.control_memory = checkpoint.control_memory
         self._jump = next_jump(system, state, self.t_end)
@@ -234,8 +238,9 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
+            self._error.parts += self.control.across_kink(self.control_memory)
             if step.report.error_estimate is not None:
-                self._error.add(self.state, step.report.error_estimate, plan.h, plan.end is None)
+                self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
                 self._doubt = self.method.doubt(self.system, self.state, plan.h)
             if self.steps in LIMIT_CHECKS:
@@ -246,11 +251,15 @@ class TimeIntegration:
 
     def _kinks(self, step: Step) -> Kinks:
         """On which side of their kinks laws are at the end of a step."""
-        system, state, branches = self.system, step.state, step.report.branches
-        if branches is None and system.kinked:
-            motion = system.motion(state)
-            branches = system.branches(system.evaluate(motion, state.multipliers, system.prescribe(state.t)))
-        return Kinks(system, step, branches)
+        branches = step.report.branches
+        if branches is None and self.system.kinked:
+            branches = self._branches(step.state)
+        return Kinks(self.system, step, branches)
+
+    def _branches(self, state: State) -> Array:
+        """On which side of their kinks laws are at a state."""
+        system = self.system
+        return system.branches(system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t)))
 
     def _check_limit(self, h: float) -> None:
         """Say once, and at once, if stability limits the steps."""
@@ -268,7 +277,7 @@ class TimeIntegration:
 
     def _pass_jump(self) -> None:
         """From just before a jump to just after it, and anew towards the next one."""
-        before, self.state = self.state, jumped(self.system, self.state)
+        before, self.state = self.state, self.method.settle(self.system, jumped(self.system, self.state))
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
@@ -312,6 +321,7 @@ class TimeIntegration:
 
     def warnings(self) -> Sequence[str]:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
-        doubts = self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""
+        doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
+        doubts.append(self.method.warning(self.system, self.state, self.memory))
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
         return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar, NamedTuple
 
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Positive, PositiveInt, Public, Seconds, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
 from fem_mbs.methods.tableaus import WITH_ESTIMATE
@@ -124,7 +125,9 @@ class VariableStep(Public):
             )
         return smallest, first, largest
 
-    def begin(self, method: Method, t: float, t_end: float) -> tuple[VariableStepMemory, float]:
+    def begin(
+        self, method: Method, t: float, t_end: float, branches: Array | None = None
+    ) -> tuple[VariableStepMemory, float]:
         """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
         power = method.error_order or 0
@@ -184,6 +187,10 @@ class VariableStep(Public):
         needed = memory.needed + error ** (1.0 / power)
         steps = memory.steps + 1
         return True, memory._replace(h=following, last=h, before=error, excess=excess, steps=steps, needed=needed)
+
+    def across_kink(self, memory: VariableStepMemory) -> bool:
+        """Steps follow the error across kinks as elsewhere."""
+        return False
 
     def beyond_limit(self, memory: VariableStepMemory, limit: Limit, h: float, rest: float) -> str:
         """Steps that are held by stability, where a longer one would be accurate enough.

@@ -163,9 +163,13 @@ class Layout:
         pairs = zip(self.constraint_components, self.constraint_batches, strict=True)
         self.gradient_components = [own[batch.cell] for own, batch in pairs]
         self.equation_nodes = [batch.nodes[batch.cell] for batch in self.constraint_batches]
-        terms = [np.repeat(rows[:, None], b.terms, 1) for rows, b in zip(self.components, self.batches, strict=True)]
-        slots = [rows.ravel() for rows in (*terms, *self.gradient_components)]
+        slots = [self.element_slots(k) for k in range(len(self.batches))]
+        slots += [rows.ravel() for rows in self.gradient_components]
         self.force_slots = np.concatenate(slots) if slots else np.empty(0, np.intp)
+
+    def element_slots(self, k: int) -> IntArray:
+        """Component of each contribution to the residual of a batch of elements, in the order of its forces."""
+        return np.repeat(self.components[k][:, None], self.batches[k].terms, 1).ravel()
 
     def _number_blocks(self) -> IntArray:
         """Numbers of the node, the element or the joint that each equation belongs to."""

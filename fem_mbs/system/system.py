@@ -6,7 +6,7 @@ The equations at one motion, as arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -174,6 +174,8 @@ class System(Layout, FrozenModel):
         self.damps = any(b.damps and type(b).damping is not ElementBatch.damping for b in self.batches)
         """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]
+        self.follows_time = bool(self._timed)
+        """Whether forces are asked at times."""
         self._driven = [k for k, b in enumerate(self.constraint_batches) if type(b).at is not ConstraintBatch.at]
         self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
 
@@ -310,6 +312,18 @@ class System(Layout, FrozenModel):
         velocity = np.append(motion.V, motion.udot) if self.k else motion.V.reshape(-1)
         none: tuple[Any, ...] = [], gradients, contexts, velocity, phis
         return Evaluation(motion, _NONE, _NONE, values, (0.0, 0.0), _NONE, 0.0, *none)
+
+    def forces_over_time(self, motion: Motion, times: Sequence[float]) -> Array:
+        """Forces ``(len(times), N)`` of the elements that follow time, as they would act on one motion at these times.
+
+        Of the wrong sign, as in a residual.
+        """
+        forces = np.zeros((len(times), self.N))
+        for k in self._timed:
+            batch, slots = self.batches[k], self.element_slots(k)
+            for force, t in zip(forces, times, strict=True):
+                force += np.bincount(slots, batch.force(motion, batch.at(min(t, self.end)))[0].ravel(), self.N)
+        return forces
 
     def relative_residual(self, evaluation: Evaluation) -> tuple[float, float]:
         """Largest residual force or moment against the largest that made it up, and largest constraint violation.

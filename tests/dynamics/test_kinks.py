@@ -9,7 +9,19 @@ import pytest
 from kinked import LAWS, judged
 
 import fem_mbs as mbs
-from fem_mbs.elements import Force, JointForce, JointSpring, JointStop, PointMass, PrismaticJoint
+from fem_mbs.elements import (
+    Force,
+    Harmonic,
+    JointForce,
+    JointFriction,
+    JointSpring,
+    JointStop,
+    PointMass,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    Vector,
+)
 
 
 @pytest.mark.slow
@@ -56,3 +68,73 @@ def test_smooth_functions_of_users_do_not_stay_cut() -> None:
         model.add(Force(rail.nodes[1], lambda t: (5.0 * np.sin(20.0 * t), 0.0, 0.0)))
 
     assert np.allclose(stopped(add).stats.step_sizes[-20:], 0.01)
+
+
+def double_pendulum(*add: Callable[[mbs.Joint], mbs.Element]) -> mbs.Solution:
+    """It falls for 2 s in coarse steps of 50 ms, with something on its first hinge."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    above, hinges = model.ground, []
+    for k in range(2):
+        node = model.add_node((1.0 + k, 0, 0))
+        model.add(RigidBody(node, 1.0, (0.1, 0.1, 0.1)))
+        hinges.append(model.add(RevoluteJoint(above, node, (0, 1, 0), point=(1.5 * k, 0, 0))))
+        above = node
+    for make in add:
+        model.add(make(hinges[0]))
+    return mbs.simulate(model, 2.0, 0.05)
+
+
+def test_a_stop_that_is_never_met_costs_no_steps() -> None:
+    """However coarse the steps are: they are those of the same model without it."""
+    solution = double_pendulum(lambda hinge: JointStop(hinge, -50.0, 50.0, 1e4, 0.1))
+    assert solution.stats.steps == 40 and not solution.stats.rejected_steps
+    assert np.allclose(solution.x, double_pendulum().x, atol=1e-6)
+
+
+def test_steps_are_whole_again_after_kinks() -> None:
+    """A coarse motion is as coarse as before once its friction has reversed."""
+    solution = double_pendulum(
+        lambda hinge: JointFriction(hinge, 0.1, radius=0.1, preload=5.0, reactions=False, creep=0.01)
+    )
+    sizes = solution.stats.step_sizes
+    assert 2.0 * solution.stats.steps > np.count_nonzero(np.isclose(sizes, 0.05)) > 20
+    assert solution.stats.steps < 120
+
+
+def shaken(turn: float, add: Callable[[mbs.Node, float], mbs.Element]) -> tuple[mbs.Solution, float]:
+    """A free mass under 10 N that turns by so much in a step of 0.1 s, and its error at 4 s."""
+    rate = turn / 0.1
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(add(node, rate))
+    solution = mbs.simulate(model, 4.0, 0.1)
+    exact = 10.0 * (solution.t / rate - np.sin(rate * solution.t) / rate**2)
+    return solution, float(np.abs(solution.x[:, 1, 0] - 1.0 - exact).max())
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda node, rate: Force(node, lambda t: (10.0 * np.sin(rate * t), 0.0, 0.0)),
+        lambda node, rate: Force(node, Vector(Harmonic(10.0, rate / (2.0 * np.pi)), 0.0, 0.0)),
+    ],
+    ids=["function", "law of time"],
+)
+@pytest.mark.parametrize("turn", [4.7, 6.1, 6.4, 9.0])
+def test_loads_that_turn_more_than_once_in_two_steps_are_said(
+    add: Callable[[mbs.Node, float], mbs.Element], turn: float
+) -> None:
+    """At the ends of steps they look like slow ones."""
+    solution, error = shaken(turn, add)
+    assert "estimated error" in solution.message
+    assert solution.stats.error is not None and solution.stats.error.length > error / 4.0
+
+
+@pytest.mark.parametrize("turn", [0.1, 0.5, 1.0])
+def test_loads_that_are_resolved_are_not(turn: float) -> None:
+    """The estimate is that of the steps."""
+    solution, error = shaken(turn, lambda node, rate: Force(node, lambda t: (10.0 * np.sin(rate * t), 0.0, 0.0)))
+    assert "estimated error" not in solution.message
+    assert solution.stats.error is not None and error < 3.0 * solution.stats.error.length < 60.0 * error
