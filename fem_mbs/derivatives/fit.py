@@ -190,8 +190,6 @@ class _Problem:
     ) -> None:
         self.parameters, self.series, self.known = parameters, series, known
         self.t_end, self.step, self.method, self.how = t_end, step, method, how
-        from scipy.optimize import least_squares  # which takes long to import
-
         self.runs = 0
         self._last: tuple[Array, Sensitivities] | None = None
 
@@ -225,6 +223,8 @@ class _Problem:
 
     def solved(self, start: Array, lower: Array, upper: Array) -> Fit:
         """The least squares from a start."""
+        from scipy.optimize import least_squares  # which takes long to import
+
         self.runs = 0
         sizes = np.maximum(np.abs(start), 1e-300)
         for k, label in enumerate(self.parameters.labels):
