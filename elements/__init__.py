@@ -9,6 +9,11 @@ from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.bodies.modal_body import ModalBody
 from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
+from fem_mbs.elements.contact.contact import Contact as Contact
+from fem_mbs.elements.contact.rope import Rope as Rope
+from fem_mbs.elements.contact.shapes import Bush as Bush
+from fem_mbs.elements.contact.shapes import Capsule as Capsule
+from fem_mbs.elements.contact.shapes import Plane as Plane
 from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block, SampledController, SampledStateSpace
 from fem_mbs.elements.control.controllers import (
@@ -67,6 +72,9 @@ from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
+    "Bush",
+    "Capsule",
+    "Contact",
     "FirstOrderActuator",
     "Ball",
     "Beam",
@@ -121,6 +129,7 @@ __all__ = [
     "PID",
     "ParallelAxesJoint",
     "PlanarJoint",
+    "Plane",
     "PointMass",
     "PointOnLineJoint",
     "PointOnPlaneJoint",
@@ -133,6 +142,7 @@ __all__ = [
     "RevoluteJoint",
     "RigidBody",
     "RollingDisc",
+    "Rope",
     "SCurve",
     "SampledController",
     "SampledStateSpace",

@@ -3,6 +3,7 @@
 import fem_mbs.elements as elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.newmark import Parameters
+from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import (
     Coordinate,
     Delayed,
@@ -95,6 +96,7 @@ __all__ = [
     "MotionError",
     "Newton",
     "Node",
+    "NonsmoothAlpha",
     "Objective",
     "Outcome",
     "PNorm",

@@ -19,13 +19,18 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, Element, ElementBatch, InternalVariable, Motion, Numbering
 from fem_mbs.elements import (
     PID,
+    Ball,
     Beam,
     BeamSection,
     Bearing,
     Block,
+    Box,
+    Bush,
     Bushing,
     CamJoint,
+    Capsule,
     ConstantVelocityJoint,
+    Contact,
     Coupling,
     CrossFlow,
     CurveJoint,
@@ -62,6 +67,7 @@ from fem_mbs.elements import (
     OrientationJoint,
     ParallelAxesJoint,
     PlanarJoint,
+    Plane,
     PointMass,
     PointOnLineJoint,
     PointOnPlaneJoint,
@@ -72,6 +78,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     RollingDisc,
+    Rope,
     SampledStateSpace,
     Saturation,
     ScrewJoint,
@@ -344,6 +351,16 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "moment by a law in a hinge": lambda n: JointForce(_turner(n), _servo),
     "stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, 7.0, 0.1),
     "stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, 7.0, 0.1),
+    "rigid stop of a slider": lambda n: JointStop(_slider(n), -0.01, 0.02, restitution=0.5),
+    "rigid stop of a hinge": lambda n: JointStop(_turner(n), None, 0.02, restitution=0.5),
+    "rope": lambda n: Rope(n.line[0], n.arc[2], 9.0, point_b=n.arc[2].at((0.3, 0.1, 0.2))),
+    "contact of a box on a plane": lambda n: Contact(
+        n.line[1], n.arc[0], Plane(n.vector((-1, -2, 1)), n.point((9.0, 9.0, 9.0))), Box((0.1, 0.2, 0.3)), friction=0.3
+    ),
+    "pin in a bush": lambda n: Contact(n.line[1], n.arc[0], Bush(9.0, n.vector((1, 2, -1))), Ball(0.1), friction=0.3),
+    "contact of capsules": lambda n: Contact(
+        n.line[1], n.arc[0], Capsule(0.01, 0.1, n.vector((1, 2, -1))), Capsule(0.02, 0.2), restitution=0.3, friction=0.3
+    ),
     "friction in a slider": lambda n: JointFriction(
         _slider(n), 0.3, 0.5, preload=9.0, reactions=False, viscous=0.1, creep=0.5, stribeck=2.0
     ),
@@ -692,4 +709,5 @@ METHODS: dict[str, mbs.Method] = {
     "Lie-Euler, overdetermined": mbs.LieEuler("overdetermined"),
     "Lie-Euler, symplectic": mbs.LieEuler("symplectic"),
     "Radau IIA": mbs.RadauIIA(),
+    "non-smooth generalised-alpha": mbs.NonsmoothAlpha(),
 }

@@ -31,6 +31,7 @@ from examples import (
     statics,
     suspension,
     tower_crane,
+    two_disc_rotor,
     wind_turbine,
     work_precision,
 )
@@ -59,6 +60,7 @@ SCRIPTS = [
     flyball_governor,
     identify_stiffness,
     size_beam,
+    two_disc_rotor,
 ]
 
 
@@ -205,6 +207,13 @@ def test_size_beam():
     size, peak = size_beam.main(["--plot"]).values()
     assert size[0] == pytest.approx(size[1], rel=1e-3)
     assert peak[0] == pytest.approx(peak[1], rel=0.03)
+
+
+@pytest.mark.slow
+def test_two_disc_rotor():
+    """Published by six elements, whose mesh explains the last digits of the higher ones."""
+    for computed, published in two_disc_rotor.main(["--plot"]).values():
+        assert computed == pytest.approx(published, rel=1e-3)
 
 
 @pytest.mark.parametrize(

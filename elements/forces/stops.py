@@ -6,14 +6,28 @@ They resist by ``N = k d max(0, 1 + c d')`` for the depth ``d`` in them (Hunt, C
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
-from fem_mbs.contracts import Energy, Motion, NotNegative, Numbering, Positive, checked, derivatives, evaluate
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Energy,
+    Gaps,
+    Motion,
+    NotNegative,
+    Numbering,
+    Positive,
+    UnilateralBatch,
+    UnitInterval,
+    carried_variables,
+    checked,
+    continued,
+    derivatives,
+    evaluate,
+)
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.errors import ModelError
@@ -30,18 +44,21 @@ class JointStop(CoordinateElement):
     lower, upper : float, function of t, or None
         Ends of the free way, m or rad; coordinates are zero as built, and angles count turns. None for no end. Ends
         that move over time push what they meet, and bring energy.
-    stiffness : float
+    stiffness : float, optional
         Of the stops, N/m or N m/rad.
     damping : float
         UnitInterval of the force more, per speed into the stop, s/m or s/rad. Of the speed ``v`` of a hit about
         ``1 - 2/3 damping v`` comes back, for hits that are not hard on it.
+    restitution : float, optional
+        In place of a stiffness: the stops are rigid, and this share of the speed comes back, in [0, 1]. For
+        ``NonsmoothAlpha`` alone; ends are numbers then.
     coordinate : str, optional
         Which one, where the joint has several.
 
     Raises
     ------
     ModelError
-        If lower is not below upper, or there is neither.
+        If lower is not below upper, or there is neither, or both or neither of stiffness and restitution.
 
     Notes
     -----
@@ -54,18 +71,39 @@ class JointStop(CoordinateElement):
         joint: JointLike,
         lower: OverTime | None,
         upper: OverTime | None,
-        stiffness: Positive,
+        stiffness: Positive | None = None,
         damping: NotNegative = 0.0,
         *,
+        restitution: UnitInterval | None = None,
         coordinate: str | None = None,
     ) -> None:
         super().__init__(joint, coordinate)
+        if (stiffness is None) == (restitution is None):
+            raise ModelError(
+                f"JointStop on {joint}: give stiffness, for a stop that yields, or restitution, for a rigid one"
+            )
+        self.restitution = restitution
         if lower is None and upper is None:
             raise ModelError(f"JointStop on {joint}: neither lower nor upper; give one end of the way, or both")
         self.lower, self.upper, self.active = lower, upper, callable(lower) or callable(upper)
         if not callable(lower) and not callable(upper):
             check_ends(self, -inf if lower is None else lower, inf if upper is None else upper, "")
         self.stiffness, self.damping = stiffness, damping
+        if restitution is not None:
+            if self.active or damping:
+                raise ModelError(
+                    f"JointStop on {joint}: a rigid stop has neither damping nor ends that move; give a stiffness"
+                )
+            ends = ("lower", lower), ("upper", upper)
+            self.contacts = tuple(f"{name} end" for name, end in ends if end is not None)
+            self.internal_variables = (*self.internal_variables, *carried_variables(self.contacts))
+
+    def batch_key(self) -> Hashable:
+        return super().batch_key(), self.contacts
+
+    @classmethod
+    def batch(cls, components: Sequence[JointStop], number: Numbering) -> StopBatch | RigidStopBatch:
+        return (RigidStopBatch if components[0].contacts else StopBatch)(components, number)
 
 
 def check_ends(stop: JointStop, lower: float, upper: float, when: str) -> None:
@@ -83,7 +121,7 @@ class Ends(NamedTuple):
     rate: Array
 
 
-class StopBatch(CoordinateLawBatch, of=JointStop):
+class StopBatch(CoordinateLawBatch):
     """Stops as arrays."""
 
     owners: Sequence[JointStop]
@@ -91,7 +129,7 @@ class StopBatch(CoordinateLawBatch, of=JointStop):
 
     def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
         super().__init__(elements, number)
-        self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements]).T
+        self.k, self.c = np.array([[e.stiffness, e.damping] for e in elements], float).T
         given = [[e.lower for e in elements], [e.upper for e in elements]]
         none = -inf, inf
         constant = [
@@ -133,3 +171,64 @@ def _beyond(q: Array, ends: Ends) -> Array:
     lower, upper = ends.place
     beyond: Array = np.maximum(q - upper, 0.0) + np.minimum(q - lower, 0.0)
     return beyond
+
+
+class RigidStopBatch(UnilateralBatch):
+    """Rigid stops as arrays: gaps are what is left of the way to each end."""
+
+    owners: Sequence[JointStop]
+
+    def __init__(self, elements: Sequence[JointStop], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self._coordinates = type(elements[0]).measured_by(elements, number)
+        if self._coordinates.own is not None:
+            raise ModelError(
+                f"{elements[0]}: the coordinate of {elements[0].joint} depends on variables of its own, and a rigid "
+                "stop acts on nodes alone; give it a stiffness"
+            )
+        self.nodes = self._coordinates.nodes
+        lower = [name.startswith("lower") for name in elements[0].contacts]
+        self._sign = np.where(lower, 1.0, -1.0)
+        self._ends = np.array([[e.lower if low else e.upper for low in lower] for e in elements], float)
+        self._angle: IntArray | None = number_of_angles(elements, number)
+        self.friction = np.zeros(self._ends.shape)
+        self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
+
+    def _values(self, motion: Motion) -> Array:
+        value = self._coordinates.evaluate(motion).value
+        return value if self._angle is None else continued(value, motion.u[self._angle])
+
+    def gaps(self, motion: Motion) -> Array:
+        left: Array = self._sign * (self._values(motion)[:, None] - self._ends)
+        return left
+
+    def measure(self, motion: Motion) -> Gaps:
+        measured = self._coordinates.evaluate(motion)
+        G = np.zeros((*self._ends.shape, 3, measured.gradient.shape[1]))
+        G[:, :, 0] = self._sign[:, None] * measured.gradient[:, None]
+        return Gaps(self.gaps(motion), G, measured.context)
+
+    def second(self, gaps: Gaps) -> Array:
+        H = self._coordinates.second(gaps.context)
+        result = np.zeros((*self._ends.shape, 3, *H.shape[1:]))
+        result[:, :, 0] = self._sign[:, None, None] * H[:, None]
+        return result
+
+    def forces_on_b(self, motion: Motion, carried: Array) -> Array:
+        """Along the coordinate, in the first component."""
+        along: Array = self._sign[:, None] * carried
+        return along
+
+    def accept(self, context: Any) -> Array:
+        """Angles with their turns."""
+        result = np.array(super().accept(context))
+        if self._angle is not None:
+            result[:, 0] = self._values(context[-1])
+        return result
+
+
+def number_of_angles(elements: Sequence[JointStop], number: Numbering) -> IntArray | None:
+    """Rows of the angles at the last step, where coordinates are angles."""
+    if not elements[0].is_angle:
+        return None
+    return np.array([number.own(element)[0] for element in elements])

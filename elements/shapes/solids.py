@@ -90,7 +90,7 @@ class Cylinder(Shape):
         center: Vector3 | None = None,
     ) -> None:
         self.radius, self.length = radius, length
-        self.center, self.rotation = _array(center), None if axis is None else _about(np.asarray(axis))
+        self.center, self.rotation = _array(center), None if axis is None else about(np.asarray(axis))
 
     def faces(self, sides: int) -> Faces:
         """Quads around, and two polygons."""
@@ -165,7 +165,7 @@ def tube(sides: int) -> tuple[IntArray, IntArray]:
     return np.stack([k, turned, turned + sides, k + sides], axis=-1), np.stack([k[::-1], k + sides])
 
 
-def _about(axis: Array) -> Array:
+def about(axis: Array) -> Array:
     """Axes ``(3, 3)`` as columns, right-handed, the third along the unit vector ``axis``."""
     first = np.cross(np.eye(3)[np.argmin(np.abs(axis))], axis)
     first /= np.linalg.norm(first)

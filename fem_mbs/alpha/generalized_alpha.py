@@ -166,6 +166,13 @@ class GeneralizedAlpha(Method):
         return memory._replace(a=memory.accelerations.now + shift)
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
+        """The equations of a step, compiled as a whole where they are."""
+        equations = self.open_equations(system, state, h, memory)
+        if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
+            return equations
+        return compiled_step(equations, system.whole)
+
+    def open_equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
         chart, parameters, kind = self.chart(system), self.coefficients, self._kind(system)
         v, a = rate(state), memory.a
@@ -174,10 +181,7 @@ class GeneralizedAlpha(Method):
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
         formulas = newmark(parameters, h, v, memory.accelerations.now, a, system.order)
-        equations = kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
-        if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
-            return equations
-        return compiled_step(equations, system.whole)
+        return kind(system, state, h, formulas, chart, ENTRIES[self.newton.matrix])
 
     def _kind(self, system: System) -> type[StepEquations]:
         """The equations of a step: without constraints on positions the formulations are one."""

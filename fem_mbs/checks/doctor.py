@@ -16,7 +16,10 @@ from fem_mbs.checks.examine import examine
 from fem_mbs.checks.report import Check
 from fem_mbs.model.model import Model
 
-RUNS = ("simulate", "simulate_many", "statics", "steady_rotation", "modes", "buckling", "linearize")
+RUNS = (
+    *("simulate", "simulate_many", "statics", "steady_rotation", "modes", "buckling", "linearize"),
+    *("campbell", "unbalance_response"),
+)
 """What takes a model, or several, and runs it."""
 
 

@@ -177,6 +177,9 @@ from fem_mbs.contracts.time_law import Product as Product
 from fem_mbs.contracts.time_law import Sum as Sum
 from fem_mbs.contracts.time_law import TimeLaw as TimeLaw
 from fem_mbs.contracts.time_law import Vector as Vector
+from fem_mbs.contracts.unilateral import Gaps as Gaps
+from fem_mbs.contracts.unilateral import UnilateralBatch as UnilateralBatch
+from fem_mbs.contracts.unilateral import carried_variables as carried_variables
 from fem_mbs.lie import se3 as se3
 from fem_mbs.lie import so3 as so3
 

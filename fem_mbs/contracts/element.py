@@ -69,9 +69,11 @@ class Element(Component):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("external", "active", "doubts", "center_of_mass", "offset")
+    _internal: ClassVar[tuple[str, ...]] = ("external", "active", "doubts", "center_of_mass", "offset", "contacts")
     external: bool = False
     active: bool = False
+    contacts: tuple[str, ...] = ()
+    """Names of its contacts, which push and never pull; see :mod:`fem_mbs.contracts.unilateral`."""
     center_of_mass: Array | None = None
     """Of the body that its one node carries, in the frame of that node; None of what is no body."""
 
@@ -151,6 +153,8 @@ class ElementBatch(Batch):
     asks: bool = False
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
+    unilateral: bool = False
+    """Whether it has gaps that may not close further, see :mod:`fem_mbs.contracts.unilateral`."""
 
     def at(self, t: float) -> Any:
         """Values that depend on time alone."""

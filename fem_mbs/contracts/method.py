@@ -114,7 +114,7 @@ class Step(NamedTuple):
     state : State
         The state at the end.
     memory : NamedTuple
-        What the method goes on with: numbers, arrays, None, and tuples of numbers and arrays, so that it can be kept in
+        What the method goes on with: numbers, arrays, None, and tuples of these, so that it can be kept in
         a file.
     report : Report
         Counts of iterations, evaluations and factorisations, and how far the step led the nodes astray.
@@ -165,12 +165,16 @@ class Method(Public):
     13. ``levels`` names the levels on which joints are closed at the end of a step, to the tolerance of Newton's method
         or to rounding: "position", "velocity", "acceleration".
 
+    14. ``impacts`` is True of a method that finds the forces of rigid contacts; its ``settle(system, state)`` returns a
+        consistent state with them.
+    15. ``warning(system, state, memory)`` says at the end of a run what was wrong of it.
+
     ``fem_mbs.testing.check_method`` holds the laws of the contract.
     """
 
     _internal: ClassVar[tuple[str, ...]] = (
         *("Memory", "after_jump", "between", "advice", "doubt", "within", "limit", "inner_step"),
-        *("error_order", "deadband", "invariant", "levels"),
+        *("error_order", "deadband", "invariant", "levels", "impacts", "settle", "warning"),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -185,12 +189,21 @@ class Method(Public):
     error_order: ClassVar[int | None] = None
     deadband: ClassVar[float] = 1.2
     invariant: ClassVar[bool] = True
+    impacts: ClassVar[bool] = False
     levels: ClassVar[tuple[str, ...]] = ()
     Memory: ClassVar[Any]
 
     def init(self, system: System, state: State, h: float) -> Any:
         """The memory for a first step of about ``h`` s from a consistent state."""
         raise NotImplementedError(f"{type(self).__name__} must define init(system, state, h)")
+
+    def warning(self, system: System, state: State, memory: Any) -> str:
+        """What was wrong of a run that has come to a state; empty if nothing was."""
+        return ""
+
+    def settle(self, system: System, state: State) -> State:
+        """A consistent state with the forces of contacts, after impacts that are due: where a run begins."""
+        return state
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: Any) -> Any:
         """The memory for a first step of about ``h`` s after accelerations have jumped from those of a state before."""

@@ -167,7 +167,7 @@ class Misfit(Goal):
     sigma: Annotated[Array, _sigma] = 1.0  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        if self.times.ndim != 1 or len(self.data) != len(self.times):
+        if self.times.ndim != 1 or self.data.ndim > 2 or len(self.data) != len(self.times):
             raise ModelError(
                 f"Misfit: data must have an entry for each of the {len(self.times)} times, received {shown(self.data)}"
             )

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
-from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
+from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real, shown
 from fem_mbs.derivatives.direct import DirectIntegration
+from fem_mbs.derivatives.equilibria import beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, check_structure
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
@@ -32,6 +33,7 @@ from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
+from fem_mbs.static.statics import statics
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -112,12 +114,14 @@ class Sensitivities(Public):
 def sensitivities(
     build: Build,
     parameters: Mapping[str, ArrayLike],
-    t_end: Seconds,
-    step: Seconds | VariableStep,
+    t_end: Seconds | None = None,
+    step: Seconds | VariableStep | None = None,
     method: Method | None = None,
     *,
     how: Annotated[str, choice(WAYS)] | None = None,
     scale: Mapping[str, float] | None = None,
+    of: Callable[..., Any] | None = None,
+    **arguments: Any,
 ) -> Sensitivities:
     """Derivatives of a run against any numbers that its model is built of.
 
@@ -140,6 +144,9 @@ def sensitivities(
         direct for models of more than 30 unknowns, where it can be.
     scale : dict, optional
         Sizes of parameters that may be zero.
+    of : function, optional
+        ``mbs.statics``, for equilibria in place of a run, with its ``arguments``. Frequencies and buckling loads of
+        them are queries: ``run.of(lambda s: mbs.modes(s.model, 3, s.state(-1)).frequencies)``.
 
     Raises
     ------
@@ -153,8 +160,18 @@ def sensitivities(
     -----
     ``docs/derivatives.md``, "The equations".
     """
-    method = method or GeneralizedAlpha()
     own = ParameterSet(build, parameters, scale, "sensitivities")
+    if of is not None:
+        if of is not statics or any(given is not None for given in (t_end, step, method, how)):
+            raise ModelError(
+                f"sensitivities: of must be mbs.statics, without t_end, step, method and how, received {shown(of)}; "
+                "frequencies and buckling loads are queries of its result"
+            )
+        return _of_equilibria(own, arguments)
+    if arguments or t_end is None or step is None:
+        what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
+        raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
+    method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
@@ -166,6 +183,12 @@ def sensitivities(
     for note in result.notes:
         LOG.warning("sensitivities: %s", note)
     return result
+
+
+def _of_equilibria(parameters: ParameterSet, arguments: Mapping[str, Any]) -> Sensitivities:
+    """Equilibria, and those beside."""
+    solution = statics(parameters.model(), **arguments)
+    return Sensitivities(solution, parameters, [(own, beside(solution, own)) for own in parameters.variations()], [])
 
 
 def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
@@ -207,16 +230,16 @@ def _copies(
         )
     else:
         solutions = [simulate(model, t_end, step, tight) for model in models]
-    beside, first = [], 1
+    pairs, first = [], 1
     for own in variations:
-        beside.append((own, solutions[first : first + len(own.models)]))
+        pairs.append((own, solutions[first : first + len(own.models)]))
         first += len(own.models)
     if any(len(solution.t) != len(solutions[0].t) for solution in solutions):
         raise ModelError(
             "sensitivities: the runs beside have taken other steps, across a kink of a law or where steps failed; "
             "how='direct' holds the steps of one run"
         )
-    return Sensitivities(solutions[0], parameters, beside, [])
+    return Sensitivities(solutions[0], parameters, pairs, [])
 
 
 def _tightened(method: Method) -> Method:
@@ -258,7 +281,7 @@ def _direct(
         run.state,
     )
     solution = run_to_end(run, recorder)
-    beside = []
+    pairs = []
     for k, own in enumerate(run.differences):
         solutions = []
         for other, shift in zip(own.systems, own.variation.shifts, strict=True):
@@ -268,5 +291,5 @@ def _direct(
                 for i, tangent in enumerate(run.tangents)
             ]
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
-        beside.append((own.variation, solutions))
-    return Sensitivities(solution, parameters, beside, run.notes())
+        pairs.append((own.variation, solutions))
+    return Sensitivities(solution, parameters, pairs, run.notes())

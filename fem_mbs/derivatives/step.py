@@ -230,7 +230,7 @@ class StepDerivative:
         scatter: Scatter,
     ) -> None:
         self.system, self.h = system, h
-        equations = method.equations(system, state, h, memory)
+        equations = method.open_equations(system, state, h, memory)
         self.weights = Weights.of(method, system, h)
         unknown = taken(equations, state, after)
         self.directions: Directions | None = None

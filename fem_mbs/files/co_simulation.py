@@ -26,6 +26,7 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.model.model import Model
 from fem_mbs.model.parts import held_by
 from fem_mbs.newton import FAILURES
@@ -91,6 +92,7 @@ class CoSimulation:
         }
         self._system, self._method = System(model), method or GeneralizedAlpha()
         self._method.check(self._system)
+        refuse_contacts(self._system, "CoSimulation", "give stops a stiffness")
         accelerate(self._system)
         self._state: State | None = None
         self._t: list[float] = []

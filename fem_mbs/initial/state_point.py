@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, State
+from fem_mbs.contracts import Method, Motion, State
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.system import constraints
 from fem_mbs.system.batch_checks import check_shapes, not_finite
@@ -79,6 +79,21 @@ def check_system(system: System, caller: str) -> None:
     for joints in system.constraint_batches:
         joints.check_start(motion)
     check_shapes(system, motion, system.prescribe(0.0))
+
+
+def refuse_contacts(system: System, caller: str, instead: str) -> None:
+    """Refuse rigid contacts, stops and ropes, by the name of the first."""
+    for batch in system.batches:
+        if batch.unilateral:
+            raise ModelError(
+                f"{caller}: {batch.owners[0]} may open and close, which {caller} does not follow; {instead}"
+            )
+
+
+def refuse_impacts(system: System, method: Method) -> None:
+    """The same for methods that have none."""
+    if not method.impacts:
+        refuse_contacts(system, str(method), "take method=NonsmoothAlpha()")
 
 
 def largest_gap(system: System, values: Array) -> float:

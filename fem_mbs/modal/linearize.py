@@ -14,6 +14,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, RateSensitivities, State, checked
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import consistent_start, held_velocity
+from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel, second_order
 from fem_mbs.modal.steady_axes import steady_axes
@@ -62,6 +63,7 @@ def linearize(model: Model, state: State | None = None) -> LinearModel:
 
 def linear_equations(system: System, state: State | None, still: bool = False) -> LinearModel:
     """The same of a frozen model; with ``still``, seen from axes that stand still where they are constant there."""
+    refuse_contacts(system, "linearize", "replace closed contacts by joints, and leave open ones out")
     state = consistent_start(system) if state is None else from_user(system, state, "linearize: state")
     _check_held(system, state)
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))

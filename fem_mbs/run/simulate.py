@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
+from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, checked, number, shown
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.initial.state_point import refuse_impacts
 from fem_mbs.linear.threads import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.run.checkpoint import Checkpoint
@@ -64,7 +66,7 @@ def simulate(
     step : float or VariableStep
         Step in s, the last one cut to end at ``t_end``; or the tolerance that steps of variable length obey.
     method : Method, optional
-        By default ``GeneralizedAlpha(rho_inf=0.9)``.
+        By default ``GeneralizedAlpha(rho_inf=0.9)``, with rigid contacts ``NonsmoothAlpha()``.
     progress : bool
         Show a progress bar (needs tqdm, ``pip install fem_mbs[progress]``).
     callback : function, optional
@@ -95,7 +97,7 @@ def simulate(
         If the callback or an event fails; ``error.solution`` has all steps so far.
     """
     control: StepControl = step if isinstance(step, VariableStep) else FixedStep(step)
-    method = method or GeneralizedAlpha()
+    method = method or _default(model)
     begin = _begin(initial)
     if t_end <= begin:
         raise ModelError(f"simulate: t_end = {t_end:g} s must come after the initial state at t = {begin:g} s")
@@ -105,6 +107,7 @@ def simulate(
     started = time.perf_counter()
     system = System(model, t_end)
     method.check(system)
+    refuse_impacts(system, method)
     accelerate(system)
     if isinstance(initial, State):
         initial = from_user(system, initial, "simulate: initial", joints=False)
@@ -146,7 +149,13 @@ def start(system: System, method: Method | None = None) -> State:
     """
     if method is not None:
         method.check(system)
-    return system.to_user(consistent_start(system))
+        refuse_impacts(system, method)
+    state = consistent_start(system)
+    return system.to_user(state if method is None else method.settle(system, state))
+
+
+def _default(model: Model) -> Method:
+    return NonsmoothAlpha() if any(part.contacts for part in model.elements) else GeneralizedAlpha()
 
 
 def _begin(initial: State | Checkpoint | None) -> float:

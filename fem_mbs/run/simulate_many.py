@@ -62,6 +62,13 @@ def simulate_many(
         it of each.
     """
     method = method or GeneralizedAlpha()
+    for k, model in enumerate(models):
+        for part in model.elements:
+            if part.contacts:
+                raise ModelError(
+                    f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; "
+                    "simulate them one by one"
+                )
     whole = _side_by_side(models)
     try:
         solution = simulate(whole, t_end, step, method, progress=progress)

@@ -171,6 +171,7 @@ class TimeIntegration:
         self.control_memory, first = control.begin(method, self.state.t, self.t_end, branches)
         if system.next_jump(self.state) <= self.state.t:
             self.state = jumped(system, self.state)
+        self.state = method.settle(system, self.state)
         self._jump = next_jump(system, self.state, self.t_end)
         if self._jump < math.inf:
             self.control_memory, first = control.restart(self.control_memory, self.state.t, self._jump)
@@ -276,7 +277,7 @@ class TimeIntegration:
 
     def _pass_jump(self) -> None:
         """From just before a jump to just after it, and anew towards the next one."""
-        before, self.state = self.state, jumped(self.system, self.state)
+        before, self.state = self.state, self.method.settle(self.system, jumped(self.system, self.state))
         self._jump = next_jump(self.system, self.state, self.t_end)
         self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
         self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
@@ -320,6 +321,7 @@ class TimeIntegration:
 
     def warnings(self) -> Sequence[str]:
         """Steps that failed, what the step control has to say, and whether the result is doubtful."""
-        doubts = self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""
+        doubts = [self.control.warning(self.control_memory), self._doubt, self.error.warning if self.error else ""]
+        doubts.append(self.method.warning(self.system, self.state, self.memory))
         repeated = f"{self.failed} steps failed and were repeated with shorter ones" if self.failed else ""
         return [text for text in (repeated, "; ".join(filter(None, doubts))) if text]

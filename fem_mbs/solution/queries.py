@@ -34,6 +34,7 @@ from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 from fem_mbs.solution.balance import ConstraintResidual, EnergyHistory, energies, reactions_over_time, residuals
+from fem_mbs.solution.contacts import Impulse, contacts_over_time, impulses
 from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome, Stats
 from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
@@ -158,6 +159,21 @@ class Queries(Public):
         Of joints in ``solution.redundant`` only sums are unique.
         """
         return reactions_over_time(self.history, self._joint(joint))
+
+    def gap(self, contact: ElementOrName) -> Array:
+        """Gaps ``(nt, k)`` of the ``k`` points of a contact, rope or stop in m (rad)."""
+        return contacts_over_time(self.history, self._contact(contact))[0]
+
+    def contact_force(self, contact: ElementOrName) -> Array:
+        """Forces ``(nt, k, 3)`` in N that a contact puts on its node b in its ``k`` points, world frame.
+
+        Of a stop, forces or moments along its coordinate, in the first of the three.
+        """
+        return contacts_over_time(self.history, self._contact(contact))[1]
+
+    def impulses(self, contact: ElementOrName) -> list[Impulse]:
+        """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
+        return impulses(self.history, self._contact(contact))
 
     def coordinate(self, joint: JointOrName) -> Array:
         """Coordinates ``(nt,)``, or ``(nt, c)``, of the motions that a joint leaves free: of node b against node a.
@@ -325,6 +341,12 @@ class Queries(Public):
     def _joint(self, joint: JointOrName) -> Constraint:
         found = of_kind(self._part(joint, "joint"), Constraint, f"{type(self).__name__}: joint", HOLD)
         self.system.constraint_rows(found)
+        return found
+
+    def _contact(self, contact: ElementOrName) -> Element:
+        found = of_kind(self._part(contact, "contact"), Element, f"{type(self).__name__}: contact")
+        if not found.contacts:
+            raise ModelError(f"{found} has no contacts; a Contact, a Rope and a JointStop with restitution have")
         return found
 
     def _check_number(self, k: int) -> None:

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import ConvergenceError, ModelError
-from fem_mbs.initial.state_point import check_system
+from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linear_model import LinearModel
 from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.shapes import ShapesOfMotion
@@ -100,6 +100,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     system = System(model)
     first = 0.0 if initial is None else number(initial.t, "buckling: initial: t")
     check_system(system, "buckling")
+    refuse_contacts(system, "buckling", "replace closed contacts by joints, and leave open ones out")
     if system.n_free <= system.m:
         raise ModelError(
             f"buckling: nothing can deform: {system.m} constraint equations hold all {system.n_free} free components"

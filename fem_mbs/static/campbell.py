@@ -47,6 +47,8 @@ STANDS = 1e-9
 REFINEMENTS, ACCURATE = 40, 1e-10
 MORE = 6
 """Modes that are asked for beside those wanted, as some do not swing."""
+ACROSS = 1e-9
+"""Share of a motion across the axis, below which it goes along the axis or about it."""
 PLANE = 0.05
 """Whirl below which a motion is in a plane."""
 RUNAWAY = 1e-6
@@ -93,7 +95,8 @@ class Rotor:
             size = float(np.vdot(a, a).real)
             turns = -2.0 * float((np.cross(a.real, a.imag) @ sense).sum())
             flat = (weights * own).ravel()
-            result.append(Vibration(complex(value.real, abs(value.imag)), turns / size if size else 0.0, flat, own))
+            turns = turns / size if size > ACROSS * float(np.vdot(flat, flat).real) else 0.0
+            result.append(Vibration(complex(value.real, abs(value.imag)), turns, flat, own))
         return result
 
 

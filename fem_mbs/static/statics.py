@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import EventLike, Path, Positive, PositiveInt, State, checked, number, shown
 from fem_mbs.errors import FemMbsError, ModelError
-from fem_mbs.initial.state_point import check_system
+from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.lie import se3
 from fem_mbs.linear.threads import one_thread
 from fem_mbs.model.model import Model
@@ -132,6 +132,7 @@ def statics(
     system = System(model, max(first, load_end))
     loading = Loading(proportional if ramp else constant, first, load_end)
     check_system(system, "statics")
+    refuse_contacts(system, "statics", "replace closed contacts by joints, and leave open ones out")
     equations = Equations(system, loading)
     point = start(equations, initial, ramp, newton)
     recorder = MemoryRecorder(

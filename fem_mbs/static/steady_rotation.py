@@ -17,7 +17,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Node, NodeOrName, Report, State, Vector3, checked, of_kind
 from fem_mbs.errors import ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import handle_repeated
-from fem_mbs.initial.state_point import check_system
+from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linearize import linearize
 from fem_mbs.modal.modes import growing, solve_modes
 from fem_mbs.model.model import Model
@@ -103,6 +103,7 @@ def steady_rotation(
     omega, newton = np.asarray(angular_velocity, float), newton or Newton(max_iterations=ITERATIONS)
     system = System(model)
     check_system(system, "steady_rotation")
+    refuse_contacts(system, "steady_rotation", "replace closed contacts by joints, and leave open ones out")
     given = None if initial is None else from_user(system, initial, "steady_rotation: initial")
     rows = _turning(system, turning)
     equations = TurningEquations(

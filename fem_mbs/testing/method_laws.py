@@ -138,7 +138,7 @@ def steps_are_pure(bench: Bench) -> str | None:
 
 
 def memory_can_be_stored(bench: Bench) -> str | None:
-    """It is the NamedTuple ``Memory`` of numbers, arrays, None, and tuples of arrays."""
+    """It is the NamedTuple ``Memory`` of numbers, arrays, None, and tuples of these."""
     for _, _, before, step in bench.steps(2 * [STEP]):
         for memory in (before, step.memory):
             if not isinstance(memory, bench.method.Memory):
@@ -345,7 +345,7 @@ def _check_order(what: str, found: float, errors: list[float], expected: float, 
 
 
 def _members(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
+    return tuple(own for part in value for own in _members(part)) if isinstance(value, tuple) else (value,)
 
 
 def _flat(values: Any) -> list[Array]:

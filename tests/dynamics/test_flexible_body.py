@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from meshes import brick, chain
 from scipy.linalg import eigh
+from scipy.sparse import csc_array
+from scipy.sparse.linalg import splu
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
@@ -263,6 +265,17 @@ def test_nodes_that_are_elsewhere_are_refused() -> None:
         FlexibleBody(nodes, block())
     with pytest.raises(mbs.ModelError, match="one for each of a, b"):
         FlexibleBody({"a": nodes[0]}, block())
+
+
+def test_another_factorisation_may_be_given() -> None:
+    asked = []
+
+    def solve(K: csc_array) -> object:
+        asked.append(K.shape)
+        return splu(K).solve
+
+    assert block(solve=solve).frequencies == pytest.approx(block().frequencies, rel=1e-7)
+    assert len(asked) == 1
 
 
 def test_a_gravity_of_its_own_is_refused() -> None:

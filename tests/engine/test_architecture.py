@@ -32,6 +32,7 @@ ROOMS = (
     ("files.hdf5", "files.paraview", "files.store"),
     ("solution.solution", "solution.join"),
     ("alpha",),
+    ("contact",),
     ("methods",),
     ("run",),
     ("modal",),

@@ -111,6 +111,8 @@ SLOW = {
 BESIDE = {"Model.hold", "Event.of", "Modes.to_paraview", "Buckling.to_paraview"}
 """Left out: what draws, and what does the same as another call in many files."""
 ALWAYS = {
+    "sensitivities.t_end",
+    "sensitivities.step",
     "convergence_study.t_end",
     "Coupling.coordinates",
     *(f"{kind}.{name}" for kind in ("StateSpace", "SampledStateSpace") for name in "BC"),

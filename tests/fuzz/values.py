@@ -426,6 +426,7 @@ SPECIAL: dict[str, Any] = {
             "scale": lambda w: {"mass": 2.0},
             "bounds": lambda w: {"mass": (0.1, 5.0)},
             "prior": lambda w: {"mass": (1.0, 0.1)},
+            "of": lambda w: None,
             "starts": lambda w: 1,
             "executor": lambda w: None,
             "store": lambda w: None,

@@ -1,0 +1,229 @@
+"""Pairs of shapes in closed form: where they are nearest to each other.
+
+Of each pair, the nearest point p of the surface of b and the normal from a to b follow from where the nodes are. The
+gradients of gap and slip against body increments then are those of two points there that move with their bodies,
+whatever the pair: with the levers ``c_i = p - x_i`` and a direction ``d``,
+
+    G(d) = (-R_a^T d, -R_a^T (c_a x d), R_b^T d, R_b^T (c_b x d)).
+
+That the point moves on the surfaces does not change gaps, it changes ``G``. The derivatives of ``G`` are taken by a
+complex step (Squire, Trapp, SIAM Review 40, 1998): the same lines run with increments ``i h`` of the nodes, ``h`` so
+small that its square is nothing, and the imaginary part over ``h`` is the derivative to the last digit. What follows
+therefore keeps to functions that are analytic, and looks at real parts where it decides between regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.lie import so3
+
+STEP = 1e-40
+TINY = 1e-150
+
+
+class Nearest(NamedTuple):
+    """Nearest points of ``n`` pairs with ``r`` contacts each."""
+
+    gap: Array
+    """``(n, r)``."""
+    normal: Array
+    """From a to b, world frame, ``(n, r, 3)``."""
+    b: Array
+    """Points on the surface of b less the position of its node, world axes, ``(n, r, 3)``."""
+
+
+Pair = Callable[[Array, Array, Array, Any], Nearest]
+"""From ``x_b - x_a`` (n, 3), ``R_a``, ``R_b`` and the data of the pair."""
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Without complex conjugation."""
+    product: Array = (a * b).sum(-1)
+    return product
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Of vectors along the last axis."""
+    a, b = np.broadcast_arrays(a, b)
+    (x, y, z), (u, v, w) = np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)
+    return np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+
+
+def length(v: Array) -> Array:
+    """Euclidean, analytic."""
+    size: Array = np.sqrt(dot(v, v))
+    return size
+
+
+def turned(R: Array, points: Array) -> Array:
+    """Vectors ``(n, r, 3)`` of bodies with ``R`` (n, 3, 3) in the world."""
+    points_in_world: Array = np.einsum("nij,nrj->nri", R, points)
+    return points_in_world
+
+
+def clamped(value: Array, low: Array | float, high: Array | float) -> Array:
+    """Kept between two ends, as its real part says."""
+    return np.where(value.real < low, low, np.where(value.real > high, high, value))
+
+
+class PlaneData(NamedTuple):
+    """A plane of a and balls of b: points with radii, zero for corners."""
+
+    normal: Array
+    """``(n, 3)`` in the frame of a."""
+    point: Array
+    centers: Array
+    """``(n, r, 3)`` in the frame of b."""
+    radius: Array
+    """``(n, r)``."""
+
+
+def plane_points(d: Array, R_a: Array, R_b: Array, of: PlaneData) -> Nearest:
+    """Balls, ends of capsules and corners above a plane."""
+    n = np.einsum("nij,nj->ni", R_a, of.normal)[:, None]
+    c = turned(R_b, of.centers)
+    w = d[:, None] + c - np.einsum("nij,nj->ni", R_a, of.point)[:, None]
+    height = dot(n, w)
+    n = np.broadcast_to(n, w.shape)
+    b = c - of.radius[..., None] * n
+    gap = height - of.radius
+    return Nearest(gap, n, b)
+
+
+class SegmentData(NamedTuple):
+    """Two segments with radii: capsules, and balls, whose half axes are zero."""
+
+    center_a: Array
+    half_a: Array
+    radius_a: Array
+    center_b: Array
+    half_b: Array
+    radius_b: Array
+
+
+def segments(d: Array, R_a: Array, R_b: Array, of: SegmentData) -> Nearest:
+    """Balls and capsules: the nearest points ``A + s u`` and ``B + t v`` with ``|s|, |t| <= 1``."""
+    A, u = (turned(R_a, part[:, None]) for part in (of.center_a, of.half_a))
+    B, v = (turned(R_b, part[:, None]) for part in (of.center_b, of.half_b))
+    w = d[:, None] + B - A
+    uu, vv, uv, uw, vw = dot(u, u), dot(v, v), dot(u, v), dot(u, w), dot(v, w)
+    det = uu * vv - uv * uv
+    parallel = det.real <= 1e-14 * (uu * vv).real
+    s = np.where(parallel, 0.0, clamped((uw * vv - vw * uv) / np.where(parallel, 1.0, det), -1.0, 1.0))
+    t = clamped((uv * s - vw) / np.where(vv.real > 0.0, vv, 1.0), -1.0, 1.0)
+    s = clamped((uv * t + uw) / np.where(uu.real > 0.0, uu, 1.0), -1.0, 1.0)
+    a, b = A + s[..., None] * u, B + t[..., None] * v
+    apart = d[:, None] + b - a
+    distance = length(apart)
+    n = apart / np.where(np.abs(distance) > TINY, distance, 1.0)[..., None]
+    gap = distance - (of.radius_a + of.radius_b)[:, None]
+    return Nearest(gap, n, b - of.radius_b[:, None, None] * n)
+
+
+class BoxBallData(NamedTuple):
+    """A box of a and a ball of b."""
+
+    center_a: Array
+    axes: Array
+    """Directions of the box as columns, in the frame of a, ``(n, 3, 3)``."""
+    half: Array
+    center_b: Array
+    radius: Array
+
+
+def box_ball(d: Array, R_a: Array, R_b: Array, of: BoxBallData) -> Nearest:
+    """The nearest point of a face, an edge or a corner; from within, that of the nearest face."""
+    c = turned(R_b, of.center_b[:, None])[:, 0]
+    axes = R_a @ of.axes
+    local = np.einsum("nji,nj->ni", axes, d + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)
+    point = clamped(local, -of.half, of.half)
+    within = (np.abs(local.real) < of.half).all(-1)
+    side = np.argmax(np.abs(local.real) - of.half, axis=-1)
+    out = np.sign(np.take_along_axis(local.real, side[:, None], 1)) * np.eye(3)[side]
+    face = np.where(out != 0.0, out * of.half, local)
+    apart = local - point
+    distance = np.where(within, 1.0, length(np.where(within[:, None], 1.0, apart)))
+    inner = np.where(within[:, None], out, apart / distance[:, None])
+    gap = np.where(within, dot(out, local - face), distance) - of.radius
+    n = np.einsum("nij,nj->ni", axes, inner)
+    b = c - of.radius[:, None] * n
+    return Nearest(gap[:, None], n[:, None], b[:, None])
+
+
+class BushData(NamedTuple):
+    """A hollow cylinder of a, and points of the axis of a pin of b."""
+
+    axis: Array
+    point: Array
+    centers: Array
+    radius: Array
+    """Of the pin, ``(n,)``."""
+    clearance: Array
+
+
+def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
+    """The axis of a pin off that of its bush; where they meet, the gap is the clearance in any direction."""
+    u = np.einsum("nij,nj->ni", R_a, of.axis)[:, None]
+    c = turned(R_b, of.centers)
+    w = d[:, None] + c - np.einsum("nij,nj->ni", R_a, of.point)[:, None]
+    off = w - dot(w, u)[..., None] * u
+    size = length(off)
+    meets = np.abs(size) < TINY
+    any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, _across(of.axis))[:, None], off.shape)
+    n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
+    gap = of.clearance[:, None] - np.where(meets, 0.0, size)
+    b = c - of.radius[:, None, None] * n
+    return Nearest(gap, n, b)
+
+
+def _across(axis: Array) -> Array:
+    """Unit vectors across unit vectors ``(n, 3)``."""
+    other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
+    result = np.cross(axis, other)
+    return result / np.linalg.norm(result, axis=-1)[:, None]  # type: ignore[no-any-return]
+
+
+def tangents(n: Array, R_a: Array) -> Array:
+    """Two directions ``(n, r, 2, 3)`` across normals, that turn with node a."""
+    along = np.einsum("nrj,nji->nri", n, R_a)
+    k = np.argmin(np.round(np.abs(along.real), 6), axis=-1)
+    e = np.take_along_axis(np.broadcast_to(np.swapaxes(R_a, 1, 2)[:, None], (*k.shape, 3, 3)), k[..., None, None], 2)
+    e = e[..., 0, :]
+    first = e - dot(e, n)[..., None] * n
+    first = first / length(first)[..., None]
+    return np.stack([first, cross(n, first)], axis=-2)
+
+
+def gradients(near: Nearest, d: Array, R_a: Array, R_b: Array) -> Array:
+    """``G`` of the normal and both tangents, ``(n, r, 3, 12)``."""
+    directions = np.concatenate([near.normal[..., None, :], tangents(near.normal, R_a)], axis=-2)
+    parts = []
+    for sign, R, lever in ((-1.0, R_a, d[:, None] + near.b), (1.0, R_b, near.b)):
+        parts.append(sign * np.einsum("nrdj,nji->nrdi", directions, R))
+        parts.append(sign * np.einsum("nrdj,nji->nrdi", cross(lever[..., None, :], directions), R))
+    return np.concatenate(parts, axis=-1)
+
+
+_SIDES = np.repeat(np.arange(2), 6)
+_ALONG = np.tile(np.vstack([np.eye(3), np.zeros((3, 3))]), (2, 1))
+_ABOUT = np.tile(so3.skew(np.vstack([np.zeros((3, 3)), np.eye(3)])), (2, 1, 1))
+
+
+def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
+    """Derivatives ``(n, r, 3, 12, 12)`` of the gradients against body increments of nodes at ``x`` (n, 2, 3)."""
+    n, every = len(x), np.arange(12)
+    X, Q = (np.broadcast_to(part, (12, *part.shape)).astype(complex) for part in (x, R))
+    moved = R.swapaxes(0, 1)[_SIDES]
+    X[every, :, _SIDES] += 1j * STEP * np.matvec(moved, _ALONG[:, None])
+    Q[every, :, _SIDES] += 1j * STEP * (moved @ _ABOUT[:, None])
+    X, Q = X.reshape(12 * n, 2, 3), Q.reshape(12 * n, 2, 3, 3)
+    copies = type(data)(*(np.broadcast_to(part, (12, *part.shape)).reshape(12 * n, *part.shape[1:]) for part in data))
+    d = X[:, 1] - X[:, 0]
+    near = pair(d, Q[:, 0], Q[:, 1], copies)
+    G = gradients(near, d, Q[:, 0], Q[:, 1]).imag / STEP
+    return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)

@@ -1,0 +1,203 @@
+"""Contacts that stay closed as equations of a model: what the smooth part of a step is about.
+
+As long as a contact is closed, ``gap = 0`` is an equation on positions like that of a joint, a contact that sticks has
+two more on velocities, and one that slides puts ``mu lambda_N`` against its slip. A model in which the closed contacts
+are these is integrated like any other: with the constraints on both levels, of order 2 in forces, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import (
+    Constraint,
+    ConstraintBatch,
+    Element,
+    ElementBatch,
+    Gaps,
+    Motion,
+    Numbering,
+    UnilateralBatch,
+    node_rows,
+)
+from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.system.system import System
+
+OPEN, STICKS, SLIDES = 0, 1, 2
+"""What a contact does."""
+KEPT = 64
+"""Systems of closed contacts that are kept for when the same are closed again."""
+STILL = 1e-12
+"""Speed of slip in m/s below which its direction is that of the force against it."""
+_SEVERAL = Redundant(0, np.empty(0, np.intp), np.empty((0, 0)), "Contacts that hold one body in several points.")
+
+
+class ClosedContact(Constraint):
+    """One contact of an element, closed."""
+
+    _internal = ("part", "place", "sticks")
+
+    def __init__(self, part: Element, place: int, sticks: bool) -> None:
+        self.part, self.place, self.sticks = part, place, sticks
+        self.nodes = part.nodes
+        self.name = f"{part.name}: {part.contacts[place]}"
+        self.equations = ("gap", "slip 1", "slip 2") if sticks else ("gap",)
+
+    def batch_key(self) -> Hashable:
+        return type(self.part), self.part.batch_key(), self.sticks, len(self.nodes)
+
+
+class _OfParts:
+    """Gaps of single contacts of many elements, which share a batch."""
+
+    def __init__(self, parts: Sequence[Any], number: Numbering) -> None:
+        elements = list(dict.fromkeys(own.part for own in parts))
+        self.batch: UnilateralBatch = type(elements[0]).batch(elements, number)
+        rows = {element: k for k, element in enumerate(elements)}
+        self.pick = np.array([rows[own.part] for own in parts]), np.array([own.place for own in parts])
+
+
+class ClosedBatch(ConstraintBatch, of=ClosedContact):
+    """Depths and slips of closed contacts."""
+
+    def __init__(self, parts: Sequence[ClosedContact], number: Numbering) -> None:
+        super().__init__(parts, number)
+        self._of = _OfParts(parts, number)
+        self._rows = len(parts[0].equations)
+        self.velocity = np.tile(np.arange(self._rows) > 0, len(parts)) if self._rows > 1 else None
+
+    def evaluate(self, motion: Motion, prescribed: Any) -> tuple[Array, Array, Gaps]:
+        gaps = self._of.batch.measure(motion)
+        phi = np.zeros((len(self.nodes), self._rows))
+        phi[:, 0] = -gaps.gap[self._of.pick]
+        G = gaps.gradient[self._of.pick][:, : self._rows]
+        return phi.ravel(), -G.reshape(phi.size, -1), gaps
+
+    def second(self, context: Gaps) -> Array:
+        H = self._of.batch.second(context)[self._of.pick][:, : self._rows]
+        bent: Array = -H.reshape(-1, *H.shape[2:])
+        return bent
+
+
+class SlidingFriction(Element):
+    """The friction of one closed contact that slides."""
+
+    _internal = ("part", "place", "closed", "fallback")
+
+    def __init__(self, closed: ClosedContact) -> None:
+        self.closed, self.part, self.place, self.nodes = closed, closed.part, closed.place, closed.nodes
+        self.name = f"{closed.name} slides"
+
+    def batch_key(self) -> Hashable:
+        return type(self.part), self.part.batch_key(), len(self.nodes)
+
+
+class _Slip(NamedTuple):
+    """Where friction acts."""
+
+    gaps: Gaps
+    G: Array
+    """Gradients of the slip, ``(n, 2, b)``."""
+    V: Array
+    direction: Array
+    """Of the slip, ``(n, 2)``."""
+    turning: Array
+    """Its derivative against the slip, ``(n, 2, 2)``."""
+    size: Array
+    """``mu lambda_N``."""
+
+
+class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
+    """``mu lambda_N G_T^T d`` against the slip of direction ``d``."""
+
+    def __init__(self, parts: Sequence[SlidingFriction], number: Numbering) -> None:
+        self.owners, self.nodes = parts, node_rows(parts, number)
+        self._of = _OfParts(parts, number)
+        self._mu = self._of.batch.friction[self._of.pick]
+        self.reads: IntArray = np.array([number.multipliers(own.closed)[:1] for own in parts])
+        self.fallback = np.zeros((len(parts), 2))
+        """Directions ``(n, 2)`` where there is no slip yet."""
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
+        gaps = self._of.batch.measure(motion)
+        G = gaps.gradient[self._of.pick][:, 1:]
+        V = motion.V[self.nodes].reshape(len(self.nodes), -1)
+        slip = np.matvec(G, V)
+        speed = np.linalg.norm(slip, axis=-1)
+        moves = speed > STILL
+        d = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], self.fallback)
+        turning = (np.eye(2) - d[:, :, None] * d[:, None]) * (moves / np.where(moves, speed, 1.0))[:, None, None]
+        size = self._mu * motion.multipliers[self.reads[:, 0]]
+        context = _Slip(gaps, G, V, d, turning, size)
+        return size[:, None] * np.vecmat(d, G), context
+
+    def stiffness(self, context: _Slip) -> Array:
+        H = self._of.batch.second(context.gaps)[self._of.pick][:, 1:]
+        by_place = np.einsum("nd,ndbc->nbc", context.direction, H)
+        bend = np.einsum("nb,ndbc->ndc", context.V, H)
+        by_place += context.G.mT @ context.turning @ bend
+        return context.size[:, None, None] * by_place  # type: ignore[no-any-return]
+
+    def damping(self, context: _Slip) -> Array:
+        return context.size[:, None, None] * (context.G.mT @ context.turning @ context.G)
+
+    def by_multipliers(self, context: _Slip) -> Array:
+        result: Array = self._mu[:, None, None] * np.vecmat(context.direction, context.G)[..., None]
+        return result
+
+
+class ClosedSystem(NamedTuple):
+    """A system with closed contacts, and where their multipliers are."""
+
+    system: System
+    contacts: IntArray
+    """Numbers of the closed contacts, ``(k,)``."""
+    multipliers: IntArray
+    """Rows ``(k, 3)`` of their multipliers, -1 where there is none."""
+    sliding: list[tuple[SlidingFrictionBatch, IntArray]]
+    """Batches of those that slide, and the numbers of their contacts."""
+
+
+class ClosedSystems:
+    """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
+
+    def __init__(self, system: System, contacts: Sequence[tuple[Element, int]], friction: Array) -> None:
+        self._system, self._contacts, self._friction = system, contacts, friction
+        self._kept: dict[bytes, ClosedSystem] = {}
+
+    def of(self, status: IntArray, redundant: Callable[[], bool]) -> ClosedSystem:
+        """That of what all contacts do, ``(C,)``; whether they repeat each other is asked when it is made."""
+        key = status.tobytes()
+        if key not in self._kept:
+            if len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = self._make(status, redundant())
+        return self._kept[key]
+
+    def _make(self, status: IntArray, redundant: bool) -> ClosedSystem:
+        system, numbers = self._system, np.flatnonzero(status)
+        closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
+        pairs = zip(numbers.tolist(), closed, strict=True)
+        slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
+        model = copy(system.model)
+        model.nodes, model.elements = system.nodes, [*system.elements, *slides.values()]
+        model.constraints = [*(c for c in system.number.equations), *closed]
+        with system.as_frozen():
+            made = System(model, system.end)
+        if redundant:
+            made.regularize(system.redundant or _SEVERAL)
+        rows = np.full((len(closed), 3), -1)
+        for row, own in zip(rows, closed, strict=True):
+            found = made.number.multipliers(own)
+            row[: len(found)] = found
+        sliding = []
+        of_element = {element: c for c, element in slides.items()}
+        for batch in made.batches:
+            if isinstance(batch, SlidingFrictionBatch):
+                sliding.append((batch, np.array([of_element[own] for own in batch.owners])))  # type: ignore[index]
+        return ClosedSystem(made, numbers, rows, sliding)

@@ -1,0 +1,532 @@
+"""The non-smooth generalised-alpha method: closed contacts in the smooth step, impacts where they happen.
+
+One step is
+
+1. smooth: the step of the stabilised generalised-alpha method, in which contacts that stay closed are equations on both
+   levels (``closed.py``); where one would pull, it opens; where friction leaves its cone, it slides; where slip would
+   reverse, it sticks;
+2. if an open contact ends with a depth, the step ends where it meets instead, to rounding; there impulses follow from
+   Newton's and Coulomb's laws, forces from the same laws for accelerations (``impact.py``), and the rest of the step
+   begins anew. At most ``locate`` times: then what is too deep is pushed out, and the impulse acts at the step's end.
+
+The family: Chen, Acary, Virlez, Bruels, IJNME 96 (2013); Bruels, Acary, Cardona, CMAME 281 (2014) with positions and
+velocities. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and impacts are
+located: of order 2 in positions, velocities and forces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.memory import AlphaMemory, named
+from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
+from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
+from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
+from fem_mbs.contracts.unilateral import FORCES, TIME, WORK
+from fem_mbs.errors import ModelError
+from fem_mbs.newton import Newton, NotConvergedError
+from fem_mbs.system.system import System
+
+DEEP, TOUCHING = 1e-11, 1e-9
+"""Depth that is rounding, and gap that counts as closed, over the extent of the model."""
+STILL, STILL_STEP = 1e-9, 1e-10
+"""Speed that counts as none: of the largest speed, and of the extent in a step."""
+RESTING = 1e-3
+"""Speed of approach of which nothing comes back, of the largest that the contact has seen."""
+ROOTS = 30
+ROUNDS = 8
+"""How often a smooth step is repeated because contacts change, beside once for each of them."""
+LEFT_OVER = 1e-9
+OFTEN, GAIN = 0.1, 1e-6
+"""Share of steps with impacts that were not located, and of energies of impacts, above which a run warns."""
+
+_CONTACTS: WeakKeyDictionary[System, Contacts] = WeakKeyDictionary()
+
+
+def contacts_of(system: System) -> Contacts:
+    """The contacts of a system, numbered once."""
+    if system not in _CONTACTS:
+        _CONTACTS[system] = Contacts(system)
+    return _CONTACTS[system]
+
+
+class ContactMemory(NamedTuple):
+    """What the method goes on with."""
+
+    alpha: AlphaMemory
+    """That of the smooth part."""
+    status: IntArray
+    """What each contact does, ``(C,)``."""
+    slides: Array
+    """Directions in which contacts begin to slide, ``(C, 2)``; NaN of others."""
+    approach: Array
+    """The largest speed of approach that each has seen, ``(C,)``."""
+    unlocated: int = 0
+    """Steps so far that had more impacts than were located."""
+    steps: int = 0
+    """Steps so far."""
+
+
+class Standing(NamedTuple):
+    """Where a step stands."""
+
+    state: State
+    memory: ContactMemory
+
+
+class Smooth(NamedTuple):
+    """A smooth step."""
+
+    point: Standing
+    report: Report
+    error: float
+    impulsive: bool = False
+    """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
+
+
+@checked
+@dataclass(frozen=True)
+class NonsmoothAlpha(Method):
+    """The non-smooth generalised-alpha method, for models with rigid contacts, stops and ropes.
+
+    Parameters
+    ----------
+    rho_inf : float
+        Spectral radius at infinite frequency, in [0, 1].
+    locate : int
+        So many impacts at most are located in a step; those beyond act at its end.
+    rest_speed : float, optional
+        Speed of approach in m/s (rad/s) below which nothing comes back, which ends ever smaller bounces; by default
+        0.001 of the largest one that the contact has seen.
+    newton : Newton
+        Options of Newton's method.
+
+    Notes
+    -----
+    Of order 2 in positions, velocities and contact forces, through impacts and in closed contact. Without contacts it
+    is ``GeneralizedAlpha(rho_inf)``.
+    """
+
+    order: ClassVar[int] = 2
+    error_order: ClassVar[int] = 3
+    levels: ClassVar[tuple[str, ...]] = ("position", "velocity")
+    impacts: ClassVar[bool] = True
+    Memory: ClassVar[type] = ContactMemory
+
+    rho_inf: UnitInterval = 0.8
+    locate: int = 4
+    rest_speed: NotNegative | None = None
+    newton: Newton = field(default_factory=Newton)
+
+    @cached_property
+    def smooth_method(self) -> GeneralizedAlpha:
+        """The method of the smooth part."""
+        return GeneralizedAlpha(self.rho_inf, newton=self.newton)
+
+    def settle(self, system: System, state: State) -> State:
+        """Contact forces, and impacts of what approaches where it touches."""
+        contacts = contacts_of(system)
+        if not contacts.count:
+            return state
+        instant = contacts.at(state)
+        depth = -instant.gap / system.length
+        if depth.max() > TOUCHING:
+            part, place = contacts.names[int(depth.argmax())]
+            raise ModelError(
+                f"{part}: its {part.contacts[place]} is {-instant.gap.min():.3g} m (rad) deep at t = {state.t:g} s; "
+                "place the bodies so that they touch at most"
+            )
+        touching, rates = depth >= -TOUCHING, instant.rates()
+        still = self._still(system, state, system.length * STILL_STEP)
+        if (touching & (rates[:, 0] < -still)).any():
+            state, _, _ = strike(contacts, state, rates, touching, contacts.restitution)
+            rates = contacts.at(state).rates()
+        return settled(contacts, state, touching & (rates[:, 0] <= still), still).state
+
+    def init(self, system: System, state: State, h: float) -> ContactMemory:
+        """From a state with its contact forces."""
+        contacts = contacts_of(system)
+        status, slides = self._status(contacts, state, self._still(system, state, h))
+        closed = self._closed(contacts, state, status, slides)
+        alpha = self.smooth_method.init(closed.system, _inner(contacts, closed, state), h)
+        return ContactMemory(alpha, status, slides, np.zeros(contacts.count))
+
+    def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
+        """From a state with its contact forces, after loads have jumped."""
+        return self._begun(contacts_of(system), before, state, h, memory)
+
+    def warning(self, system: System, state: State, memory: ContactMemory) -> str:
+        """Impacts that were not located, and that brought energy."""
+        contacts, texts = contacts_of(system), []
+        if memory.unlocated > OFTEN * memory.steps:
+            texts.append(
+                f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the "
+                "method is of order 1: try a smaller step"
+            )
+        if contacts.count:
+            took = state.u[contacts.carried[:, WORK]]
+            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), gains):
+                part, place = contacts.names[int(took.argmin())]
+                texts.append(
+                    f"{part}: impacts in its {part.contacts[place]} have brought {gains:.3g} J in all: Newton's law of "
+                    "restitution does so where bodies are hit while they slide, or in several points at once; try less "
+                    "restitution"
+                )
+        return "; ".join(texts)
+
+    def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
+        """One step, in parts from impact to impact."""
+        contacts = contacts_of(system)
+        if type(memory.alpha) is tuple:
+            memory = memory._replace(alpha=named(AlphaMemory(*memory.alpha)))
+        end, left, point, error = state.t + h, h, Standing(state, memory), 0.0
+        report = Report()
+        for located in range(self.locate + 1):
+            smooth = self._smooth(contacts, point, left)
+            hits = self._hits(contacts, point.state, smooth.point.state, smooth.point.memory.status, left)
+            if hits.any() and located < self.locate and not smooth.impulsive:
+                smooth, left = self._located(contacts, point, smooth, hits, left)
+                done = left <= LEFT_OVER * h
+                point = self._struck(contacts, point, smooth.point, max(left, LEFT_OVER * h))
+            else:
+                begin, point, done = point.state, smooth.point, True
+                if hits.any():
+                    point = self._pushed_out(contacts, contacts.at(begin), point, h)
+            error = max(error, smooth.error)
+            for name in ("iterations", "evaluations", "factorizations"):
+                setattr(report, name, getattr(report, name) + getattr(smooth.report, name))
+            report.history, report.error_estimate = smooth.report.history, smooth.report.error_estimate
+            report.branches, report.local_error = smooth.report.branches, smooth.report.local_error
+            if done:
+                break
+        memory = point.memory._replace(steps=point.memory.steps + 1)
+        return Step(point.state.at(end), memory, report, error)
+
+    def between(self, system: System, first: State, second: State, share: float) -> State:
+        """A state within a step; where there was an impact, on from the start or back from the end.
+
+        The cubic of other steps would overshoot into what was hit.
+        """
+        contacts = contacts_of(system)
+        times = second.u[contacts.carried[:, TIME]]
+        hit = times[(times > first.t) & (times <= second.t)]
+        if not len(hit):
+            return system.interpolate(first, second, share)
+        t = first.t + share * (second.t - first.t)
+        near = first if t < hit.max() else second
+        dt = t - near.t
+        D = dt * near.v + 0.5 * dt * dt * near.vdot
+        x, R = system.kinematics.retract(near.x, near.R, D)
+        du = np.where(system.order > 0, dt * near.udot + 0.5 * dt * dt * near.uddot, 0.0)
+        return replace(near, t=t, x=x, R=R, v=near.v + dt * near.vdot, u=near.u + du)
+
+    # the smooth part
+
+    def _smooth(self, contacts: Contacts, point: Standing, h: float) -> Smooth:
+        """A step with closed contacts, after which they push, stick and slide as they should."""
+        system, memory = contacts.system, point.memory
+        if not contacts.count:
+            step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
+            return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
+        status, slides, alpha = memory.status, memory.slides, memory.alpha
+        started: Instant | None = None
+        may_stick, seen = memory.status == SLIDES, set[bytes]()
+        left_out = np.zeros(contacts.count, np.bool_)
+        for _ in range(ROUNDS + 2 * contacts.count):
+            if status.tobytes() in seen:  # no such forces: a paradox of Painleve
+                left_out |= status != memory.status
+                status = np.where(left_out, OPEN, status)
+            seen.add(status.tobytes())
+            closed = self._closed(contacts, point.state, status, slides)
+            if status is not memory.status:
+                alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
+            try:
+                step = self.smooth_method.inner_step(closed.system, _inner(contacts, closed, point.state), h, alpha)
+            except NotConvergedError as failure:
+                slips = (status == SLIDES) & (contacts.friction > 0.0)
+                if not slips.any():
+                    raise NotConvergedError(str(failure), failure.report) from None
+                started = started or contacts.at(point.state)
+                stops = self._stops(contacts, started, status, h) & may_stick
+                if stops.any():  # the slip comes to its end
+                    status, slides = np.where(stops, STICKS, status), slides.copy()
+                    slides[stops] = np.nan
+                    may_stick &= ~stops
+                else:
+                    left_out |= slips
+                    status = np.where(left_out, OPEN, status)
+                continue
+            state = _outer(contacts, closed, step.state)
+            new = state.u[contacts.carried[:, FORCES]]
+            gaps = contacts.gaps(system.motion(state))
+            deep = (gaps < -DEEP * system.length) & ~left_out
+            if not (status.any() or deep.any()):
+                break
+            if started is None:
+                started = contacts.at(point.state)
+            changed, directions = self._revised(contacts, started, state, status, slides, new, deep, h, memory.status)
+            if changed is None:
+                break
+            status, slides = changed, directions
+        else:
+            raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
+        memory = memory._replace(alpha=step.memory, slides=slides)
+        result = Standing(state, memory._replace(status=status))
+        began = (status == STICKS) & (point.memory.status == SLIDES)
+        if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
+            result = self._settled(contacts, point.state, result, status != OPEN, h)
+        return Smooth(result, step.report, step.error or 0.0, bool(left_out.any()))
+
+    def _revised(
+        self,
+        contacts: Contacts,
+        started: Instant,
+        state: State,
+        status: IntArray,
+        slides: Array,
+        forces: Array,
+        deep: BoolArray,
+        h: float,
+        before_step: IntArray,
+    ) -> tuple[IntArray | None, Array]:
+        """What contacts should have done in a step; None if they did.
+
+        One whose slip ends in the step sticks at its end, whatever its cone: only then does it begin to stick.
+        """
+        stopped = (status == STICKS) & (before_step == SLIDES)
+        mu = contacts.friction
+        tension = forces[:, 0] < -1e-10 * max(np.abs(forces).max(initial=0.0), 1e-300)
+        still = self._still(contacts.system, state, h)
+        result, slides = status.copy(), slides.copy()
+        pulls = (status != OPEN) & tension
+        if pulls.any():  # the one that pulls most: others may push without it
+            result[int(np.argmin(np.where(pulls, forces[:, 0], np.inf)))] = OPEN
+            return result, slides
+        rates = started.rates()
+        held = (status == OPEN) & deep & (started.gap <= TOUCHING * contacts.system.length) & (rates[:, 0] <= still)
+        if held.any():
+            moves = np.linalg.norm(rates[:, 1:], axis=1) > still
+            result[held] = np.where(moves[held] | (mu[held] == 0.0), SLIDES, STICKS)
+            return result, slides
+        size = np.linalg.norm(forces[:, 1:], axis=1)
+        slips = (status == STICKS) & ~stopped & (size > (1.0 + 1e-9) * mu * forces[:, 0])
+        if slips.any():
+            result[slips] = SLIDES
+            slides[slips] = -forces[slips, 1:] / size[slips, None]
+            return result, slides
+        sliding = (status == SLIDES) & (mu > 0.0)
+        if sliding.any():
+            now = contacts.at(state).rates()[:, 1:]
+            before = rates[:, 1:]
+            speed = np.linalg.norm(before, axis=1)
+            d = np.where((speed > still)[:, None], before / np.maximum(speed, 1e-300)[:, None], slides)
+            reverses = sliding & (before_step == SLIDES) & ((now * d).sum(axis=1) < -still)
+            if reverses.any():
+                result[reverses] = STICKS
+                slides[reverses] = np.nan
+                return result, slides
+        return None, slides
+
+    def _stops(self, contacts: Contacts, started: Instant, status: IntArray, h: float) -> BoolArray:
+        """Contacts whose slip, at its present rate, ends in the step."""
+        which = np.flatnonzero(status == SLIDES)
+        slip = started.rates()[which, 1:]
+        A = started.motion.A.ravel()
+        A = np.append(A, started.motion.uddot)
+        rate = ((started.gradients(which) @ A).reshape(-1, 3) + started.bending(which))[:, 1:]
+        result = np.zeros(contacts.count, np.bool_)
+        result[which] = ((slip + 2.0 * h * rate) * slip).sum(axis=1) <= 0.0
+        return result & (contacts.friction > 0.0)
+
+    def _closed(self, contacts: Contacts, state: State, status: IntArray, slides: Array) -> ClosedSystem:
+        """The system in which contacts do what ``status`` says."""
+        if not status.any():
+            return ClosedSystem(contacts.system, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
+        closed = contacts.closed.of(status, lambda: surplus(contacts, state, status))
+        for batch, numbers in closed.sliding:
+            batch.fallback = np.nan_to_num(slides[numbers])
+        return closed
+
+    # impacts
+
+    def _hits(self, contacts: Contacts, first: State, last: State, status: IntArray, h: float) -> BoolArray:
+        """Open contacts that end deep, or were so within the step."""
+        system = contacts.system
+        if not contacts.count:
+            return np.zeros(0, np.bool_)
+        motion = system.motion(last)
+        gap = contacts.gaps(motion)
+        hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
+        fastest = 2.0 * h * self._speed(system, first, last)
+        before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
+        if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
+            start, end = contacts.at(first), contacts.at(last)
+            r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
+            s = np.linspace(0.0, 1.0, 33)[:, None]
+            hits = hits | near & (r0 < 0.0) & (r1 > 0.0) & (
+                _cubic(s, h, before, gap, r0, r1).min(0) < -DEEP * system.length
+            )
+        return hits
+
+    def _located(
+        self, contacts: Contacts, point: Standing, last: Smooth, hits: BoolArray, h: float
+    ) -> tuple[Smooth, float]:
+        """The smooth step to where the first of the hits happens, and what is left of the step."""
+        tolerance = DEEP * contacts.system.length
+        start, end = contacts.at(point.state), contacts.at(last.point.state)
+        r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
+        s = np.linspace(0.0, 1.0, 257)[1:, None]
+        paths = _cubic(s, h, start.gap, end.gap, r0, r1)[:, hits]
+        deep = (paths < -tolerance).any(axis=1)
+        tau = h * float(s[int(np.argmax(deep)), 0]) if deep.any() else h
+        low, high, smooth = 0.0, h, last
+        for _ in range(ROOTS):
+            smooth = self._smooth(contacts, point, tau)
+            here = contacts.at(smooth.point.state)
+            gap, rate = np.where(hits, here.gap, np.inf), here.rates()[:, 0]
+            closing = hits & (rate < 0.0)
+            worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
+            if not closing.any() and gap.min() >= -tolerance:
+                low, guess = tau, np.inf
+            else:
+                if abs(gap[worst]) <= tolerance and rate[worst] <= 0.0:
+                    break
+                if gap[worst] < 0.0:
+                    high = tau
+                else:
+                    low = tau
+                guess = tau - gap[worst] / rate[worst] if rate[worst] < 0.0 else np.inf
+                others = closing & (gap > 0.0)
+                if gap[worst] > 0.0 and others.any():
+                    guess = tau + float((gap[others] / -rate[others]).min())
+            tau = guess if low < guess < high else 0.5 * (low + high)
+            if high - low <= 1e-14 * h:
+                break
+        return smooth, h - (smooth.point.state.t - point.state.t)
+
+    def _struck(self, contacts: Contacts, before: Standing, point: Standing, h: float) -> Standing:
+        """After the impulses of all that touch."""
+        state, memory = point.state, point.memory
+        instant = contacts.at(state)
+        touching = (instant.gap <= TOUCHING * contacts.system.length) | (memory.status != OPEN)
+        return self._impulses(contacts, before.state, point, instant.rates(), touching, h)
+
+    def _pushed_out(self, contacts: Contacts, before: Instant, point: Standing, h: float) -> Standing:
+        """Places without depth at the end of a step, then impulses, with the rates before the step."""
+        memory, closed = point.memory, point.memory.status != OPEN
+        allowed = TOUCHING * contacts.system.length
+        state, pushed = placed(contacts, point.state, closed, allowed)
+        touching = pushed | closed | (contacts.gaps(contacts.system.motion(state)) <= allowed)
+        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1))
+        return self._impulses(contacts, point.state, moved, before.rates(), touching, h)
+
+    def _impulses(
+        self, contacts: Contacts, before: State, point: Standing, rates: Array, touching: BoolArray, h: float
+    ) -> Standing:
+        state, memory = point.state, point.memory
+        approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
+        rest = RESTING * approach if self.rest_speed is None else self.rest_speed
+        elastic = (memory.status == OPEN) & (-rates[:, 0] > rest)
+        state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
+        if not solved:
+            raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
+        return self._settled(contacts, before, Standing(state, memory._replace(approach=approach)), touching, h)
+
+    def _settled(self, contacts: Contacts, before: State, point: Standing, touching: BoolArray, h: float) -> Standing:
+        """With the forces of all that touch and do not part, from where the smooth part begins anew."""
+        state, memory, system = point.state, point.memory, contacts.system
+        still = self._still(system, state, h)
+        rates = contacts.at(state).rates()
+        found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
+        return Standing(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
+
+    def _begun(
+        self,
+        contacts: Contacts,
+        before: State,
+        state: State,
+        h: float,
+        memory: ContactMemory,
+        slides: Array | None = None,
+    ) -> ContactMemory:
+        status, found = self._status(contacts, state, self._still(contacts.system, state, h))
+        slides = found if slides is None else slides
+        status = np.where((status == STICKS) & ~np.isnan(slides[:, 0]), SLIDES, status)
+        closed = self._closed(contacts, state, status, slides)
+        inner = _inner(contacts, closed, state)
+        alpha = self.smooth_method.after_jump(closed.system, before, inner, h, memory.alpha)
+        return memory._replace(alpha=alpha, status=status, slides=slides)
+
+    def _status(self, contacts: Contacts, state: State, still: float) -> tuple[IntArray, Array]:
+        """What contacts do by the forces that they carry."""
+        slides = np.full((contacts.count, 2), np.nan)
+        status = np.zeros(contacts.count, np.intp)
+        if not contacts.count:
+            return status, slides
+        forces, mu = state.u[contacts.carried[:, FORCES]], contacts.friction
+        closed = forces[:, 0] > 0.0
+        if not closed.any():
+            return status, slides
+        size = np.linalg.norm(forces[:, 1:], axis=1)
+        slip = contacts.at(state).rates()[:, 1:]
+        moves = np.linalg.norm(slip, axis=1) > still
+        begins = closed & ~moves & (mu > 0.0) & (size >= (1.0 - 1e-9) * mu * forces[:, 0])
+        slides[begins] = -forces[begins, 1:] / size[begins, None]
+        status[closed] = np.where(moves | begins | (mu == 0.0), SLIDES, STICKS)[closed]
+        return status, slides
+
+    def _still(self, system: System, state: State, h: float) -> float:
+        """Speed that counts as none, m/s."""
+        return STILL * self._speed(system, state, state) + STILL_STEP * system.length / max(h, 1e-12) * 1e-3
+
+    def _speed(self, system: System, first: State, last: State) -> float:
+        """The largest speed of a point of the model."""
+        v = np.abs(np.stack([first.v, last.v])).max(axis=(0, 1))
+        return float(np.linalg.norm(v[:3]) + system.length * np.linalg.norm(v[3:]))
+
+
+def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
+    """Hermite's cubic of gaps with their rates at both ends."""
+    return (
+        (1 + 2 * s) * (1 - s) ** 2 * g0
+        + s * (1 - s) ** 2 * h * r0
+        + s * s * (3 - 2 * s) * g1
+        + s * s * (s - 1) * h * r1
+    )
+
+
+def _inner(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
+    """A state of the system with closed contacts, whose forces are multipliers."""
+    if not contacts.count:
+        return state
+    u, multipliers = state.u.copy(), np.zeros(closed.system.m)
+    forces = u[contacts.carried[closed.contacts, FORCES]]
+    u[contacts.carried[:, FORCES]] = 0.0
+    multipliers[: len(state.multipliers)] = state.multipliers
+    there = closed.multipliers >= 0
+    multipliers[closed.multipliers[there]] = forces[there]
+    return replace(state, u=u, multipliers=multipliers)
+
+
+def _outer(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
+    """The state of the model of one of the system with closed contacts."""
+    if not len(closed.contacts):
+        return state
+    u, forces = state.u.copy(), np.zeros((len(closed.contacts), 3))
+    there = closed.multipliers >= 0
+    forces[there] = state.multipliers[closed.multipliers[there]]
+    rows = {int(c): k for k, c in enumerate(closed.contacts)}
+    motion = None
+    for batch, numbers in closed.sliding:
+        motion = motion or replace(closed.system.motion(state), multipliers=state.multipliers)
+        context = batch.force(motion, None)[1]
+        forces[[rows[int(c)] for c in numbers], 1:] = -context.size[:, None] * context.direction
+    u[contacts.carried[closed.contacts, FORCES]] = forces
+    return replace(state, u=u, multipliers=state.multipliers[: contacts.system.m])

@@ -1,0 +1,108 @@
+"""The contract of what pushes and never pulls: rigid contacts, stops and ropes.
+
+Each has ``r`` contacts with a gap that may not become negative, ``0 <= lambda_N, gap >= 0``. Forces are no function of
+the motion: a method with complementarity finds them (``fem_mbs/contact``) and keeps them as internal variables of kind
+"history", so that at any stored instant the contact is an element with known forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts.element import ElementBatch
+from fem_mbs.contracts.motion import Motion
+from fem_mbs.contracts.numbering import InternalVariable, Numbering
+
+CARRIED = (
+    *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
+    *(("impulse", "N s"), ("impulse of friction 1", "N s"), ("impulse of friction 2", "N s")),
+    *(("time of the last impact", "s"), ("energy of impacts", "J")),
+)
+"""What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
+FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
+
+
+def carried_variables(contacts: Sequence[str]) -> tuple[InternalVariable, ...]:
+    """What contacts of these names carry."""
+    several = len(contacts) > 1
+    return tuple(
+        InternalVariable(f"{name} of {contact}" if several else name, "history", unit=unit)
+        for contact in contacts
+        for name, unit in CARRIED
+    )
+
+
+class Gaps(NamedTuple):
+    """Contacts of a batch at a motion."""
+
+    gap: Array
+    """``(n, r)`` in m or rad."""
+    gradient: Array
+    """Against body increments: of the gap, and of the slip along two tangents, ``(n, r, 3, 6p)``."""
+    context: Any
+
+
+class UnilateralBatch(ElementBatch):
+    """Contacts as arrays: ``n`` elements with ``r`` contacts each.
+
+    To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``measure(motion)`` returns :class:`Gaps`;
+    ``second(gaps)`` the derivatives ``(n, r, 3, 6p, 6p)`` of their gradients.
+    """
+
+    unilateral = True
+    friction: Array
+    restitution: Array
+
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
+        super().__init__(elements, number)
+        self.carried: IntArray = np.array(
+            [number.own(e)[-len(CARRIED) * len(e.contacts) :].reshape(-1, len(CARRIED)) for e in elements]
+        )
+        """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry."""
+
+    def gaps(self, motion: Motion) -> Array:
+        """Gaps ``(n, r)`` alone."""
+        return self.measure(motion).gap
+
+    def measure(self, motion: Motion) -> Gaps:
+        """Gaps and the gradients of gap and slip."""
+        raise NotImplementedError(f"{type(self).__name__} must define measure(motion)")
+
+    def second(self, gaps: Gaps) -> Array:
+        """Derivatives of the gradients."""
+        raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
+
+    def forces_on_b(self, motion: Motion, carried: Array) -> Array:
+        """Of what contacts carry ``(n, r, 3)``, the forces on node b in the world ``(n, r, 3)``."""
+        G = self.measure(motion).gradient[..., 6:9]
+        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, 1]], G, carried)  # type: ignore[no-any-return]
+
+    def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
+        """What the forces that it carries put on the nodes."""
+        assert self.own is not None
+        own, forces = motion.u[self.own], motion.u[self.carried[..., FORCES]]
+        force = np.zeros((len(self.nodes), 6 * self.nodes.shape[1] + self.own.shape[1]))
+        if not forces.any():
+            return force, (own, None, forces, motion)
+        gaps = self.measure(motion)
+        force[:, : gaps.gradient.shape[-1]] = -np.einsum("nrd,nrdb->nb", forces, gaps.gradient)
+        return force, (own, gaps, forces, motion)
+
+    def stiffness(self, context: Any) -> Array:
+        """How the directions of these forces change."""
+        assert self.own is not None
+        _, gaps, forces, _ = context
+        b = 6 * self.nodes.shape[1]
+        result = np.zeros((len(self.nodes), b + self.own.shape[1], b + self.own.shape[1]))
+        if gaps is not None:
+            result[:, :b, :b] = -np.einsum("nrd,nrdbc->nbc", forces, self.second(gaps))
+        return result
+
+    def accept(self, context: Any) -> Array:
+        """What is carried: the method changes it."""
+        carried: Array = context[0]
+        return carried

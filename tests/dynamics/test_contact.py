@@ -1,0 +1,380 @@
+"""Rigid contact against closed forms and solutions of the exact equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, UnilateralBatch
+from fem_mbs.elements import (
+    Ball,
+    Box,
+    Bush,
+    Capsule,
+    Contact,
+    JointForce,
+    JointSpring,
+    JointStop,
+    PlanarJoint,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    Rope,
+)
+from fem_mbs.lie import so3
+
+G = 9.81
+GROUPS = ("R3xSO3", "SE3")
+
+
+def model_with_ball(
+    height: float = 1.0,
+    e: float = 0.8,
+    mu: float = 0.0,
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    group: str = "R3xSO3",
+    r: float = 0.1,
+) -> mbs.Model:
+    """A ball above a floor."""
+    model = mbs.Model(group=group, gravity=(0, 0, -G))
+    ball = model.add_node((0, 0, height + r), velocity=velocity, name="ball")
+    model.add(RigidBody(ball, 1.0, [0.4 * r * r] * 3))
+    model.add(Contact(model.ground, ball, Plane(), Ball(r), restitution=e, friction=mu), name="floor")
+    return model
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_ball_bounces_to_rest(group: str) -> None:
+    """Instants ``t_1 (1 + 2 sum e^i)``, heights by ``e^2k``, and rest at ``t_1 (1 + e)/(1 - e)``."""
+    solution = mbs.simulate(model_with_ball(e=0.5, group=group), 1.6, 0.02)
+    t1 = np.sqrt(2.0 / G)
+    hits = [impulse.t for impulse in solution.impulses("floor")[:3]]
+    np.testing.assert_allclose(hits, t1 * np.array([1.0, 2.0, 2.5]), rtol=0, atol=1e-9)
+    after = solution.t > t1 * 3.0
+    assert np.abs(solution.position("ball")[after, 2] - 0.1).max() < 1e-6
+    np.testing.assert_allclose(solution.contact_force("floor")[-1, 0], [0.0, 0.0, G], rtol=0, atol=1e-9)
+    assert solution.gap("floor").min() >= -1e-10
+    took = solution.internal_variables("floor", "energy of impacts")[-1]
+    # what is pushed out after the last, unlocated bounces rises by g h^2 at most
+    lost = solution.energy.total[0] - solution.energy.total[-1]
+    np.testing.assert_allclose(lost, took, rtol=0, atol=G * G * 0.02**2)
+
+
+def exact(f: Callable[[float, Array], list[float]], y: Array, wall: float, e: float, side: int, t_end: float) -> Array:
+    """Values of a motion with impacts at ``wall`` on a grid of 1/400 s, by event location of another program."""
+
+    def gap(t: float, y: Array) -> float:
+        return float(y[0] - wall)
+
+    gap.terminal, gap.direction = True, side  # type: ignore[attr-defined]
+    grid, t, values = np.arange(0.0, t_end + 1e-9, 0.0025), 0.0, []
+    while t < t_end:
+        run = solve_ivp(f, (t, t_end), y, events=gap, rtol=1e-12, atol=1e-13, dense_output=True)
+        inside = grid[(grid >= t) & (grid < run.t[-1])]
+        values.extend(run.sol(inside)[0])
+        t, y = run.t[-1], np.array([wall, -e * run.y[1, -1]])
+        if run.status == 0:
+            values.append(run.y[0, -1])
+            break
+    return np.array(values)
+
+
+def pendulum(h: float) -> tuple[mbs.Solution, Array]:
+    """A mass on a hinge that hits a wall, and its place along x."""
+    model, a = mbs.Model(gravity=(0, 0, -G)), np.pi / 3
+    bob = model.add_node((np.sin(a), 0, -np.cos(a)))
+    model.add(RigidBody(bob, 1.0, [1e-9] * 3))
+    model.add(RevoluteJoint(model.ground, bob, (0, -1, 0), point=(0, 0, 0)), name="hinge")
+    wall = Plane((1, 0, 0), (-0.31, 0, 0))
+    model.add(Contact(model.ground, bob, wall, Ball(0.01), restitution=0.8), name="wall")
+    solution = mbs.simulate(model, 3.0, h)
+    return solution, solution.position(bob)[:, 0]
+
+
+def test_order_of_a_pendulum_that_hits_a_wall() -> None:
+    """Order 2 through impacts of a mass behind a joint; hits at 0.637063628 and 1.929754608 s."""
+    theta = exact(lambda t, y: [y[1], -G * np.sin(y[0])], np.array([np.pi / 3, 0.0]), np.arcsin(-0.3), 0.8, -1, 3.0)
+    steps, errors = (0.02, 0.01, 0.005), []
+    for h in steps:
+        solution, x = pendulum(h)
+        errors.append(np.abs(x - np.sin(theta[:: round(h / 0.0025)])).mean())
+        assert solution.constraint_residual.position.max() < 1e-10
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.1)
+    hits = [impulse.t for impulse in solution.impulses("wall")[:2]]
+    np.testing.assert_allclose(hits, [0.637063628, 1.929754608], rtol=0, atol=2e-4)
+
+
+@pytest.mark.slow
+def test_order_of_a_driven_oscillator_with_a_rigid_stop() -> None:
+    """Nine impacts in 5 s, at 0.1029442 ... 4.8635141 s: order 2."""
+    w, z = 2.0 * np.pi, 0.02
+    x = exact(lambda t, y: [y[1], 10 * np.cos(4 * t) - 2 * z * w * y[1] - w * w * y[0]], np.zeros(2), 0.05, 0.8, 1, 5.0)
+    steps, errors = (0.02, 0.01, 0.005), []
+    for h in steps:
+        model = mbs.Model()
+        body = model.add_node((0, 0, 0))
+        model.add(RigidBody(body, 1.0, [1.0] * 3))
+        rail = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)))
+        model.add(JointSpring(rail, w * w, 2 * z * w))
+        model.add(JointForce(rail, lambda t, q, v: 10 * np.cos(4 * t)))
+        stop = model.add(JointStop(rail, None, 0.05, restitution=0.8))
+        solution = mbs.simulate(model, 5.0, h)
+        errors.append(np.abs(solution.coordinate(rail) - x[:: round(h / 0.0025)]).mean())
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.1)
+    hits = [impulse.t for impulse in solution.impulses(stop)]
+    known = 0.1029442, 0.3313276, 1.2857196, 1.6442369, 2.0754262, 2.8597937, 3.2339490, 4.4921695, 4.8635141
+    np.testing.assert_allclose(hits, known, rtol=0, atol=5e-4)
+    assert solution.gap(stop).min() >= -1e-10
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_block_slides_to_rest(group: str) -> None:
+    """On four corners, which repeat each other; after ``v^2/(2 mu g)``."""
+    model = mbs.Model(group=group, gravity=(0, 0, -G))
+    block = model.add_node((0, 0, 0.1), velocity=(2, 0, 0))
+    model.add(RigidBody(block, 1.0, [0.01] * 3))
+    floor = model.add(Contact(model.ground, block, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3))
+    solution = mbs.simulate(model, 0.8, 0.02)
+    np.testing.assert_allclose(solution.position(block)[-1], [0.679579, 0, 0.1], rtol=0, atol=2e-5)
+    np.testing.assert_allclose(solution.contact_force(floor)[5].sum(axis=0), [-0.3 * G, 0, G], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(solution.contact_force(floor)[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
+
+
+def test_a_bowling_ball_begins_to_roll() -> None:
+    """With 5/7 of its speed, after 2 v/(7 mu g)."""
+    solution = mbs.simulate(model_with_ball(0.0, 0.0, 0.2, (3, 0, 0)), 1.0, 0.02)
+    np.testing.assert_allclose(solution.velocity("ball")[-1], [15.0 / 7.0, 0, 0], rtol=0, atol=1e-6)
+    begins = 6.0 / (7 * 0.2 * G)
+    there = 1.123385 + 15.0 / 7.0 * (1.0 - begins)
+    np.testing.assert_allclose(solution.position("ball")[-1, 0], there, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("mu", "a"), [(0.3, 5.0 / 7.0), (0.05, None)])
+def test_a_ball_on_an_incline(mu: float, a: float | None) -> None:
+    """Rolls with 5/7 g sin(alpha) while tan(alpha) < 7/2 mu, else slides."""
+    alpha, r = 0.5, 0.1
+    normal = np.array([np.sin(alpha), 0, np.cos(alpha)])
+    model = mbs.Model(gravity=(0, 0, -G))
+    ball = model.add_node(r * normal)
+    model.add(RigidBody(ball, 1.0, [0.4 * r * r] * 3))
+    model.add(Contact(model.ground, ball, Plane(normal, (0, 0, 0)), Ball(r), friction=mu))
+    solution = mbs.simulate(model, 0.5, 0.02)
+    expected = a * G * np.sin(alpha) if a else G * (np.sin(alpha) - mu * np.cos(alpha))
+    speed = solution.velocity(ball)[-1] @ [np.cos(alpha), 0, -np.sin(alpha)]
+    assert speed == pytest.approx(0.5 * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(("u", "after"), [(0.5, 0.0), (4.0, 4.0 - 0.2 * 1.5 * 3.0)])
+def test_an_oblique_impact(u: float, after: float) -> None:
+    """Sticks if the slip is at most 7/2 mu (1 + e) v; else friction takes mu (1 + e) v of it."""
+    model = model_with_ball(3e-3, 0.5, 0.2, (u, 0, -3.0))
+    model.gravity = (0, 0, 0)
+    solution = mbs.simulate(model, 0.01, 0.002)
+    slip = solution.velocity("ball")[-1, 0] - 0.1 * solution.angular_velocity("ball")[-1, 1]
+    if after:
+        assert solution.velocity("ball")[-1, 0] == pytest.approx(after, abs=1e-9)
+    else:
+        assert slip == pytest.approx(0.0, abs=1e-9)
+    assert solution.velocity("ball")[-1, 2] == pytest.approx(1.5, abs=1e-9)
+
+
+def test_a_rod_dropped_on_one_end() -> None:
+    """``P = (1 + e) m v/(1 + 3 cos^2(theta))`` without friction."""
+    theta, v, e = 0.7, 2.0, 0.6
+    model = mbs.Model()
+    axis = np.array([np.cos(theta), 0, np.sin(theta)])
+    rod = model.add_node(axis * 0.5 + [0, 0, 0.011], velocity=(0, 0, -v))
+    model.add(RigidBody(rod, 1.0, [1.0 / 12.0] * 3))
+    end = Ball(0.01, center=(0, 0, 0.011))
+    contact = model.add(Contact(model.ground, rod, Plane(), end, restitution=e))
+    solution = mbs.simulate(model, 0.002, 0.001)
+    expected = (1 + e) * v / (1 + 3 * np.cos(theta) ** 2)
+    assert solution.impulses(contact)[0].normal == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize(("gap", "speeds"), [(0.0, (-1 / 3, 2 / 3, 2 / 3)), (1e-3, (0, 0, 1))])
+def test_three_balls(gap: float, speeds: tuple[float, ...]) -> None:
+    """Newton's law for balls that touch, and the cradle for those that do not; momentum is kept to rounding."""
+    model, r = mbs.Model(), 0.1
+    balls = [model.add_node((k * (2 * r + gap), 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(3)]
+    for ball in balls:
+        model.add(RigidBody(ball, 1.0, [0.004] * 3))
+    for a, b in zip(balls[:-1], balls[1:], strict=True):
+        model.add(Contact(a, b, Ball(r), Ball(r), restitution=1.0))
+    solution = mbs.simulate(model, 0.05, 0.01)
+    found = [solution.velocity(ball)[-1, 0] for ball in balls]
+    np.testing.assert_allclose(found, speeds, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_rocking_block() -> None:
+    """Housner's block: upright at 0.478068508, 1.105155357, 1.583073138 s (exact equations)."""
+    b, h, a = 0.2, 0.6, 0.2
+    R = Rotation.from_euler("y", a).as_matrix()
+    model = mbs.Model(gravity=(0, 0, -G))
+    block = model.add_node(-R @ [b, 0, -h], rotation=R)
+    model.add(RigidBody(block, 1.0, [(b * b + h * h) / 3] * 3))
+    model.add(Contact(model.ground, block, Plane(), Box((2 * b, 0.4, 2 * h), rotation=R), friction=2.0))
+    solution = mbs.simulate(model, 1.7, 0.005)
+    angle, t = solution.rotation_vector(block)[:, 1], solution.t
+    k = np.flatnonzero(np.diff(np.sign(angle)))
+    upright = t[k] - angle[k] * (t[k + 1] - t[k]) / (angle[k + 1] - angle[k])
+    np.testing.assert_allclose(upright, [0.478068508, 1.105155357, 1.583073138], rtol=0, atol=3e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("mu", "left"), [(0.5, 8.3844), (1.2, 10.9375), (1.5, 11.02), (2.0, 11.02)])
+def test_painleve_rod(mu: float, left: float) -> None:
+    """A rod of 60 degrees that slides on its end at 3 m/s, 0.5 s: energies of two other schemes, which agree."""
+    model, a = mbs.Model(gravity=(0, 0, -G)), np.pi / 3
+    rod = model.add_node((np.cos(a), 0, np.sin(a)), velocity=(-3, 0, 0))
+    model.add(RigidBody(rod, 1.0, [1 / 3] * 3))
+    tip = Ball(1e-9, center=(0, 0, 1e-9))
+    model.add(Contact(model.ground, rod, Plane(), tip, friction=mu))
+    model.add(PlanarJoint(model.ground, rod, (0, 1, 0)))
+    solution = mbs.simulate(model, 0.5, 0.005)
+    # where there is no force, an impulse without collision acts in the first step: the step tells
+    assert solution.energy.total[-1] == pytest.approx(left, rel=1e-4 if mu < 1.4 else 5e-3)
+
+
+def test_a_rope_becomes_taut() -> None:
+    """Of a mass that falls beside its hook: never longer, and the pull at the lowest point is that of a pendulum."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    bob = model.add_node((0.5, 0, 0))
+    model.add(RigidBody(bob, 1.0, [0.1] * 3))
+    rope = model.add(Rope(model.ground, bob, 1.0))
+    solution = mbs.simulate(model, 1.0, 0.01)
+    assert solution.gap(rope).min() >= -1e-10
+    x, v = solution.position(bob), solution.velocity(bob)
+    taut = np.flatnonzero(solution.gap(rope)[:, 0] < 1e-9)[3:]
+    pull = np.linalg.norm(solution.contact_force(rope)[:, 0], axis=1)
+    expected = (v[taut] ** 2).sum(axis=1) - G * x[taut, 2]
+    np.testing.assert_allclose(pull[taut], expected, rtol=1e-3)
+
+
+def test_a_pin_in_a_bush() -> None:
+    """Falls by the clearance, and rests."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    pin = model.add_node((0, 0, 0))
+    model.add(RigidBody(pin, 1.0, [0.1] * 3))
+    axis = (0, 1, 0)
+    model.add(Contact(model.ground, pin, Bush(0.11, axis), Capsule(0.1, 0.3, axis)), name="bush")
+    solution = mbs.simulate(model, 0.2, 0.01)
+    np.testing.assert_allclose(solution.position(pin)[-1], [0, 0, -0.01], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(solution.contact_force("bush")[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
+
+
+PAIRS = {
+    "ball, plane": (Plane((1, 2, -1), (3, 3, 3)), Ball(0.1)),
+    "box, plane": (Plane((1, 2, -1), (3, 3, 3)), Box((0.1, 0.2, 0.3))),
+    "plane, capsule": (Capsule(0.1, 0.3, (1, 1, 2)), Plane((1, 2, -1), (3, 3, 3))),
+    "capsules": (Capsule(0.1, 2.3, (1, 1, 2)), Capsule(0.2, 2.1, (2, -1, 1))),
+    "capsules by their ends": (Capsule(0.1, 0.3, (1, 0.1, 0)), Capsule(0.2, 0.2, (1, 0, 0.1))),
+    "balls": (Ball(0.1), Ball(0.2)),
+    "face of a box": (Box((0.5, 3.5, 3.5)), Ball(0.2)),
+    "edge of a box": (Box((0.5, 0.6, 3.5)), Ball(0.2)),
+    "corner of a box": (Box((0.5, 0.6, 0.2)), Ball(0.2)),
+    "bush": (Bush(3.0, (0.1, 1, 0)), Capsule(0.1, 0.2, (0, 1, 0))),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("group", GROUPS)
+def test_gradients_of_pairs(name: str, group: str) -> None:
+    """Against differences: the gap's gradient, the derivative of all gradients; both sides; a common motion is none."""
+    rng = np.random.default_rng(4)
+    model = mbs.Model(group=group)
+    nodes = [
+        model.add_node(p, rotation=Rotation.random(random_state=k)) for k, p in enumerate(([0, 0, 0], [1, 0.8, 0.9]))
+    ]
+    contact = model.add(Contact(*nodes, *PAIRS[name], friction=0.3))
+    system = mbs.System(model)
+    (batch,) = (b for b in system.batches if isinstance(b, UnilateralBatch))
+    motion = system.at_rest()
+    gaps = batch.measure(motion)
+    H = batch.second(gaps)
+    for d in rng.normal(size=(3, 12)):
+        ends = []
+        for s in (-1e-5, 1e-5):
+            step = np.zeros((3, 6))
+            step[batch.nodes[0]] = s * d.reshape(2, 6)
+            ends.append(batch.measure(_moved(motion, step)))
+        slope = (ends[1].gap - ends[0].gap) / 2e-5
+        np.testing.assert_allclose(gaps.gradient[:, :, 0] @ d, slope, rtol=0, atol=1e-8)
+        bend = (ends[1].gradient - ends[0].gradient) / 2e-5
+        np.testing.assert_allclose(H @ d, bend, rtol=0, atol=1e-7)
+    assert len(contact.contacts) == gaps.gap.shape[1]
+
+
+def _moved(motion: Motion, step: Array) -> Motion:
+    """After body increments ``(n, 6)`` of the nodes."""
+    x = motion.x + np.matvec(motion.R, step[:, :3])
+    return replace(motion, x=x, R=motion.R @ so3.exp(step[:, 3:]))
+
+
+def bouncing() -> mbs.Model:
+    """A spinning ball that bounces, and a pendulum that hits a stop."""
+    model = model_with_ball(0.4, 0.6, 0.3, (1, 0, 0))
+    arm = model.add_node((1, 1, 1))
+    model.add(RigidBody(arm, 1.0, [0.1] * 3))
+    hinge = model.add(RevoluteJoint(model.ground, arm, (0, 1, 0), point=(0, 1, 1)))
+    model.add(JointStop(hinge, None, 0.7, restitution=0.5), name="stop")
+    return model
+
+
+def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
+    """In the middle of bounces, from memory and from a file; a stored run answers the same."""
+    whole = mbs.simulate(bouncing(), 0.8, 0.01, store=tmp_path / "run.fmbs")
+    half = mbs.simulate(bouncing(), 0.43, 0.01)
+    half.checkpoint.save(tmp_path / "half.npz")
+    checkpoint = mbs.Checkpoint.load(tmp_path / "half.npz", mbs.NonsmoothAlpha())
+    for initial in (half.checkpoint, checkpoint):
+        rest = mbs.simulate(bouncing(), 0.8, 0.01, initial=initial)
+        for name in ("x", "R", "v", "u", "vdot"):
+            assert (getattr(rest, name)[-1] == getattr(whole, name)[-1]).all(), name
+    loaded = mbs.load(tmp_path / "run.fmbs")
+    for part in ("floor", "stop"):
+        assert (loaded.gap(part) == whole.gap(part)).all()
+        assert (loaded.contact_force(part) == whole.contact_force(part)).all()
+        assert [i.t for i in loaded.impulses(part)] == [i.t for i in whole.impulses(part)]
+
+
+def test_states_between_steps_stay_outside() -> None:
+    """Where an impact is within a step, states in between are on one side or the other of it."""
+    solution = mbs.simulate(model_with_ball(), 1.0, 0.02, times=np.linspace(0.0, 1.0, 501))
+    assert solution.gap("floor").min() > -1e-9
+
+
+def refusals() -> dict[str, tuple[Callable[[], object], str]]:
+    """What is refused, and what the message names."""
+    model = bouncing()
+    ball, ground = model["ball"], model.ground
+    return {
+        "method": (lambda: mbs.simulate(model, 1, 0.1, mbs.RadauIIA()), "'floor'.*NonsmoothAlpha"),
+        "statics": (lambda: mbs.statics(model), "'floor'"),
+        "modes": (lambda: mbs.modes(model), "'floor'"),
+        "many": (lambda: mbs.simulate_many([model], 1, 0.1), r"models\[0\].*'floor'"),
+        "pair": (lambda: Contact(ground, ball, Box((1, 1, 1)), Box((1, 1, 1))), "Box and Box"),
+        "same node": (lambda: Contact(ball, ball, Ball(1), Ball(1)), "one node"),
+        "restitution": (lambda: Contact(ground, ball, Plane(), Ball(1), restitution=1.5), "restitution"),
+        "deep": (lambda: mbs.simulate(model_with_ball(-0.01), 1, 0.1), "'floor'.*-?0.01 m"),
+        "rope": (lambda: Rope(ground, ball, 0.1), "length 0.1"),
+        "both": (lambda: JointStop(model.constraints[0], 0, 1, 5.0, restitution=0.5), "stiffness.*restitution"),
+        "query": (lambda: mbs.simulate(model_with_ball(), 0.01, 0.01).gap("RigidBody 1"), "no contacts"),
+    }
+
+
+@pytest.mark.parametrize("name", refusals())
+def test_what_is_refused_by_name(name: str) -> None:
+    call, words = refusals()[name]
+    with pytest.raises(mbs.FemMbsError, match=words):
+        call()

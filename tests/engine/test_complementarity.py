@@ -1,0 +1,103 @@
+"""Problems of contact whose solutions are known, and that there are as many as there should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from fem_mbs.arrays import Array
+from fem_mbs.contact.complementarity import push
+
+
+def test_a_body_pushes_sticks_and_slides() -> None:
+    """One contact with mobilities 2 and 7: ``P_N = -c_N/2``, and friction holds up to ``mu P_N``."""
+    G, mu = np.diag([2.0, 7.0, 7.0]), np.array([0.3])
+    sticks = push(G, np.array([[-1.0, 0.3, 0.0]]), mu).P[0]
+    np.testing.assert_allclose(sticks, [0.5, -0.3 / 7.0, 0.0], rtol=0, atol=1e-15)
+    slides = push(G, np.array([[-1.0, 3.0, -4.0]]), mu).P[0]
+    np.testing.assert_allclose(slides, [0.5, -0.09, 0.12], rtol=0, atol=1e-15)
+    assert not push(G, np.array([[1.0, 3.0, -4.0]]), mu).P.any()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_without_friction_it_is_the_quadratic_program(seed: int) -> None:
+    """``min |L P + d|^2, P >= 0`` with ``G = L^T L`` is what non-negative least squares solve."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(2, 12))
+    L, d = rng.normal(size=(20, k)), rng.normal(size=20)
+    G, c = np.zeros((3 * k, 3 * k)), np.zeros((k, 3))
+    G[::3, ::3], c[:, 0] = L.T @ L, L.T @ d
+    found = push(G, c, np.zeros(k))
+    assert found.solved
+    np.testing.assert_allclose(found.P[:, 0], nnls(L, -d)[0], rtol=0, atol=1e-10)
+
+
+def laws_hold(G: Array, c: Array, mu: Array, P: Array) -> None:
+    """Signorini's and Coulomb's, to rounding."""
+    xi = (G @ P.ravel()).reshape(-1, 3) + c
+    size, slip = np.linalg.norm(P[:, 1:], axis=1), np.linalg.norm(xi[:, 1:], axis=1)
+    small = 1e-9 * np.abs(c).max()
+    assert P[:, 0].min() >= 0.0
+    assert xi[:, 0].min() >= -small
+    assert np.abs(P[:, 0] * xi[:, 0]).max() <= small * max(1.0, P[:, 0].max())
+    assert (size <= mu * P[:, 0] * (1 + 1e-9) + 1e-12).all()
+    power = (P[:, 1:] * xi[:, 1:]).sum(axis=1)
+    np.testing.assert_allclose(power, -mu * P[:, 0] * slip, rtol=0, atol=10 * small * max(1.0, P[:, 0].max()))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_laws_hold_with_friction_and_with_redundant_contacts(seed: int) -> None:
+    """Fewer degrees of freedom than rates: impulses are not unique, the laws hold all the same."""
+    rng = np.random.default_rng(seed)
+    k, n = int(rng.integers(1, 10)), int(rng.integers(3, 15))
+    B = rng.normal(size=(3 * k, n))
+    c, mu = (B @ rng.normal(size=n)).reshape(k, 3), rng.uniform(0.0, 1.0, k)
+    found = push(B @ B.T, c, mu)
+    assert found.solved
+    laws_hold(B @ B.T, c, mu, found.P)
+
+
+def box(force: float) -> tuple[Array, Array]:
+    """A cube of mass 1 with half sides 1 on its four lower corners, pulled along x in the middle: accelerations."""
+    corners = np.array([[x, y, -1.0] for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
+    rows = []
+    for c in corners:
+        for d in ([0, 0, 1.0], [1.0, 0, 0], [0, 1.0, 0]):
+            rows.append([*d, *np.cross(c, d)])
+    B = np.array(rows)
+    mobility = np.diag([1.0, 1.0, 1.0, 1.5, 1.5, 1.5])
+    return B @ mobility @ B.T, (B @ np.array([force, 0, -9.81, 0, 0, 0])).reshape(-1, 3)
+
+
+def test_four_corners_carry_a_box() -> None:
+    """Redundant: sums are unique, the share of each corner is not."""
+    G, c = box(0.0)
+    found = push(G, c, np.full(4, 0.5))
+    assert found.solved
+    np.testing.assert_allclose(found.P[:, 0].sum(), 9.81, rtol=1e-12)
+    G, c = box(3.0)
+    found = push(G, c, np.full(4, 0.5))
+    np.testing.assert_allclose(found.P.sum(axis=0), [9.81, -3.0, 0.0], rtol=0, atol=1e-9)
+
+
+def test_no_solution_is_told() -> None:
+    """Painleve: what slides would be pushed into the ground by its friction."""
+    direction = np.array([[1.0, 0.0]])
+    G = np.array([[1.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1.0]])
+    below = push(G, np.array([[-1.0, 0.0, 0.0]]), np.array([0.9]), direction)
+    assert below.solved
+    np.testing.assert_allclose(below.P[0], [10.0, -9.0, 0.0], rtol=1e-9)
+    assert not push(G, np.array([[-1.0, 0.0, 0.0]]), np.array([1.5]), direction).solved
+
+
+def test_of_two_solutions_one_is_found() -> None:
+    """Where the paradox is the other way round, no force and a large one both obey the laws."""
+    G = np.array([[1.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1.0]])
+    found = push(G, np.array([[1.0, 0.0, 0.0]]), np.array([1.5]), np.array([[1.0, 0.0]]))
+    assert found.solved
+    assert found.P[0, 0] == 0.0 or abs(found.P[0, 0] - 2.0) < 1e-9
+
+
+def test_without_contacts() -> None:
+    assert push(np.zeros((0, 0)), np.zeros((0, 3)), np.zeros(0)).P.shape == (0, 3)
