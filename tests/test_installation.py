@@ -34,7 +34,7 @@ def printed(code: str, folder: Path = ROOT) -> str:
     [
         ("import fem_mbs.command", set()),
         ("import fem_mbs", set()),
-        ("import fem_mbs, fem_mbs.elements", {"numpy", "scipy.sparse"}),
+        ("import fem_mbs, fem_mbs.elements", {"numpy", "numpy.f2py", "numpy.testing", "scipy.sparse"}),
         ("import fem_mbs; fem_mbs.simulate", SOLVING),
     ],
 )

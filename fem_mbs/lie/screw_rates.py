@@ -5,8 +5,8 @@ On SO(3), ``T^-1(c) = p I + skew(c)/2 + e c c^T`` with ``p = 1 - e s``, ``s = c.
     e(s) = sum_k a_k s^(k-1),   a_1 = 1/12,   a_k = sum_j a_j a_(k-j)/(2k + 1),   j = 1 ... k-1,
 
 the series of ``(1 - phi/2 cot(phi/2))/phi^2``, ``a_k = 2 zeta(2k)/(2 pi)^(2k)``: up to half a turn, where logarithms
-end, it is exact to rounding with ``TERMS`` terms. SE(3) is SO(3) over the dual numbers (``parametrization.py``): the same formulas for
-``w + eps U`` (Sonneville, Cardona, Bruels 2014, Appendix A).
+end, it is exact to rounding with ``TERMS`` terms. SE(3) is SO(3) over the dual numbers (``parametrization.py``): the
+same formulas for ``w + eps U`` (Sonneville, Cardona, Bruels 2014, Appendix A).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, linear_sum_assignment
 from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
@@ -131,6 +130,8 @@ class Vibration(NamedTuple):
 
 def _followed(before: list[Vibration], now: list[Vibration]) -> list[int | None]:
     """Which of the modes before each one now goes on, None for none."""
+    from scipy.optimize import linear_sum_assignment  # which takes long to import
+
     result: list[int | None] = [None] * len(now)
     if before:
         near = np.array([[old.near(new) for new in now] for old in before])
@@ -254,6 +255,8 @@ class Campbell(Public):
 
     def _root(self, near: Vibration, between: Array, order: float) -> float:
         def gap(speed: float) -> float:
+            from scipy.optimize import brentq  # which takes long to import
+
             found = self.rotor.vibrations(speed, len(self.curves), self.damped)
             best = max(found, key=near.near)
             return best.eigenvalue.imag - order * abs(speed)
