@@ -254,9 +254,9 @@ class Campbell(Public):
         return np.unique(np.round(found, 12)) if found else np.empty(0)
 
     def _root(self, near: Vibration, between: Array, order: float) -> float:
-        def gap(speed: float) -> float:
-            from scipy.optimize import brentq  # which takes long to import
+        from scipy.optimize import brentq  # which takes long to import
 
+        def gap(speed: float) -> float:
             found = self.rotor.vibrations(speed, len(self.curves), self.damped)
             best = max(found, key=near.near)
             return best.eigenvalue.imag - order * abs(speed)
