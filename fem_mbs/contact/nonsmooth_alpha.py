@@ -11,7 +11,7 @@ One step is
 
 The family: Chen, Acary, Virlez, Bruels, IJNME 96 (2013); Bruels, Acary, Cardona, CMAME 281 (2014) with positions and
 velocities. There contacts are impulses alone, of order 1; here closed ones are in the smooth part, and impacts are
-located: of order 2 in positions, velocities and forces.
+located: of order 2 in positions, in closed contact in velocities and forces, too.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class NonsmoothAlpha(Method):
 
     Notes
     -----
-    Of order 2 in positions, velocities and contact forces, through impacts and in closed contact. Without contacts it
-    is ``GeneralizedAlpha(rho_inf)``.
+    Of order 2 in positions; in closed contact in velocities and forces, too. Without contacts it is
+    ``GeneralizedAlpha(rho_inf)``.
     """
 
     order: ClassVar[int] = 2

@@ -261,6 +261,21 @@ def test_a_rope_becomes_taut() -> None:
     np.testing.assert_allclose(pull[taut], expected, rtol=1e-3)
 
 
+def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
+    """A body that swings on a taut rope, against its energy and the force that its path needs."""
+    errors = []
+    for h in (0.02, 0.01):
+        model = mbs.Model(gravity=(0, 0, -G))
+        bob = model.add_node((1.0, 0, 0), velocity=(0, 2.0, 0))
+        model.add(RigidBody(bob, 1.0, (0.01, 0.02, 0.03)))
+        rope = model.add(Rope(model.ground, bob, 1.0, point_a=(0, 0, 0), point_b=(1.0, 0, 0)))
+        end = mbs.simulate(model, 1.0, h)
+        x, v, force = end.position(bob)[-1], end.velocity(bob)[-1], np.linalg.norm(end.contact_force(rope)[-1])
+        errors.append([v @ v / 2 + G * x[2] - 2.0, force - (v @ v - G * x[2])])
+    orders = np.log2(np.abs(errors[0]) / np.abs(errors[1]))
+    assert (orders > 1.8).all(), (errors, orders)
+
+
 def test_a_pin_in_a_bush() -> None:
     """Falls by the clearance, and rests."""
     model = mbs.Model(gravity=(0, 0, -G))
