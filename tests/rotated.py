@@ -286,8 +286,12 @@ def differences(name: str, group: str, pose: RigidMotion, how: str) -> dict[str,
 
 
 def classes() -> set[str]:
-    """Names of the public classes that models are made of; a ``BeamMesh`` only lists what was added to one."""
-    return {name for name in elements.__all__ if isinstance(getattr(elements, name), type)} - {"BeamMesh"}
+    """Names of the public classes that models are made of.
+
+    A ``BeamMesh`` only lists what was added to one, and an ``Interface`` is what a ``Reduction`` is made with.
+    """
+    every = {name for name in elements.__all__ if isinstance(getattr(elements, name), type)}
+    return every - {"BeamMesh", "Interface"}
 
 
 def used(model: Model) -> set[str]:

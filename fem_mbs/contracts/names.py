@@ -98,6 +98,8 @@ def by_model(
     def part(value: Any, argument: str) -> Any:
         if isinstance(value, list | tuple) and waits(value, argument in slots.parts):
             return type(value)([part(own, argument) for own in value])
+        if isinstance(value, dict) and waits(value, argument in slots.parts):
+            return {key: part(own, argument) for key, own in value.items()}
         if argument in slots.parts and isinstance(value, str):
             return look_up(model._parts, value, f"{label}: {argument}")
         make(value, model)
@@ -111,6 +113,8 @@ def waits(value: Any, slot: bool) -> bool:
     """Whether an argument has names in place of parts, or something that waits for such names."""
     if type(value) in (list, tuple):
         return any(waits(own, slot) for own in value)
+    if type(value) is dict:
+        return any(waits(own, slot) for own in value.values())
     return isinstance(value, Deferred) or (slot and isinstance(value, str))
 
 
@@ -119,6 +123,8 @@ def takes_parts(hint: Any) -> bool:
     inner = get_args(hint)
     if get_origin(hint) is Annotated:
         return takes_parts(inner[0])
+    if get_origin(hint) is Mapping:
+        return takes_parts(inner[1])
     if inner:
         return str not in inner and any(map(takes_parts, inner))
     return isinstance(hint, type) and issubclass(hint, ModelPart)

@@ -152,6 +152,7 @@ class FixedStep(Public):
     def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:
         """Whether a step passes that may have crossed a kink, and what changes in the memory."""
         changes: dict[str, Any]
+        of_nodes, error = kinks.errors(error)
         branches, share = _number(kinks.branches), (h / memory.h) ** memory.order
         first, crossed = memory.usual < 0.0, branches != memory.branches
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
@@ -163,7 +164,7 @@ class FixedStep(Public):
             if first or sudden or memory.target % SEEN == 0:
                 changes["speed"] = max(memory.speed, kinks.speed())
             return True, changes
-        speed, of_nodes = max(memory.speed, kinks.speed()), kinks.error(error)
+        speed = max(memory.speed, kinks.speed())
         allowed = min(ALLOWED, OF_PATH * speed * h) or ALLOWED
         excess = max(of_nodes / allowed, error / OF_STATES, TINY)
         if error <= LEAST or not crossed and error <= share * memory.usual:  # as in smooth motion

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
+import numpy as np
+
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Limit, Method, Report, State, Step, function
 from fem_mbs.errors import FemMbsError
@@ -83,10 +85,15 @@ class Kinks(NamedTuple):
         """Largest speed of a node: over the diameter of the model, or in rad/s."""
         return self.system.largest_of_nodes(self.step.state.v.ravel())
 
-    def error(self, of_all: float) -> float:
-        """Local error of the nodes alone, likewise; that of everything if it is not known."""
-        local = self.step.report.local_error
-        return of_all if local is None else self.system.largest_of_nodes(local)
+    def errors(self, of_all: float) -> tuple[float, float]:
+        """Local errors of the nodes, likewise, and of everything, in any axes; the given one if they are not known."""
+        system, local = self.system, self.step.report.local_error
+        if local is None:
+            return of_all, of_all
+        of_nodes = system.largest_of_nodes(local)
+        if not system.k:
+            return of_nodes, of_nodes
+        return of_nodes, max(of_nodes, float(np.abs(system.own_of(local * system.weight)).max()))
 
 
 class StepControl(Protocol):

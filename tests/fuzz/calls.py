@@ -36,6 +36,8 @@ RECORDS = {
     mbs.ConvergenceStudy,
     mbs.Method,
     mbs.Goal,
+    mbs.Campbell,
+    mbs.UnbalanceResponse,
     mbs.Fit,
     mbs.Objective,
     mbs.Sensitivities,

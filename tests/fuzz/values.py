@@ -532,6 +532,7 @@ SPECIAL: dict[str, Any] = {
     "load_end": lambda w: 1.0,
     "by": lambda w: None,
     "point": lambda w: w.rng.normal(size=3),
+    "places": lambda w: w.rng.normal(size=(4, 3)),
     "points": lambda w: w.rng.normal(size=(5, 3)),
     "profile_a": lambda w: [(0, 0, 0), (1, 0, 0)],
     "profile_b": lambda w: [(0, 0.2, 0), (0.5, 0, 0), (1, 0.2, 0)],

@@ -50,6 +50,8 @@ def named(value: Any, model: mbs.Model, rng: np.random.Generator | None) -> Any:
         return value.name  # type: ignore[attr-defined]
     if type(value) in (list, tuple):
         return type(value)([named(own, model, rng) for own in value])
+    if type(value) is dict:
+        return {key: named(own, model, rng) for key, own in value.items()}
     return value
 
 
