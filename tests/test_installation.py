@@ -66,3 +66,23 @@ def test_a_tree_that_nobody_has_installed_is_complete(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "fem_mbs", tmp_path / "fem_mbs", ignore=shutil.ignore_patterns("elements"))
     code = "import fem_mbs.elements, fem_mbs.elements.beams.beam; print(fem_mbs.elements.__file__)"
     assert Path(printed(code, tmp_path)) == tmp_path / "elements" / "__init__.py"
+
+
+def test_no_extra_is_needed() -> None:
+    """All packages of extras are missing: a model runs, and says where it came."""
+    extras = (
+        "llvmlite skfem pypardiso matplotlib pyvista vtk tqdm h5py pandas xarray dask mpi4py threadpoolctl pythonfmu"
+    )
+    code = f"""
+import sys
+sys.modules |= dict.fromkeys({extras.split()!r})
+import fem_mbs as mbs
+from fem_mbs.elements import RevoluteJoint, RigidBody
+model = mbs.Model(gravity=(0, 0, -9.81))
+node = model.add_node((1, 0, 0))
+model.add(RigidBody(node, 1.0, (1, 2, 2)))
+model.add(RevoluteJoint(model.ground, node, axis=(0, 1, 0), point=(0, 0, 0)))
+mbs.statics, mbs.modes, mbs.campbell, mbs.sensitivities
+print(mbs.simulate(model, 0.1, 0.01).success)
+"""
+    assert printed(code) == "True"

@@ -22,7 +22,6 @@ from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.starting_values import before_the_start, perturbed, resolved, shifted
 from fem_mbs.alpha.step import StepEquations, step
-from fem_mbs.alpha.whole_step import compiled_step
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
@@ -170,6 +169,8 @@ class GeneralizedAlpha(Method):
         equations = self.open_equations(system, state, h, memory)
         if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
             return equations
+        from fem_mbs.alpha.whole_step import compiled_step  # which needs llvmlite
+
         return compiled_step(equations, system.whole)
 
     def open_equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
