@@ -169,7 +169,7 @@ class GeneralizedAlpha(Method):
         equations = self.open_equations(system, state, h, memory)
         if system.whole is None or self.newton.modified or self.newton.matrix != "exact":
             return equations
-        from fem_mbs.alpha.whole_step import compiled_step  # which needs llvmlite
+        from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
 
         return compiled_step(equations, system.whole)
 

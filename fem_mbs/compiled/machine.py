@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib.metadata
 import os
 import sys
 import tempfile
@@ -16,9 +17,6 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-import llvmlite
-import llvmlite.binding as llvm
 
 LARGEST = 256 * 2**20
 """Bytes of all kernels on disk; beyond it those that were not used for longest go."""
@@ -39,7 +37,16 @@ def folder() -> Path:
 
 
 @cache
+def _llvm() -> Any:
+    """The back end, an extra that is imported when something is compiled."""
+    import llvmlite.binding
+
+    return llvmlite.binding
+
+
+@cache
 def _target(opt: int) -> Any:
+    llvm = _llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -51,14 +58,15 @@ def _target(opt: int) -> Any:
 @cache
 def lanes() -> int:
     """Cells side by side: as many doubles as a vector register holds."""
-    features = llvm.get_host_cpu_features()
+    features = _llvm().get_host_cpu_features()
     return 8 if features.get("avx512f") else 4 if features.get("avx") else 2
 
 
 @cache
 def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], None]:
     """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
-    parts = text, str(opt), llvmlite.__version__, llvm.get_default_triple(), llvm.get_host_cpu_name()
+    llvm, version = _llvm(), importlib.metadata.version("llvmlite")
+    parts = text, str(opt), version, llvm.get_default_triple(), llvm.get_host_cpu_name()
     name = hashlib.sha256("\n".join([*parts, llvm.get_host_cpu_features().flatten()]).encode()).hexdigest()
     code = _read(folder() / name)
     if code is None:
@@ -77,7 +85,7 @@ _kept: list[Any] = []
 
 @cache
 def _linker() -> Any:
-    return llvm.create_lljit_compiler(_target(2))
+    return _llvm().create_lljit_compiler(_target(2))
 
 
 def _read(path: Path) -> bytes | None:
