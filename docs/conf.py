@@ -70,10 +70,12 @@ def defined(public):
 
 TOPICS = {
     "Models": ("fem_mbs.model", "fem_mbs.contracts.node", "fem_mbs.initial"),
-    "Bodies": ("fem_mbs.elements.bodies",),
+    "Bodies": ("fem_mbs.elements.bodies", "fem_mbs.elements.flexible"),
     "Beams": ("fem_mbs.elements.beams",),
+    "Shells": ("fem_mbs.elements.shells",),
     "Joints": ("fem_mbs.elements.joints",),
     "Forces and loads": ("fem_mbs.elements.forces",),
+    "Contact": ("fem_mbs.elements.contact", "fem_mbs.contact"),
     "Control": ("fem_mbs.elements.control", "fem_mbs.contracts.signal"),
     "Laws of time": ("fem_mbs.elements.laws", "fem_mbs.contracts.time_law"),
     "Shapes": ("fem_mbs.elements.shapes",),
