@@ -37,7 +37,6 @@ add_module_names = False
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["ref.python"]  # names of arguments, such as x and u, that are attributes of several classes
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_output_stderr = "remove"  # of the graphics driver where there is no screen
