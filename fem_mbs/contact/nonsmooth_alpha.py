@@ -30,7 +30,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, TIME, WORK
+from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -179,7 +179,8 @@ class NonsmoothAlpha(Method):
             )
         if contacts.count:
             took = state.u[contacts.carried[:, WORK]]
-            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), gains):
+            came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
+            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), float(came.max())):
                 part, place = contacts.names[int(took.argmin())]
                 texts.append(
                     f"{part}: impacts in its {part.contacts[place]} have brought {gains:.3g} J in all: Newton's law of "
@@ -330,7 +331,8 @@ class NonsmoothAlpha(Method):
             result[int(np.argmin(np.where(pulls, forces[:, 0], np.inf)))] = OPEN
             return result, slides
         rates = started.rates()
-        held = (status == OPEN) & deep & (started.gap <= TOUCHING * contacts.system.length) & (rates[:, 0] <= still)
+        touched = started.gap <= TOUCHING * contacts.system.length
+        held = (status == OPEN) & deep & touched & (np.abs(rates[:, 0]) <= still)
         if held.any():
             moves = np.linalg.norm(rates[:, 1:], axis=1) > still
             result[held] = np.where(moves[held] | (mu[held] == 0.0), SLIDES, STICKS)
@@ -373,12 +375,14 @@ class NonsmoothAlpha(Method):
     # impacts
 
     def _hits(self, contacts: Contacts, first: State, smooth: Smooth, h: float) -> BoolArray:
-        """Open contacts that end deep, or were so within the step."""
+        """Open contacts that end deep, or where they just meet, or were deep within the step."""
         system, gap = contacts.system, smooth.gap
         if gap is None:
             return np.zeros(contacts.count, np.bool_)
         last, status = smooth.point.state, smooth.point.memory.status
         hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
+        if (meets := (gap <= TOUCHING * system.length) & (status == OPEN) & ~hits).any():
+            hits |= meets & (contacts.at(last).rates()[:, 0] < -self._still(system, last, h))
         fastest = 2.0 * h * max(_fastest(system, first), _fastest(system, last))
         before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
         if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
