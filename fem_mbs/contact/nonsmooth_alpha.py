@@ -214,6 +214,7 @@ class NonsmoothAlpha(Method):
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
                 break
+        assert report is not None
         memory = point.memory._replace(steps=point.memory.steps + 1)
         return Step(point.state.at(end), memory, report, error)
 
