@@ -47,6 +47,7 @@ autodoc_mock_imports = ["pythonfmu"]
 autoclass_content = "both"  # kinds of joints share the parameters of one ``__init__``
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_use_type_comments = False  # there are none, and looking for them takes a tenth of the build
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]
