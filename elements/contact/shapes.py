@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -168,6 +169,17 @@ def _triangles(a: Surface) -> Array:
         for part in ((block,) if kind == "triangle" else (block[:, :3], block[:, [0, 2, 3]]))
     ]
     return a.placed(a.points)[np.concatenate(cells)]
+
+
+def reach(shape: Shape) -> float:
+    """Largest distance of its points from its node, m; infinite of planes, holes and what is not known."""
+    own = {Ball: lambda s: float(s.half.max()), Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
+    own[Capsule] = lambda s: 0.5 * s.length + s.radius
+    own[Cylinder] = lambda s: float(np.hypot(0.5 * s.length, s.radius))
+    if isinstance(shape, Surface):
+        return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
+    size = own.get(type(shape), lambda _: math.inf)(shape)
+    return float(np.linalg.norm(_center(shape))) + size
 
 
 def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
