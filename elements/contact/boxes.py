@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.elements.contact.pairs import Nearest, SegmentData, dot, joined, length, segments, swapped, turned
 
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -139,7 +139,7 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
     return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, b.shape).reshape(n, -1, 3), b.reshape(n, -1, 3))
 
 
-def _near_edges(axes: Array, half: Array, along: Array, normal: Array) -> Array:
+def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Array:
     """Middles ``(n, 9, 2, 3)``, from that of the box, of two edges: on the side of the normal, at both of the other."""
     rows = np.arange(len(axes))[:, None]
     k = ACROSS[along]

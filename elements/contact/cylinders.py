@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.elements.contact.pairs import TINY, Nearest, across, dot, length, turned
 
 ROUNDING, FEET = 0.005, 0.95
@@ -72,7 +72,7 @@ def cylinder_ball(d: Array, R_a: Array, R_b: Array, of: CylinderBallData) -> Nea
     out = np.where(central[:, None], any_way, off / np.where(central, 1.0, r)[:, None])
     side = np.where(z.real < 0.0, -1.0, 1.0)
     over = np.stack([r - of.radius_a, side * z - of.half], axis=-1)
-    rim = (over.real > 0.0).all(-1)
+    rim: BoolArray = np.asarray((over.real > 0.0).all(-1))
     far = length(np.where(rim[:, None], over, 1.0))
     weights = np.where(rim[:, None], over / far[:, None], np.eye(2)[np.argmax(over.real, axis=-1)])
     gap = np.where(rim, far, dot(weights, over)) - of.radius_b

@@ -157,7 +157,7 @@ def _box(a: Box) -> tuple[Array, Array, Array]:
     return _center(a), _axes(a), 0.5 * a.size
 
 
-def _cylinder(a: Cylinder) -> tuple[Array, ...]:
+def _cylinder(a: Cylinder) -> tuple[Array, Array, Array, Array]:
     return _center(a), _axes(a)[:, 2], np.asarray(0.5 * a.length), np.asarray(a.radius)
 
 
@@ -209,9 +209,9 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
         case Cylinder(), Ball():
             return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), _center(b), np.asarray(_radius(b)))
         case Surface(), Ball():
-            corners = _triangles(a)
-            names = tuple(f"triangle {k + 1}" for k in range(len(corners)))
-            return mesh_ball, names, MeshBallData(corners, _center(b), np.asarray(_radius(b)))
+            triangles = _triangles(a)
+            names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
+            return mesh_ball, names, MeshBallData(triangles, _center(b), np.asarray(_radius(b)))
         case Bush(), Ball() | Capsule():
             names, centers, radius = _points(b)
             return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, radius[0], a.radius - radius[0])
