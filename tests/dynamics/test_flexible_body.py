@@ -155,7 +155,7 @@ def dumbbell(J: float = 0.0) -> Reduction:
     (_, K, _), _ = chain(2, 2.0, EA=200.0, GJ=1e6)
     stiff = K.toarray()
     axial = np.isin(np.arange(18) % 6, [0])
-    stiff[np.ix_(~axial, ~axial)] *= 1e8
+    stiff[np.ix_(~axial, ~axial)] *= 1e5  # more would leave rounding of the order of the bars
     M = np.diag(np.tile([2.0, 2, 2, J, J, J], 3))
     M[6:12, 6:12] = 0.0
     ends = {"left": Interface.rigid([0]), "right": Interface.rigid([2])}
@@ -176,7 +176,7 @@ def test_a_dumbbell_stretches_as_it_turns(spin: float) -> None:
     r = 1.0 + stretched
     exact = np.sqrt(100.0 - spin**2 + 4.0 * spin**2 * 2.0 * r**2 / (2.0 * r**2 + J))
     found = mbs.modes(model, 10, state).angular
-    assert np.abs(found - exact).min() < 3e-5 * exact
+    assert np.abs(found - exact).min() < 1e-6 * exact
 
 
 @pytest.mark.slow
