@@ -282,10 +282,9 @@ def _direct(
     )
     solution = run_to_end(run, recorder)
     pairs = []
-    for k, own in enumerate(run.differences):
+    for k, own in enumerate(run.varied):
         solutions = []
-        for other, shift in zip(own.systems, own.variation.shifts, strict=True):
-            by = shift * own.variation.step
+        for other, by in zip(own.systems, own.shifts, strict=True):
             states = [
                 displaced(system, other, solution.history.state(i), *(by * part[..., k] for part in tangent[:3]))
                 for i, tangent in enumerate(run.tangents)
