@@ -22,7 +22,7 @@ from fem_mbs.contracts import (
     checked,
 )
 from fem_mbs.elements.contact.pairs import Nearest, Pair, bent, gradients
-from fem_mbs.elements.contact.shapes import pair_of
+from fem_mbs.elements.contact.shapes import pair_of, reach
 from fem_mbs.errors import ModelError
 
 PAIRS = (
@@ -57,7 +57,7 @@ class Contact(Element):
     happens. Each body rests on as many points as its pair has: a box on eight corners, a capsule on two ends.
     """
 
-    _internal = ("pair", "data", "swapped")
+    _internal = ("pair", "data", "swapped", "reach")
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class Contact(Element):
         self.nodes = (b, a) if self.swapped else (a, b)
         self.pair, self.contacts, self.data = found
         self.internal_variables = carried_variables(self.contacts)
+        self.reach = min(map(reach, placed))
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
         self.restitution, self.friction = restitution, friction
 
@@ -105,6 +106,7 @@ class ContactBatch(UnilateralBatch, of=Contact):
         super().__init__(elements, number)
         self._pair: Pair = elements[0].pair
         self._data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        self.reach = np.array([e.reach for e in elements])
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
         self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)

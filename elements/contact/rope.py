@@ -79,6 +79,7 @@ class RopeBatch(UnilateralBatch, of=Rope):
         self._length = np.array([rope.length for rope in ropes])
         points = np.array([rope.offsets for rope in ropes])
         self._lines = LineLengths(node_rows(ropes, number), points, 1e-12 * self._length, ropes)
+        self.reach = np.linalg.norm(points, axis=-1).max(axis=1)
         self.friction = np.zeros((len(ropes), 1))
         self.restitution = np.array([[rope.restitution] for rope in ropes])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from typing import Any
 
@@ -127,6 +128,14 @@ def _half(shape: Shape) -> Array:
 
 def _radius(shape: Shape) -> float:
     return float(shape.half[0]) if isinstance(shape, Ball) else shape.radius  # type: ignore[attr-defined]
+
+
+def reach(shape: Shape) -> float:
+    """Largest distance of its points from its node, m; infinite of planes, holes and what is not known."""
+    own = {Ball: lambda s: float(s.half.max()), Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
+    own[Capsule] = lambda s: 0.5 * s.length + s.radius
+    size = own.get(type(shape), lambda _: math.inf)(shape)
+    return float(np.linalg.norm(_center(shape))) + size
 
 
 def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:

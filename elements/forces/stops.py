@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
     Energy,
     Gaps,
@@ -190,16 +190,19 @@ class RigidStopBatch(UnilateralBatch):
         lower = [name.startswith("lower") for name in elements[0].contacts]
         self._sign = np.where(lower, 1.0, -1.0)
         self._ends = np.array([[e.lower if low else e.upper for low in lower] for e in elements], float)
-        self._angle: IntArray | None = number_of_angles(elements, number)
+        self._angle = elements[0].is_angle
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
 
     def _values(self, motion: Motion) -> Array:
-        value = self._coordinates.evaluate(motion).value
-        return value if self._angle is None else continued(value, motion.u[self._angle])
+        """Of the coordinate ``(n, 1)``; angles with their turns, ``(n, r)`` near each end where contacts are closed."""
+        value = self._coordinates.evaluate(motion).value[:, None]
+        if not self._angle:
+            return value
+        return continued(value, self._ends if self.own is None else motion.u[self.follows])
 
     def gaps(self, motion: Motion) -> Array:
-        left: Array = self._sign * (self._values(motion)[:, None] - self._ends)
+        left: Array = self._sign * (self._values(motion) - self._ends)
         return left
 
     def measure(self, motion: Motion) -> Gaps:
@@ -219,16 +222,5 @@ class RigidStopBatch(UnilateralBatch):
         along: Array = self._sign[:, None] * carried
         return along
 
-    def accept(self, context: Any) -> Array:
-        """Angles with their turns."""
-        result = np.array(super().accept(context))
-        if self._angle is not None:
-            result[:, 0] = self._values(context[-1])
-        return result
-
-
-def number_of_angles(elements: Sequence[JointStop], number: Numbering) -> IntArray | None:
-    """Rows of the angles at the last step, where coordinates are angles."""
-    if not elements[0].is_angle:
-        return None
-    return np.array([number.own(element)[0] for element in elements])
+    def followed(self, motion: Motion) -> Array:
+        return self._values(motion) if self._angle else super().followed(motion)

@@ -2,7 +2,8 @@
 
 As long as a contact is closed, ``gap = 0`` is an equation on positions like that of a joint, a contact that sticks has
 two more on velocities, and one that slides puts ``mu lambda_N`` against its slip. A model in which the closed contacts
-are these is integrated like any other: with the constraints on both levels, of order 2 in forces, too.
+are these is integrated like any other: with the constraints on both levels, of order 2 in forces, too. One in which all
+are open has nothing of them: its steps are those of the model without contacts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import (
     Constraint,
     ConstraintBatch,
@@ -26,6 +28,7 @@ from fem_mbs.contracts import (
     node_rows,
 )
 from fem_mbs.linear.least_norm import Redundant
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.system import System
 
 OPEN, STICKS, SLIDES = 0, 1, 2
@@ -163,15 +166,35 @@ class ClosedSystem(NamedTuple):
     """Batches of those that slide, and the numbers of their contacts."""
 
 
+def _without_contacts(system: System) -> ModelDescription:
+    """A frozen model without what opens and closes."""
+    model = copy(system.model)
+    unilateral = {id(own) for batch in system.batches if batch.unilateral for own in batch.owners}
+    model.nodes, model.elements = system.nodes, [own for own in system.elements if id(own) not in unilateral]
+    model.constraints = list(system.number.equations)
+    return model
+
+
 class ClosedSystems:
     """The systems of a model with one or another set of closed contacts, made when they are first wanted."""
 
     def __init__(self, system: System, contacts: Sequence[tuple[Element, int]], friction: Array) -> None:
         self._system, self._contacts, self._friction = system, contacts, friction
         self._kept: dict[bytes, ClosedSystem] = {}
+        made = system
+        if contacts:
+            with system.as_frozen():
+                made = System(_without_contacts(system), system.end)
+            if system.redundant:
+                made.regularize(system.redundant)
+            accelerate(made)
+        self.open = ClosedSystem(made, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
+        """The model without contacts."""
 
     def of(self, status: IntArray, redundant: Callable[[], bool]) -> ClosedSystem:
         """That of what all contacts do, ``(C,)``; whether they repeat each other is asked when it is made."""
+        if not status.any():
+            return self.open
         key = status.tobytes()
         if key not in self._kept:
             if len(self._kept) >= KEPT:
@@ -184,9 +207,8 @@ class ClosedSystems:
         closed = [ClosedContact(*self._contacts[int(c)], bool(status[c] == STICKS)) for c in numbers]
         pairs = zip(numbers.tolist(), closed, strict=True)
         slides = {c: SlidingFriction(own) for c, own in pairs if status[c] == SLIDES and self._friction[c]}
-        model = copy(system.model)
-        model.nodes, model.elements = system.nodes, [*system.elements, *slides.values()]
-        model.constraints = [*(c for c in system.number.equations), *closed]
+        model = _without_contacts(system)
+        model.elements, model.constraints = [*model.elements, *slides.values()], [*model.constraints, *closed]
         with system.as_frozen():
             made = System(model, system.end)
         if redundant:

@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contact.complementarity import Pushes, push
-from fem_mbs.contracts import Gaps, Motion, State, UnilateralBatch
+from fem_mbs.contracts import Gaps, Motion, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import from_body
@@ -49,6 +49,12 @@ class Contacts:
         )
         self.names = [(own, j) for b in self.batches for own in b.owners for j in range(b.friction.shape[1])]
         self.closed = ClosedSystems(system, self.names, self.friction)
+        self.open = self.closed.open.system
+        """The model without contacts."""
+        owners = {id(own) for b in self.batches for own in b.owners}
+        self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
+        self._following = [b for b in self.batches if b.follows.size]
+        self._skips = bool(self.batches) and all(np.isfinite(b.reach).all() for b in self.batches)
         self._components = [
             (6 * b.nodes[:, :, None] + np.arange(6)).reshape(len(b.nodes), -1).repeat(r, axis=0)
             for b, (_, r) in zip(self.batches, shapes, strict=True)
@@ -58,6 +64,55 @@ class Contacts:
         """All gaps ``(C,)``."""
         return _flat([b.gaps(motion) for b in self.batches])
 
+    def clearance(self, motion: Motion, gap: Array) -> float:
+        """The path of the fastest point of the model on which no gap closes, m."""
+        if not self._skips:
+            return 0.0
+        length = self.system.length
+        parts = zip(self.batches, self.slices, strict=True)
+        return min(b.clearance(motion, gap[rows].reshape(len(b.nodes), -1), length) for b, rows in parts)
+
+    def without(self, state: State) -> State:
+        """A state of the model without contacts."""
+        own = state.u[self._kept], state.udot[self._kept], state.uddot[self._kept]
+        return State(state.t, state.x, state.R, state.v, state.vdot, state.multipliers, *own)
+
+    def carry_on(self, last: State, state: State, forces: Array | None = None) -> State:
+        """A state of the model of one without contacts, which carry what they did in the last, or other forces."""
+        u, udot, uddot = last.u, last.udot, last.uddot
+        if self.open.k:
+            pairs = (u, state.u), (udot, state.udot), (uddot, state.uddot)
+            u, udot, uddot = (self._put(*pair) for pair in pairs)
+        if forces is not None:
+            u = u.copy()
+            u[self.carried[:, FORCES]] = forces
+        multipliers = state.multipliers[: self.system.m]
+        result = State(state.t, state.x, state.R, state.v, state.vdot, multipliers, u, udot, uddot)
+        if self._following:
+            motion, u = self.system.motion(result), u.copy()
+            for b in self._following:
+                u[b.follows] = b.followed(motion)
+            result = replace(result, u=u)
+        return result
+
+    def _put(self, values: Array, own: Array) -> Array:
+        """Internal variables ``(k,)`` with those that are not of contacts."""
+        result = values.copy()
+        result[self._kept] = own
+        return result
+
+    def report(self, report: Report) -> Report:
+        """Of a step of the model without contacts: local errors of what they carry are none."""
+        if report.local_error is None or not self.count:
+            return report
+        nodes = 6 * self.system.n
+        own = self.added(np.zeros(self.system.k), report.local_error[nodes:])
+        return replace(report, local_error=np.append(report.local_error[:nodes], own))
+
+    def added(self, values: Array, own: Array) -> Array:
+        """Values of internal variables ``(k,)`` with something added to those that are not of contacts."""
+        return self._put(values, values[self._kept] + own)
+
     def at(self, state: State) -> Instant:
         """Gaps and gradients at a state."""
         motion = self.system.motion(state)
@@ -65,13 +120,13 @@ class Contacts:
 
     def dense(self, parts: list[Array], which: IntArray) -> Array:
         """Gradients ``(3k, N)`` of some contacts, of arrays ``(n, r, 3, b)`` of all batches."""
-        result = np.zeros((len(which), 3, self.system.N))
+        result = np.zeros((len(which), 3, self.open.N))
         for part, own, rows in zip(parts, self._components, self.slices, strict=True):
             here = np.flatnonzero((which >= rows.start) & (which < rows.stop))
             number = which[here] - rows.start
             flat = part.reshape(-1, *part.shape[2:])
             result[here[:, None, None], np.arange(3)[:, None], own[number][:, None]] = flat[number]
-        return result.reshape(-1, self.system.N)
+        return result.reshape(-1, self.open.N)
 
 
 class Instant(NamedTuple):
@@ -99,11 +154,11 @@ class Instant(NamedTuple):
         """``G`` (3k, N)."""
         return self.contacts.dense([part.gradient for part in self.parts], which)
 
-    def bending(self, which: IntArray) -> Array:
-        """``V^T H V + G V'`` (k, 3): accelerations of gaps and slips without those of the nodes."""
+    def accelerations(self, which: IntArray) -> Array:
+        """``V^T H V + G V'`` (k, 3), of gaps and slips."""
         motion, bent = self.motion, []
-        rate = np.zeros_like(motion.V)
-        rate[:, :3] = -np.cross(motion.V[:, 3:], motion.V[:, :3])
+        rate = motion.A.copy()
+        rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
         for g, b in zip(self.parts, self.contacts.batches, strict=True):
             V, turn = (part[b.nodes].reshape(len(b.nodes), -1) for part in (motion.V, rate))
             value = np.einsum("nb,nrdbc,nc->nrd", V, b.second(g), V) + np.einsum("nrdb,nb->nrd", g.gradient, turn)
@@ -115,9 +170,11 @@ class Mobility:
     """What pushes along some contacts do, the joints closed."""
 
     def __init__(self, instant: Instant, state: State, which: IntArray) -> None:
-        system = self.system = instant.contacts.system
+        contacts = instant.contacts
+        system = self.system = contacts.open
         self.which, self.G = which, instant.gradients(which)
-        self.factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place_of(state))))
+        place = place_of(contacts.without(state))
+        self.factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
         none = np.zeros(system.m)
         columns = [solve_with_constraints(system, self.factors, row, none)[0] for row in self.G]
         self.moves: Array = np.array(columns).T if columns else np.zeros((system.N, 0))
@@ -139,7 +196,7 @@ def strike(
     c = now.copy()
     c[:, 0] += restitution[which] * np.minimum(before[which, 0], 0.0)
     P, solved = push(mobility.delassus, c, contacts.friction[which])
-    system = contacts.system
+    system = contacts.open
     V = from_body(system, state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     u = state.u.copy()
@@ -149,17 +206,17 @@ def strike(
     u[rows[:, WORK]] -= 0.5 * (P * (now + after)).sum(axis=1)
     impulses = np.zeros((contacts.count, 3))
     impulses[which] = P
-    udot = state.udot + system.own_of(V)
+    udot = contacts.added(state.udot, system.own_of(V))
     return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), impulses, solved
 
 
 def placed(contacts: Contacts, state: State, closed: BoolArray, allowed: float) -> tuple[State, BoolArray]:
     """The nearest place without depth, in the metric of the mass, and which contacts pushed."""
-    system, pushed = contacts.system, np.zeros(contacts.count, np.bool_)
+    system, pushed = contacts.open, np.zeros(contacts.count, np.bool_)
     for _ in range(CORRECTIONS):
         instant = contacts.at(state)
         gap = instant.gap
-        evaluation = system.joints(instant.motion, system.prescribe(state.t))
+        evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
         off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
         if gap.min(initial=0.0) >= -PLACED * system.length and off <= PLACED:
             break
@@ -173,7 +230,7 @@ def placed(contacts: Contacts, state: State, closed: BoolArray, allowed: float) 
         pushed[which] |= P[:, 0] > 0.0
         d = from_body(system, state.R, d)
         x, R = system.kinematics.retract(state.x, state.R, system.nodes_of(d))
-        state = replace(state, x=x, R=R, u=state.u + system.own_of(d))
+        state = replace(state, x=x, R=R, u=contacts.added(state.u, system.own_of(d)))
     return state, pushed
 
 
@@ -188,19 +245,15 @@ class Settled(NamedTuple):
 
 def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> Settled:
     """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations."""
-    system, u = contacts.system, state.u.copy()
-    u[contacts.carried[:, FORCES]] = 0.0
-    state = replace(state, u=u)
-    slides = np.full((contacts.count, 2), np.nan)
-    free = accelerations(system, place_of(state))
-    state = replace(state, vdot=free.vdot, multipliers=free.multipliers, u=free.u, udot=free.udot, uddot=free.uddot)
+    system, place = contacts.open, place_of(contacts.without(state))
+    forces, slides = np.zeros((contacts.count, 3)), np.full((contacts.count, 2), np.nan)
+    free = State(*place[:4], *accelerations(system, place))
     which = np.flatnonzero(resting)
     if not len(which):
-        return Settled(state, slides, True)
-    instant = contacts.at(state)
-    A = np.append(instant.motion.A, state.uddot)
+        return Settled(contacts.carry_on(state, free, forces), slides, True)
+    instant = contacts.at(contacts.carry_on(state, free))
     mobility = Mobility(instant, state, which)
-    c = (mobility.G @ A).reshape(-1, 3) + instant.bending(which)
+    c = instant.accelerations(which)
     slip = instant.rates()[which, 1:]
     speed, mu = np.linalg.norm(slip, axis=1), contacts.friction[which]
     moves = (speed > still) & (mu > 0.0)
@@ -208,30 +261,23 @@ def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) 
     direction[moves] = slip[moves] / speed[moves, None]
     found: Pushes = push(mobility.delassus, c, mu, direction)
     if not found.solved:
-        return Settled(state, slides, False)
+        return Settled(contacts.carry_on(state, free, forces), slides, False)
     P = found.P
     # on the rim of its cone a contact begins to slide
     size = np.linalg.norm(P[:, 1:], axis=1)
     begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (size >= (1.0 - 1e-9) * mu * P[:, 0])
     direction[begins] = -P[begins, 1:] / size[begins, None]
-    u = state.u.copy()
-    u[contacts.carried[which, FORCES]] = P
-    state = replace(state, u=u)
-    held = accelerations(system, place_of(state))
-    slides[which] = direction
-    return Settled(
-        replace(state, vdot=held.vdot, multipliers=held.multipliers, u=held.u, udot=held.udot, uddot=held.uddot),
-        slides,
-        True,
-    )
+    forces[which], slides[which] = P, direction
+    held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
+    return Settled(contacts.carry_on(state, held, forces), slides, True)
 
 
 def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
     """Whether closed contacts repeat each other, or joints."""
     which = np.flatnonzero(status)
-    if contacts.system.redundant is not None:
+    if contacts.open.redundant is not None:
         return True
-    if len(which) < 2 and not contacts.system.m:
+    if len(which) < 2 and not contacts.open.m:
         return False
     rows = np.column_stack([np.ones(len(which), bool), *(2 * [status[which] == 1])]).ravel()
     G = Mobility(contacts.at(state), state, which).delassus[np.ix_(rows, rows)]

@@ -16,6 +16,7 @@ located: of order 2 in positions, in closed contact in velocities and forces, to
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -29,7 +30,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, TIME, WORK
+from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -68,6 +69,10 @@ class ContactMemory(NamedTuple):
     """Directions in which contacts begin to slide, ``(C, 2)``; NaN of others."""
     approach: Array
     """The largest speed of approach that each has seen, ``(C,)``."""
+    clear: float = 0.0
+    """The path in m on which the fastest point closes no gap."""
+    speed: float = 0.0
+    """Of that point, m/s."""
     unlocated: int = 0
     """Steps so far that had more impacts than were located."""
     steps: int = 0
@@ -87,6 +92,8 @@ class Smooth(NamedTuple):
     point: Standing
     report: Report
     error: float
+    gap: Array | None = None
+    """At its end ``(C,)``; None where nothing comes near."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
 
@@ -172,7 +179,8 @@ class NonsmoothAlpha(Method):
             )
         if contacts.count:
             took = state.u[contacts.carried[:, WORK]]
-            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), gains):
+            came = np.abs(state.u[contacts.carried[:, IMPULSES][:, 0]]) * memory.approach
+            if (gains := -float(took.min())) > GAIN * max(float(np.abs(took).max()), float(came.max())):
                 part, place = contacts.names[int(took.argmin())]
                 texts.append(
                     f"{part}: impacts in its {part.contacts[place]} have brought {gains:.3g} J in all: Newton's law of "
@@ -187,10 +195,13 @@ class NonsmoothAlpha(Method):
         if type(memory.alpha) is tuple:
             memory = memory._replace(alpha=named(AlphaMemory(*memory.alpha)))
         end, left, point, error = state.t + h, h, Standing(state, memory), 0.0
-        report = Report()
+        report: Report | None = None
         for located in range(self.locate + 1):
             smooth = self._smooth(contacts, point, left)
-            hits = self._hits(contacts, point.state, smooth.point.state, smooth.point.memory.status, left)
+            if smooth.gap is None and report is None:
+                point, report, error = smooth.point, smooth.report, smooth.error
+                break
+            hits = self._hits(contacts, point.state, smooth, left)
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
@@ -200,12 +211,10 @@ class NonsmoothAlpha(Method):
                 if hits.any():
                     point = self._pushed_out(contacts, contacts.at(begin), point, h)
             error = max(error, smooth.error)
-            for name in ("iterations", "evaluations", "factorizations"):
-                setattr(report, name, getattr(report, name) + getattr(smooth.report, name))
-            report.history, report.error_estimate = smooth.report.history, smooth.report.error_estimate
-            report.branches, report.local_error = smooth.report.branches, smooth.report.local_error
+            report = smooth.report if report is None else _both(report, smooth.report)
             if done:
                 break
+        assert report is not None
         memory = point.memory._replace(steps=point.memory.steps + 1)
         return Step(point.state.at(end), memory, report, error)
 
@@ -235,6 +244,15 @@ class NonsmoothAlpha(Method):
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
+        ahead: Step | None = None
+        if memory.clear > 0.0:
+            step = ahead = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
+            speed = _fastest(system, step.state)
+            clear = memory.clear - 2.0 * h * max(speed, memory.speed)
+            if clear > 0.0:
+                state = contacts.carry_on(point.state, step.state)
+                memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
+                return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         started: Instant | None = None
         may_stick, seen = memory.status == SLIDES, set[bytes]()
@@ -248,7 +266,9 @@ class NonsmoothAlpha(Method):
             if status is not memory.status:
                 alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
             try:
-                step = self.smooth_method.inner_step(closed.system, _inner(contacts, closed, point.state), h, alpha)
+                inner = _inner(contacts, closed, point.state)
+                step = ahead or self.smooth_method.inner_step(closed.system, inner, h, alpha)
+                ahead = None
             except NotConvergedError as failure:
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
                 if not slips.any():
@@ -263,9 +283,10 @@ class NonsmoothAlpha(Method):
                     left_out |= slips
                     status = np.where(left_out, OPEN, status)
                 continue
-            state = _outer(contacts, closed, step.state)
+            state = _outer(contacts, closed, point.state, step.state)
             new = state.u[contacts.carried[:, FORCES]]
-            gaps = contacts.gaps(system.motion(state))
+            motion = system.motion(state)
+            gaps = contacts.gaps(motion)
             deep = (gaps < -DEEP * system.length) & ~left_out
             if not (status.any() or deep.any()):
                 break
@@ -277,12 +298,13 @@ class NonsmoothAlpha(Method):
             status, slides = changed, directions
         else:
             raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
-        memory = memory._replace(alpha=step.memory, slides=slides)
+        clear = 0.0 if status.any() else contacts.clearance(motion, gaps)
+        memory = memory._replace(alpha=step.memory, slides=slides, clear=clear, speed=_fastest(system, state))
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES)
         if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
             result = self._settled(contacts, point.state, result, status != OPEN, h)
-        return Smooth(result, step.report, step.error or 0.0, bool(left_out.any()))
+        return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, bool(left_out.any()))
 
     def _revised(
         self,
@@ -310,7 +332,8 @@ class NonsmoothAlpha(Method):
             result[int(np.argmin(np.where(pulls, forces[:, 0], np.inf)))] = OPEN
             return result, slides
         rates = started.rates()
-        held = (status == OPEN) & deep & (started.gap <= TOUCHING * contacts.system.length) & (rates[:, 0] <= still)
+        touched = started.gap <= TOUCHING * contacts.system.length
+        held = (status == OPEN) & deep & touched & (np.abs(rates[:, 0]) <= still)
         if held.any():
             moves = np.linalg.norm(rates[:, 1:], axis=1) > still
             result[held] = np.where(moves[held] | (mu[held] == 0.0), SLIDES, STICKS)
@@ -338,17 +361,13 @@ class NonsmoothAlpha(Method):
         """Contacts whose slip, at its present rate, ends in the step."""
         which = np.flatnonzero(status == SLIDES)
         slip = started.rates()[which, 1:]
-        A = started.motion.A.ravel()
-        A = np.append(A, started.motion.uddot)
-        rate = ((started.gradients(which) @ A).reshape(-1, 3) + started.bending(which))[:, 1:]
+        rate = started.accelerations(which)[:, 1:]
         result = np.zeros(contacts.count, np.bool_)
         result[which] = ((slip + 2.0 * h * rate) * slip).sum(axis=1) <= 0.0
         return result & (contacts.friction > 0.0)
 
     def _closed(self, contacts: Contacts, state: State, status: IntArray, slides: Array) -> ClosedSystem:
         """The system in which contacts do what ``status`` says."""
-        if not status.any():
-            return ClosedSystem(contacts.system, np.empty(0, np.intp), np.empty((0, 3), np.intp), [])
         closed = contacts.closed.of(status, lambda: surplus(contacts, state, status))
         for batch, numbers in closed.sliding:
             batch.fallback = np.nan_to_num(slides[numbers])
@@ -356,15 +375,16 @@ class NonsmoothAlpha(Method):
 
     # impacts
 
-    def _hits(self, contacts: Contacts, first: State, last: State, status: IntArray, h: float) -> BoolArray:
-        """Open contacts that end deep, or were so within the step."""
-        system = contacts.system
-        if not contacts.count:
-            return np.zeros(0, np.bool_)
-        motion = system.motion(last)
-        gap = contacts.gaps(motion)
+    def _hits(self, contacts: Contacts, first: State, smooth: Smooth, h: float) -> BoolArray:
+        """Open contacts that end deep, or where they just meet, or were deep within the step."""
+        system, gap = contacts.system, smooth.gap
+        if gap is None:
+            return np.zeros(contacts.count, np.bool_)
+        last, status = smooth.point.state, smooth.point.memory.status
         hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
-        fastest = 2.0 * h * self._speed(system, first, last)
+        if (meets := (gap <= TOUCHING * system.length) & (status == OPEN) & ~hits).any():
+            hits |= meets & (contacts.at(last).rates()[:, 0] < -self._still(system, last, h))
+        fastest = 2.0 * h * max(_fastest(system, first), _fastest(system, last))
         before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
         if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
             start, end = contacts.at(first), contacts.at(last)
@@ -461,8 +481,9 @@ class NonsmoothAlpha(Method):
         status = np.where((status == STICKS) & ~np.isnan(slides[:, 0]), SLIDES, status)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
-        alpha = self.smooth_method.after_jump(closed.system, before, inner, h, memory.alpha)
-        return memory._replace(alpha=alpha, status=status, slides=slides)
+        last = contacts.without(before)
+        alpha = self.smooth_method.after_jump(closed.system, last, inner, h, memory.alpha)
+        return memory._replace(alpha=alpha, status=status, slides=slides, clear=0.0)
 
     def _status(self, contacts: Contacts, state: State, still: float) -> tuple[IntArray, Array]:
         """What contacts do by the forces that they carry."""
@@ -484,12 +505,19 @@ class NonsmoothAlpha(Method):
 
     def _still(self, system: System, state: State, h: float) -> float:
         """Speed that counts as none, m/s."""
-        return STILL * self._speed(system, state, state) + STILL_STEP * system.length / max(h, 1e-12) * 1e-3
+        return STILL * _fastest(system, state) + STILL_STEP * system.length / max(h, 1e-12) * 1e-3
 
-    def _speed(self, system: System, first: State, last: State) -> float:
-        """The largest speed of a point of the model."""
-        v = np.abs(np.stack([first.v, last.v])).max(axis=(0, 1))
-        return float(np.linalg.norm(v[:3]) + system.length * np.linalg.norm(v[3:]))
+
+def _fastest(system: System, state: State) -> float:
+    """The largest speed of a point of the model, m/s."""
+    x, y, z, *angular = np.abs(state.v).max(axis=0).tolist()
+    return math.hypot(x, y, z) + system.length * math.hypot(*angular)
+
+
+def _both(first: Report, second: Report) -> Report:
+    """Of a step in two parts."""
+    counts = {name: getattr(first, name) + getattr(second, name) for name in ("iterations", "evaluations")}
+    return replace(second, factorizations=first.factorizations + second.factorizations, **counts)
 
 
 def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
@@ -504,29 +532,27 @@ def _cubic(s: Array, h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Ar
 
 def _inner(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
     """A state of the system with closed contacts, whose forces are multipliers."""
-    if not contacts.count:
-        return state
-    u, multipliers = state.u.copy(), np.zeros(closed.system.m)
-    forces = u[contacts.carried[closed.contacts, FORCES]]
-    u[contacts.carried[:, FORCES]] = 0.0
+    result = contacts.without(state)
+    if not len(closed.contacts):
+        return result
+    multipliers = np.zeros(closed.system.m)
+    forces = state.u[contacts.carried[closed.contacts, FORCES]]
     multipliers[: len(state.multipliers)] = state.multipliers
     there = closed.multipliers >= 0
     multipliers[closed.multipliers[there]] = forces[there]
-    return replace(state, u=u, multipliers=multipliers)
+    return replace(result, multipliers=multipliers)
 
 
-def _outer(contacts: Contacts, closed: ClosedSystem, state: State) -> State:
-    """The state of the model of one of the system with closed contacts."""
-    if not len(closed.contacts):
-        return state
-    u, forces = state.u.copy(), np.zeros((len(closed.contacts), 3))
+def _outer(contacts: Contacts, closed: ClosedSystem, last: State, state: State) -> State:
+    """The state of the model of one of the system with closed contacts, after the last."""
+    forces = np.zeros((contacts.count, 3))
     there = closed.multipliers >= 0
-    forces[there] = state.multipliers[closed.multipliers[there]]
-    rows = {int(c): k for k, c in enumerate(closed.contacts)}
+    own = np.zeros((len(closed.contacts), 3))
+    own[there] = state.multipliers[closed.multipliers[there]]
+    forces[closed.contacts] = own
     motion = None
     for batch, numbers in closed.sliding:
         motion = motion or replace(closed.system.motion(state), multipliers=state.multipliers)
         context = batch.force(motion, None)[1]
-        forces[[rows[int(c)] for c in numbers], 1:] = -context.size[:, None] * context.direction
-    u[contacts.carried[closed.contacts, FORCES]] = forces
-    return replace(state, u=u, multipliers=state.multipliers[: contacts.system.m])
+        forces[numbers, 1:] = -context.size[:, None] * context.direction
+    return contacts.carry_on(last, state, forces)

@@ -138,6 +138,9 @@ class Numbering:
         except KeyError:
             raise ModelError(f"{node} is not part of this model") from None
 
+    def __contains__(self, part: Part) -> bool:
+        return part in self._own
+
     def shared(self, key: Hashable, make: Callable[[], Shared]) -> Shared:
         """What ``make`` makes, one for all who ask with an equal key: what several batches measure, once."""
         if key not in self._shared:

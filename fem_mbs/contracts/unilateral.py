@@ -2,11 +2,13 @@
 
 Each has ``r`` contacts with a gap that may not become negative, ``0 <= lambda_N, gap >= 0``. Forces are no function of
 the motion: a method with complementarity finds them (``fem_mbs/contact``) and keeps them as internal variables of kind
-"history", so that at any stored instant the contact is an element with known forces.
+"history", so that at any stored instant the contact is an element with known forces. Steps are made without these
+elements: where their contacts are closed, with equations of the gaps in their place.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ import numpy as np
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts.element import ElementBatch
 from fem_mbs.contracts.motion import Motion
-from fem_mbs.contracts.numbering import InternalVariable, Numbering
+from fem_mbs.contracts.numbering import InternalVariable, Numbering, node_rows
 
 CARRIED = (
     *(("normal force", "N"), ("friction 1", "N"), ("friction 2", "N")),
@@ -50,19 +52,41 @@ class UnilateralBatch(ElementBatch):
     """Contacts as arrays: ``n`` elements with ``r`` contacts each.
 
     To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``measure(motion)`` returns :class:`Gaps`;
-    ``second(gaps)`` the derivatives ``(n, r, 3, 6p, 6p)`` of their gradients.
+    ``second(gaps)`` the derivatives ``(n, r, 3, 6p, 6p)`` of their gradients. Where the points of contact are in known
+    parts of the bodies, ``reach`` (n,) spares gaps that are far from closed. A batch is also made in the numbering of a
+    system in which its elements' closed contacts are equations: its gaps are those near zero then.
     """
 
     unilateral = True
     friction: Array
     restitution: Array
+    reach: Array | float = math.inf
+    """Largest distance in m of points of contact from one of their nodes, ``(n,)``; infinite where that is not known"""
+    carried: IntArray
+    """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry."""
+    follows: IntArray
+    """Rows ``(n, s)`` of what follows each step beside, such as angles that count turns."""
 
     def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
-        super().__init__(elements, number)
-        self.carried: IntArray = np.array(
-            [number.own(e)[-len(CARRIED) * len(e.contacts) :].reshape(-1, len(CARRIED)) for e in elements]
-        )
-        """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry."""
+        if elements[0] in number:
+            super().__init__(elements, number)
+            assert self.own is not None
+            r = len(elements[0].contacts)
+            self.carried = self.own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
+            self.follows = self.own[:, : -len(CARRIED) * r]
+        else:
+            self.owners, self.nodes = elements, node_rows(elements, number)
+
+    def clearance(self, motion: Motion, gaps: Array, length: float) -> float:
+        """The path in m of the fastest of all points within ``length`` of their nodes on which no gap closes."""
+        x = motion.x[self.nodes]
+        arm = np.linalg.norm(x[:, 1] - x[:, 0], axis=-1) + 2.0 * self.reach
+        paths = gaps.min(axis=1) / np.maximum(2.0, arm / length)
+        return float(paths.min())
+
+    def followed(self, motion: Motion) -> Array:
+        """What ``follows`` is after a step."""
+        return motion.u[self.follows]
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)`` alone."""
@@ -103,6 +127,6 @@ class UnilateralBatch(ElementBatch):
         return result
 
     def accept(self, context: Any) -> Array:
-        """What is carried: the method changes it."""
-        carried: Array = context[0]
-        return carried
+        """What is carried, which the method changes, and what follows the step."""
+        carried, _, _, motion = context
+        return np.concatenate([self.followed(motion), carried[:, self.follows.shape[1] :]], axis=1)

@@ -26,6 +26,8 @@ from fem_mbs.studies.sweep import sweep
 LOG = logging.getLogger("fem_mbs")
 ALIKE = 0.99
 """Correlation above which data do not tell two parameters apart."""
+NOISE = 1e-9
+"""Relative error of Jacobians by copies: below it, a combination of parameters changes nothing that can be seen."""
 TOLERANCE = 1e-12
 """Of the cost and of parameters, where the iteration ends."""
 
@@ -102,7 +104,7 @@ class Fit(Public):
 def fit(
     build: Build,
     parameters: Mapping[str, ArrayLike],
-    data: Misfit | Sequence[Misfit],
+    data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]],
     t_end: Seconds,
     step: Seconds | VariableStep,
     method: Method | None = None,
@@ -123,8 +125,9 @@ def fit(
         Takes the parameters as keyword arguments and returns a new :class:`Model`.
     parameters : dict
         Where to start.
-    data : Misfit, or list of them
-        What was measured: a signal of a solution, times, values, standard deviations.
+    data : Misfit, list of them, or dict
+        What was measured: a signal of a solution, times, values, standard deviations; or the last three by the name of
+        the joint, the sensor or the channel, as ``{"hinge": (times, angles, 0.005)}``.
     t_end, step, method, how, scale
         As of :func:`sensitivities`.
     bounds : dict, optional
@@ -146,7 +149,7 @@ def fit(
     ConvergenceError
         If the iteration does not converge; if the data do not depend on a parameter.
     """
-    series = [data] if isinstance(data, Misfit) else list(data)
+    series = _series(data)
     if not series:
         raise ModelError("fit: data must be a Misfit, or a list of them, received none")
     template = ParameterSet(build, parameters, scale, "fit")
@@ -167,6 +170,17 @@ def fit(
             f"fit: none of {starts} starts has led to a solution, the first: {rows[0]['error']}", t_end
         )
     return problem.solved(np.array(best["at"]), lower, upper)
+
+
+def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]]) -> list[Misfit]:
+    if not isinstance(data, Mapping):
+        return [data] if isinstance(data, Misfit) else list(data)
+    for name, measured in data.items():
+        if not isinstance(measured, list | tuple) or len(measured) not in (2, 3):
+            raise ModelError(
+                f"fit: data[{name!r}] must be times, values and their standard deviations, received {shown(measured)}"
+            )
+    return [Misfit(name, *measured) for name, measured in data.items()]  # type: ignore[arg-type]
 
 
 def _attempt(problem: _Problem, lower: Array, upper: Array, start: list[float]) -> dict[str, Any]:
@@ -243,16 +257,17 @@ class _Problem:
         if not result.success:
             raise ConvergenceError(f"fit: the least squares do not converge: {result.message}", self.t_end)
         J, labels = self.jacobian(result.x) * sizes, self.parameters.labels
-        values = np.linalg.svd(J, compute_uv=False)
+        _, values, combinations = np.linalg.svd(J, full_matrices=False)
         idle = np.flatnonzero(np.abs(J).max(axis=0) == 0.0)
         if len(idle):
             raise ModelError(f"fit: the data do not depend on {', '.join(labels[k] for k in idle)}; leave it out")
-        if values[-1] < 1e-12 * values[0]:
+        if values[-1] < NOISE * values[0]:
             raise ModelError(
                 "fit: the data do not tell the parameters apart: one combination of them changes nothing; measure "
                 "more, or give a prior"
             )
-        covariance = np.linalg.inv(J.T @ J) * np.outer(sizes, sizes)
+        roots = combinations.T / values * sizes[:, None]
+        covariance = roots @ roots.T
         own = self.parameters.at(result.x)
         found = Fit(
             {name: value if value.ndim else float(value) for name, value in own.values.items()},

@@ -1,8 +1,9 @@
 """What is to become small, or large: numbers that follow from what a run says over time, and their derivatives.
 
-A signal is a function of a solution with one number, or as many as there are, at each instant. Peaks are the smooth
-means of Kreisselmeier and Steinhauser, ``ln(mean exp(rho y))/rho``, or of powers: larger ``rho`` and ``p`` are
-closer to the largest value, and the optimisation gets harder.
+A signal is a function of a solution with one number, or as many as there are, at each instant; or the name of a
+channel, of a joint (its coordinate), a sensor or a block. Peaks are the smooth means of Kreisselmeier and Steinhauser,
+``ln(mean exp(rho y))/rho``, or of powers: larger ``rho`` and ``p`` are closer to the largest value, and the
+optimisation gets harder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fem_mbs.contracts import Positive, Public, array, checked, number, real, sh
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.solution import Solution
 
-Signal: TypeAlias = Callable[[Any], Any]
+Signal: TypeAlias = Callable[[Any], Any] | str
 
 
 class Goal(Public):
@@ -36,7 +37,7 @@ class Goal(Public):
 
     def values(self, solution: Solution) -> Array:
         """The signal over a solution, ``(nt, ...)``."""
-        y = real(self.signal(solution))
+        y = real(solution.channel(self.signal) if isinstance(self.signal, str) else self.signal(solution))
         if y is None or y.ndim == 0 or len(y) != len(solution.t):
             raise ModelError(
                 f"{type(self).__name__}: signal must return one number, or as many, for each of the {len(solution.t)} "
@@ -152,7 +153,7 @@ class Misfit(Goal):
 
     Parameters
     ----------
-    signal : function
+    signal : function or str
     times : (k,)
         Within the run, s.
     data : (k,) or (k, ...)

@@ -153,12 +153,17 @@ class Accelerations(NamedTuple):
     uddot: Array
 
 
-def accelerations(system: System, place: StatePoint, matrix: Array | None = None) -> Accelerations:
-    """Accelerations and multipliers at a place; ``matrix`` has the stored values of the leading matrix, if known."""
+def accelerations(
+    system: System, place: StatePoint, matrix: Array | None = None, beside: Array | float = 0.0
+) -> Accelerations:
+    """Accelerations and multipliers at a place; ``matrix`` has the stored values of the leading matrix, if known.
+
+    Forces ``beside`` (N,), in body components, act beside those of the model.
+    """
     evaluation = without_accelerations(system, place)
     hidden = constraints.acceleration_residual(system, evaluation)
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
-    highest, multipliers = solve_with_constraints(system, factors, -evaluation.force, -hidden)
+    highest, multipliers = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
     size = np.inf
     for k in range(ITERATIONS if nonlinear else 0):
@@ -168,7 +173,7 @@ def accelerations(system: System, place: StatePoint, matrix: Array | None = None
         hidden = constraints.acceleration_residual(system, evaluation) + constraints.product(
             system, evaluation.gradients, np.where(_accelerated(system), highest, 0.0)
         )
-        change, more = solve_with_constraints(system, factors, -evaluation.force, -hidden)
+        change, more = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
         highest, multipliers = highest + change, multipliers + more
         rest = np.abs(change) / (1.0 + np.abs(highest))
         last, size = size, float(rest.max(initial=0.0))

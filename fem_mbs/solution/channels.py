@@ -164,6 +164,8 @@ OF_MODEL = {
 }
 USUAL = ("position", "rotation_vector", "coordinate")
 """Quantities that are given out where nothing is asked for."""
+MEASURED = ("coordinate", "signal")
+"""What the name of a part alone stands for: the coordinate of a joint, what a sensor or a block puts out."""
 
 
 def parse(system: System, name: str, label: str = "channel") -> Channel:
@@ -183,12 +185,12 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
         part = parts[owner]
         known = quantities(part)
         quantity, _, wanted = rest.partition(".")
+        quantity = quantity or next((own for own in MEASURED if own in known), "")
         if quantity in known:
             return _channel(name, f"{owner}.{quantity}".lstrip("."), part, known[quantity], wanted, label)
         if part is not None:
-            raise ModelError(
-                f"{label} '{name}': {part} has no '{quantity}'; it has {', '.join(known) or 'no channels'}"
-            )
+            wrong = f"{part} has no '{quantity}'" if quantity else f"say what of {part} is meant"
+            raise ModelError(f"{label} '{name}': {wrong}; it has {', '.join(known) or 'no channels'}")
     first = name.split(".")[0]
     near = get_close_matches(first, [own for own in parts if own] + list(OF_MODEL), 3)
     hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
@@ -226,7 +228,7 @@ def named_parts(system: System) -> dict[str, Part]:
 def _splits(name: str) -> Iterator[tuple[str, str]]:
     """Ways to cut a name in two, the longest first part first; names of parts may have points in them."""
     words = name.split(".")
-    for k in range(len(words) - 1, -1, -1):
+    for k in range(len(words), -1, -1):
         yield ".".join(words[:k]), ".".join(words[k:])
 
 

@@ -180,6 +180,15 @@ def test_identified_from_exact_data() -> None:
 
 
 @pytest.mark.slow
+def test_data_by_name() -> None:
+    data = measured()
+    rows = {"hinge": (data.times, data.data, data.sigma)}
+    found, known = (mbs.fit(rod, {"length": 0.8}, own, 1.0, 0.02) for own in (rows, data))
+    assert np.array_equal(found.values, known.values)
+    with pytest.raises(mbs.ModelError, match="must be times, values and their standard deviations"):
+        mbs.fit(rod, {"length": 0.8}, {"hinge": (data.times,)}, 1.0, 0.02)
+
+
 def test_identified_from_noise() -> None:
     """True values lie within the intervals, residuals are of the size of the noise, a prior narrows both."""
     data = measured(noise=5e-3)

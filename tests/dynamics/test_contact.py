@@ -201,6 +201,21 @@ def test_a_rod_dropped_on_one_end() -> None:
     assert solution.impulses(contact)[0].normal == pytest.approx(expected, rel=1e-2)
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-16, 1e-13, 1e-11, 1e-10, 1e-9, 1e-8, 1e-6])
+def test_an_impact_where_a_step_ends(off: float) -> None:
+    """Impulses do not depend on where in a step, or between two, bodies meet."""
+    for sign in (-1.0, 1.0):
+        model = mbs.Model()
+        rod = model.add_node((0, 0, 0.05 + sign * off), velocity=(0, 0, -1.0))
+        model.add(RigidBody(rod, 1.0, [1.0 / 12.0] * 3))
+        end = Ball(0.01, center=rod.at((0.5, 0, 0)))
+        contact = model.add(Contact(model.ground, rod, Plane(), end, restitution=1.0))
+        solution = mbs.simulate(model, 0.1, 0.01)
+        assert [impulse.normal for impulse in solution.impulses(contact)] == pytest.approx([0.5], abs=1e-9)
+        np.testing.assert_allclose(solution.velocity(rod)[-1], (0, 0, -0.5), rtol=0, atol=1e-7)
+        np.testing.assert_allclose(solution.angular_velocity(rod)[-1], (0, -3, 0), rtol=0, atol=1e-7)
+
+
 @pytest.mark.parametrize(("gap", "speeds"), [(0.0, (-1 / 3, 2 / 3, 2 / 3)), (1e-3, (0, 0, 1))])
 def test_three_balls(gap: float, speeds: tuple[float, ...]) -> None:
     """Newton's law for balls that touch, and the cradle for those that do not; momentum is kept to rounding."""

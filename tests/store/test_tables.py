@@ -27,6 +27,7 @@ def test_channels_are_what_queries_return(run: mbs.Solution) -> None:
         "arm.velocity.z": run.velocity(arm)[:, 2],
         "arm.rotation": run.rotation(arm).reshape(-1, 9),
         "motor.angle": run.angle(motor),
+        "motor": run.coordinate(motor),
         "motor.coordinate_rate": run.coordinate_rate(motor),
         "motor.reaction.force": run.reaction(motor)[0],
         "motor.reaction.moment.y": run.reaction(motor)[1][:, 1],
@@ -53,6 +54,7 @@ def test_names_with_points_in_them() -> None:
     ("name", "why"),
     [
         ("arn.position", "begins with no name .* is it 'arm'"),
+        ("arm", "say what of node 'arm' is meant; it has position, displacement"),
         ("arm.speed", "node 'arm' has no 'speed'; it has position, displacement"),
         ("motor.reaction.w", "motor.reaction has no 'w'; it has force.x"),
         ("body.internal_variables", "RigidBody 'body' has no 'internal_variables'"),
