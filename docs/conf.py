@@ -37,7 +37,6 @@ add_module_names = False
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
-suppress_warnings = ["ref.python"]  # names of arguments, such as x and u, that are attributes of several classes
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_output_stderr = "remove"  # of the graphics driver where there is no screen
@@ -48,6 +47,7 @@ autodoc_mock_imports = ["pythonfmu"]
 autoclass_content = "both"  # kinds of joints share the parameters of one ``__init__``
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_use_type_comments = False  # there are none, and looking for them takes a tenth of the build
 python_maximum_signature_line_length = 88
 napoleon_google_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style")]

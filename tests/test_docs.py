@@ -34,6 +34,7 @@ PAGES = {
 
 
 SLOW = {
+    "add_a_method.md",
     "add_an_element.md",
     "beams.md",
     "cable.md",
@@ -50,6 +51,7 @@ SLOW = {
     "modes.md",
     "robot.md",
     "rotor.md",
+    "rotors.md",
     "shells.md",
     "statics.md",
     "variable_steps.md",

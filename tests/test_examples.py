@@ -74,6 +74,7 @@ def test_every_script_is_here():
     assert {Path(script.__file__).name for script in SCRIPTS} == {file.name for file in ROOT.glob("examples/[!_]*.py")}
 
 
+@pytest.mark.slow
 def test_pendulum():
     numbers = pendulum.main(["--plot", "--paraview"])
     period, exact = numbers.pop("period (s)")

@@ -49,15 +49,15 @@ class Block(ControlElement):
     ----------
     inputs : signal or list of signals
         What goes in, ``u`` (m,).
-    f : function of t, x, u, optional
+    f : function of ``t, x, u``, optional
         Rates ``(n,)`` of the states; none for a block without states.
-    g : function of t, x, u, optional
+    g : function of ``t, x, u``, optional
         Outputs, ``(p,)`` or a number; the states themselves by default.
     initial : (n,)
         States ``x`` at t = 0.
     outputs : int, optional
         How many, ``p``; 1 by default with ``g``.
-    jacobian : function of t, x, u, optional
+    jacobian : function of ``t, x, u``, optional
         Returns the derivatives ``(f_x, f_u, g_x, g_u)``, in place of differences.
     nominal : float
         A value of the states that counts as large: tolerances of variable steps are relative to it.
@@ -199,9 +199,9 @@ class SampledController(ControlElement):
         What it reads, ``u`` (m,).
     period : float
         Time between samples in s, the first one at t = ``begin``.
-    output : function of t, x, u
+    output : function of ``t, x, u``
         Outputs ``(p,)``, or a number, of the states ``x`` (n,) and the sample ``u``.
-    update : function of t, x, u, optional
+    update : function of ``t, x, u``, optional
         States ``(n,)`` of the next sample; none for a controller without states.
     initial : (n,)
         States of the first sample.

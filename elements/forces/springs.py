@@ -48,7 +48,7 @@ class SpringDamper(LineElement):
         Length without force, m; by default the distance of the points as built.
     point_a, point_b : (3,), optional
         Points of a and of b, world frame, as built; the nodes themselves by default.
-    force : function of t, length, speed, optional
+    force : function of ``t, length, speed``, optional
         In place of all this, any law: the pull in N of the time in s, the distance of the points in m and its rate in
         m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
         derivatives; else they come from a complex step or from differences.

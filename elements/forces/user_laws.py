@@ -148,7 +148,7 @@ class JointForce(CoordinateElement):
     ----------
     joint : Constraint
         A joint with coordinates.
-    law : function of t, q, q_dot
+    law : function of ``t, q, q_dot``
         The force in N, or moment in N m, on b against a, positive along the coordinate: of the time in s, the
         coordinate in m or rad, with its turns, and its rate. Functions ``by_coordinate`` and ``by_rate`` of the same
         arguments, if it has these attributes, are its derivatives; else they come from a complex step or from
@@ -185,7 +185,7 @@ class FirstOrderActuator(LineElement):
     ----------
     a, b : Node
         Any two nodes.
-    law : function of t, length, speed
+    law : function of ``t, length, speed``
         The force that is asked for, in N, a pull, of the time in s, the distance of the points in m and its rate in
         m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
         derivatives; else they come from a complex step or from differences.

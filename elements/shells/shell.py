@@ -47,7 +47,7 @@ SIDES: dict[str, tuple[int | slice, int | slice]] = {
     "bottom": (slice(None), 0),
     "top": (slice(None), -1),
 }
-"""Edges of a grid of nodes: the first parameter goes from left to right, the second from bottom to top."""
+"""Edges of a grid of nodes, whose first parameter goes from left to right, the second from bottom to top."""
 LEAST_IN_SURFACE = 1e-3
 
 

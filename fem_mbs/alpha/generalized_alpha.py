@@ -35,6 +35,8 @@ FORMULATIONS: dict[str, type[StepEquations]] = {
     "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
+GROWTH = 1e3
+"""After a step that was shorter by this factor starting values are new: what it says of longer ones is its rounding."""
 
 
 @checked
@@ -118,6 +120,8 @@ class GeneralizedAlpha(Method):
         """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
+        if memory.steps and h > GROWTH * memory.h:
+            memory = self._begin(system, state, h, highest_derivatives(system, state))
         if not memory.steps:
             memory = self.started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)

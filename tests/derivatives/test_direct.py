@@ -81,6 +81,7 @@ def angle(solution: Any) -> Any:
     return solution.coordinate("hinge")
 
 
+@pytest.mark.slow
 def test_order_against_the_exact_equation() -> None:
     """Derivatives of the run converge to those of the motion with the second order of the method."""
     values = {"mass": 1.5, "length": 0.9, "damping": 0.12, "gravity": 9.81}

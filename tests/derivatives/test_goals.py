@@ -153,6 +153,7 @@ def oscillator(damping: float = 0.3) -> mbs.Model:
     return model
 
 
+@pytest.mark.slow
 def test_optimum_of_a_damper() -> None:
     """The integral of x^2 is x0^2 (1 + 4 zeta^2)/(4 zeta omega), least at zeta = 1/2, but for errors of steps."""
     goal = mbs.Integral(lambda s: (s.position("mass")[:, 0] - 1.0) ** 2)
@@ -172,6 +173,7 @@ def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfi
     return mbs.Misfit(angle, times, data, noise or 1e-3)
 
 
+@pytest.mark.slow
 def test_identified_from_exact_data() -> None:
     """Parameters come back, and the cost is nothing."""
     found = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, measured(), 1.0, 0.02)

@@ -62,6 +62,7 @@ def test_estimate_is_near_the_error(group: str, formulation: str, rho_inf: float
     assert np.log2(estimates[0] / estimates[1]) == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rho_inf", "h", "t_end"), BLOW_UPS)
 def test_a_run_that_blows_up_warns(rho_inf: float, h: float, t_end: float, caplog: pytest.LogCaptureFixture) -> None:
     """Energies of a million times the swing do not pass in silence."""

@@ -13,8 +13,8 @@ from assembly_campaign import OFF, judged, table
 
 from fem_mbs import elements
 
-QUICK = (2, 8)
-"""A few of small cost."""
+SEEDS = (8, pytest.param(2, marks=pytest.mark.slow))
+"""Of small cost."""
 CLASSES = {name for name in elements.__all__ if inspect.isclass(getattr(elements, name))}
 PICTURES, BASES = {"Ball", "Box", "Bush", "Capsule", "Cylinder", "Plane", "Surface"}, {"TimeLaw"}
 UNILATERAL = {"Contact", "Rope"}
@@ -25,7 +25,7 @@ MADE = {"BeamMesh", "Signal"}
 """What functions and sums make."""
 
 
-@pytest.mark.parametrize("seed", QUICK)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_no_silent_wrong_result(seed: int) -> None:
     """Right, refused, or said to be doubtful."""
     verdict = judged(seed)

@@ -179,6 +179,7 @@ def test_a_dumbbell_stretches_as_it_turns(spin: float) -> None:
     assert np.abs(found - exact).min() < 3e-5 * exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_free_flight_is_of_second_order_and_keeps_energy_and_momentum(group: str) -> None:
     found, kept, lost = [], [], []

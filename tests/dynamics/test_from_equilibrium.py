@@ -34,6 +34,7 @@ def test_an_equilibrium_stays(formulation: str, group: str) -> None:
     np.testing.assert_allclose(solution.multipliers_all[-1], still.multipliers_all[-1], rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_it_swings_with_the_frequency_of_the_stressed_modes(group: str) -> None:
     """A small push: the period of the free end is that of the first mode about the equilibrium."""

@@ -77,6 +77,7 @@ def run(name: str, formulation: str, group: str, h: float) -> mbs.Solution:
 
 @groups
 @cases
+@pytest.mark.slow
 def test_order_is_two_and_the_limit_is_the_same(name: str, formulation: str, group: str) -> None:
     """Positions, rotations, velocities and multipliers over the whole run, against one reference for all, whose own
     error is about 1 percent of the smallest."""

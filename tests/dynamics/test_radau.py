@@ -30,6 +30,7 @@ def test_order_is_five_in_all_unknowns(group: str) -> None:
 
 
 @one
+@pytest.mark.slow
 def test_order_is_five_without_joints(group: str) -> None:
     study = mbs.convergence_study(lambda: free(group), METHOD, (0.04, 0.02), 0.005, t_end=0.4)
     orders = [study.orders[name] for name in ("position", "rotation", "velocity")]

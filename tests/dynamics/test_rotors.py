@@ -129,6 +129,7 @@ def test_what_is_unequal_on_both_sides_is_refused_by_name() -> None:
         mbs.campbell(model, [100.0], count=2)
 
 
+@pytest.mark.slow
 def test_a_bearing_is_a_light_housing_with_hinge_and_bush() -> None:
     """An eccentric disc of 50 rad/s on unequal springs: the same path, but for the mass of the housing."""
     paths = []

@@ -46,6 +46,7 @@ def test_energy_of_a_pendulum(group: str, rho_inf: float, h: float, t_end: float
     assert solution.constraint_residual.velocity.max() < 1e-10 / h
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rho_inf", "h", "t_end"), [(0.9, 0.1, 10.0), (0.99, 0.01, 8.0)])
 def test_index_3_warns_once_when_it_is_unstable(
     rho_inf: float, h: float, t_end: float, caplog: pytest.LogCaptureFixture
@@ -76,6 +77,7 @@ def test_iterations_are_those_of_the_other_formulations(group: str) -> None:
     assert mean("stabilized") <= min(mean("index3"), mean("index2")) + 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_errors_are_not_larger_than_those_of_index_2(group: str) -> None:
     """Of the heavy top at 2 ms, against a run with a tenth of the step."""

@@ -343,6 +343,7 @@ def test_two_hundred_rotors() -> None:
     assert refused == 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("round_supports", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_runs_have_these_frequencies(round_supports: bool) -> None:
     """Small motions in time, read from the ground, are sums of the frequencies that the modes tell of there."""

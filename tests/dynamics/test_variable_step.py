@@ -238,6 +238,21 @@ def difference(one: mbs.Solution, other: mbs.Solution) -> float:
     return max(float(np.abs(x - other(t).x).max()) for t, x in zip(one.t, one.x, strict=True))
 
 
+@pytest.mark.parametrize("share", [1e-2, 1e-5, 1e-8, 1e-10])
+def test_a_step_of_nothing_says_nothing_of_the_next(share: float) -> None:
+    """What rounding leaves of a step, where an event ended it, does not change the motion after it."""
+    system, h = mbs.System(top()), 1e-3
+    start, method = mbs.start(system), mbs.GeneralizedAlpha(0.9)
+    ends = []
+    for steps in ([h] * 6, [h, h, h * (1.0 - share), h * share, h, h, h]):
+        state, memory = start, method.init(system, start, h)
+        for length in steps:
+            state, memory, *_ = method.step(system, state, length, memory)
+        ends.append(state)
+    one, other = ends
+    assert np.abs(other.v - one.v).max() < 1e-4 * np.abs(one.v).max()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]

@@ -201,6 +201,7 @@ def test_queries_and_callbacks_give_read_only_views() -> None:
         mbs.simulate(model, 0.3, 0.1, callback=lambda state: setattr(state, "t", 99.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("step", [0.01, mbs.VariableStep(0.1)])
 def test_turns_are_counted_between_the_times_that_are_kept(group: str, step: Any) -> None:

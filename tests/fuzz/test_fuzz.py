@@ -30,10 +30,11 @@ def check(found: Findings) -> None:
     assert not any(found.counts[kind] for kind in BAD), str(found)
 
 
-def test_calls_with_junk_are_refused_by_name(tmp_path: Path) -> None:
-    found = campaign(1, 400, tmp_path)
+@pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
+def test_calls_with_junk_are_refused_by_name(count: int, tmp_path: Path) -> None:
+    found = campaign(1, count, tmp_path)
     check(found)
-    assert found.counts["answered"] > 40 and found.counts["refused"] > 200, str(found)
+    assert found.counts["answered"] > count / 10 and found.counts["refused"] > count / 2, str(found)
 
 
 def test_everything_public_is_called() -> None:

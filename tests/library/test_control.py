@@ -71,6 +71,7 @@ def test_servo_follows_the_exact_solution(group):
     assert abs(order(errors, steps) - 2.0) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "gain", [1.0, pytest.param(1e3, marks=pytest.mark.slow), 1e6, pytest.param(1e9, marks=pytest.mark.slow)]
 )

@@ -205,6 +205,7 @@ def test_springs_in_hinges_count_turns(group: str) -> None:
     np.testing.assert_allclose(solution.energy.total, 100.0, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_motor_holds_a_weight_by_its_integral_and_stays_below_its_limit() -> None:
     model = mbs.Model(gravity=(0, 0, -9.81))
     cage = model.add_node((0, 0, 0))

@@ -83,6 +83,7 @@ def pendulum(t: float, y: Array) -> list[float]:
     return [rate, float(brentq(balance, -200.0, 200.0, xtol=1e-14))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_friction_of_a_pendulum_follows_the_force_in_its_hinge(group: str) -> None:
     def error(h: float) -> float:

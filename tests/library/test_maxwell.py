@@ -96,6 +96,7 @@ def test_at_rest_it_holds_nothing() -> None:
         mbs.statics(model, 1.0)
 
 
+@pytest.mark.slow
 def test_variable_steps_watch_the_state() -> None:
     """Its error is that of the tolerance, though no node moves."""
     for tolerance in (1e-5, 1e-6):

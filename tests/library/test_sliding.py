@@ -82,6 +82,7 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     assert np.abs(moment).max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_bead_is_thrown_out_along_a_bar_that_turns(group: str) -> None:
     """``r = r_0 cosh(omega t)``, pressed against the bar by ``2 m omega r'``."""
@@ -233,6 +234,7 @@ def test_a_stop_keeps_the_node_on_the_beam() -> None:
     assert solution.coordinate(joint)[-1] == pytest.approx(0.4 - 2 * (0.6 - 0.2 - np.pi / 200), abs=5e-3)
 
 
+@pytest.mark.slow
 def test_a_ring_has_no_end() -> None:
     model = mbs.Model("SE3")
     angles = np.linspace(0, 2 * np.pi, 17)[:-1]

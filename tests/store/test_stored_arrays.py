@@ -75,6 +75,7 @@ def test_an_array_in_a_file_is_indexed_as_one_in_memory(seed: int, pair: tuple[S
         stored[COUNT]
 
 
+@pytest.mark.slow
 def test_a_file_is_read_beside_the_process_that_writes_it(tmp_path: Path) -> None:
     """What is read is the beginning of the run, each time at least as much as before."""
     file, whole, seen = tmp_path / "run.db", mbs.simulate(double_pendulum(), T_END, STEP), 0
