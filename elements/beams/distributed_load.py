@@ -21,6 +21,9 @@ from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
 
+INWARD = np.array([[1.0], [-1.0]]) / 6.0
+"""Where the shares of both nodes in the load of an edge act, from the nodes, in units of the edge."""
+
 
 @checked
 class DistributedLoad(Element):
@@ -92,12 +95,14 @@ class EdgeLoad(Element):
         self.cells = np.array([[order[a], order[b]] for a, b in pairwise(chain)])
         label = f"EdgeLoad on {self.nodes[0]}, ..."
         self.values = _values(force, moment, len(self.nodes), label)
-        x = np.array([node.position for node in self.nodes])[self.cells]
-        length = np.linalg.norm(x[:, 1] - x[:, 0], axis=1)
+        x, R = (np.array([getattr(node, part) for node in self.nodes])[self.cells] for part in ("position", "rotation"))
+        chord = x[:, 1] - x[:, 0]
+        length = np.linalg.norm(chord, axis=1)
         if not (length > 0.0).all():
             raise ModelError(f"{label}: two successive nodes are at the same place")
         self.shared = length[:, None, None] * CONSISTENT_MASS
-        self.offsets = np.zeros((len(self.cells), 2, 3))
+        # edges bend with their nodes: the work of a constant load on Hermite's cubics
+        self.offsets = np.vecmat(chord[:, None] * INWARD, R)
 
     @property
     def beam(self) -> EdgeLoad:

@@ -26,8 +26,8 @@ from fem_mbs.elements.contact.shapes import pair_of, reach
 from fem_mbs.errors import ModelError
 
 PAIRS = (
-    "a Plane with a Ball, a Capsule or a Box; a Ball or a Capsule with another; a Box with a Ball; a Bush with a Ball "
-    "or a Capsule as its pin"
+    "a Plane with a Ball, a Capsule, a Box or a Cylinder; a Ball or a Capsule with another; a Box with a Ball, a "
+    "Capsule or a Box; a Ball with a Cylinder or a Surface; a Bush with a Ball or a Capsule as its pin"
 )
 
 
@@ -40,7 +40,7 @@ class Contact(Element):
     a, b : Node
         Two nodes; shapes are placed as built and move with them.
     shape_a, shape_b : Shape
-        ``Plane``, ``Ball``, ``Capsule``, ``Box`` or ``Bush``, in either order.
+        ``Plane``, ``Ball``, ``Capsule``, ``Box``, ``Cylinder``, ``Surface`` or ``Bush``, in either order.
     restitution : float
         Newton's: the share of the speed of approach that comes back at an impact, in [0, 1].
     friction : float

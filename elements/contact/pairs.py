@@ -14,7 +14,7 @@ therefore keeps to functions that are analytic, and looks at real parts where it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +71,17 @@ def clamped(value: Array, low: Array | float, high: Array | float) -> Array:
     return np.where(value.real < low, low, np.where(value.real > high, high, value))
 
 
+def joined(parts: Sequence[Nearest]) -> Nearest:
+    """Contacts of several kinds of one pair, one after the other."""
+    return Nearest(*(np.concatenate(own, axis=1) for own in zip(*parts, strict=True)))
+
+
+def swapped(near: Nearest, d: Array) -> Nearest:
+    """Contacts of b with a, found as those of a with b; ``d`` is ``x_b - x_a``."""
+    n = -near.normal
+    return Nearest(near.gap, n, near.b - d[:, None] + near.gap[..., None] * n)
+
+
 class PlaneData(NamedTuple):
     """A plane of a and balls of b: points with radii, zero for corners."""
 
@@ -125,36 +136,6 @@ def segments(d: Array, R_a: Array, R_b: Array, of: SegmentData) -> Nearest:
     return Nearest(gap, n, b - of.radius_b[:, None, None] * n)
 
 
-class BoxBallData(NamedTuple):
-    """A box of a and a ball of b."""
-
-    center_a: Array
-    axes: Array
-    """Directions of the box as columns, in the frame of a, ``(n, 3, 3)``."""
-    half: Array
-    center_b: Array
-    radius: Array
-
-
-def box_ball(d: Array, R_a: Array, R_b: Array, of: BoxBallData) -> Nearest:
-    """The nearest point of a face, an edge or a corner; from within, that of the nearest face."""
-    c = turned(R_b, of.center_b[:, None])[:, 0]
-    axes = R_a @ of.axes
-    local = np.einsum("nji,nj->ni", axes, d + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)
-    point = clamped(local, -of.half, of.half)
-    within = (np.abs(local.real) < of.half).all(-1)
-    side = np.argmax(np.abs(local.real) - of.half, axis=-1)
-    out = np.sign(np.take_along_axis(local.real, side[:, None], 1)) * np.eye(3)[side]
-    face = np.where(out != 0.0, out * of.half, local)
-    apart = local - point
-    distance = np.where(within, 1.0, length(np.where(within[:, None], 1.0, apart)))
-    inner = np.where(within[:, None], out, apart / distance[:, None])
-    gap = np.where(within, dot(out, local - face), distance) - of.radius
-    n = np.einsum("nij,nj->ni", axes, inner)
-    b = c - of.radius[:, None] * n
-    return Nearest(gap[:, None], n[:, None], b[:, None])
-
-
 class BushData(NamedTuple):
     """A hollow cylinder of a, and points of the axis of a pin of b."""
 
@@ -174,14 +155,14 @@ def pin_in_bush(d: Array, R_a: Array, R_b: Array, of: BushData) -> Nearest:
     off = w - dot(w, u)[..., None] * u
     size = length(off)
     meets = np.abs(size) < TINY
-    any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, _across(of.axis))[:, None], off.shape)
+    any_way = np.broadcast_to(np.einsum("nij,nj->ni", R_a, across(of.axis))[:, None], off.shape)
     n = np.where(meets[..., None], any_way, -off / np.where(meets, 1.0, size)[..., None])
     gap = of.clearance[:, None] - np.where(meets, 0.0, size)
     b = c - of.radius[:, None, None] * n
     return Nearest(gap, n, b)
 
 
-def _across(axis: Array) -> Array:
+def across(axis: Array) -> Array:
     """Unit vectors across unit vectors ``(n, 3)``."""
     other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
     result = np.cross(axis, other)

@@ -10,18 +10,27 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Direction, Faces, Positive, Shape, Vector3, checked
+from fem_mbs.elements.contact.boxes import (
+    SIGNS,
+    BoxCapsuleData,
+    BoxesData,
+    BoxPoints,
+    box_capsule,
+    box_points,
+    boxes,
+)
+from fem_mbs.elements.contact.cylinders import CylinderBallData, PlaneCylinderData, cylinder_ball, plane_cylinder
 from fem_mbs.elements.contact.pairs import (
-    BoxBallData,
     BushData,
     Pair,
     PlaneData,
     SegmentData,
-    box_ball,
     pin_in_bush,
     plane_points,
     segments,
 )
-from fem_mbs.elements.shapes.solids import Ball, Box, about, circle, tube
+from fem_mbs.elements.contact.triangles import MeshBallData, mesh_ball
+from fem_mbs.elements.shapes.solids import Ball, Box, Cylinder, Surface, about, circle, tube
 
 SIZE = 1.0
 """Half the side of the square that stands for a plane in pictures, m."""
@@ -130,39 +139,80 @@ def _radius(shape: Shape) -> float:
     return float(shape.half[0]) if isinstance(shape, Ball) else shape.radius  # type: ignore[attr-defined]
 
 
+ENDS = "first end", "second end"
+RIM = "rim", "foot 1", "foot 2", "foot 3"
+
+
+def _points(b: Shape) -> tuple[tuple[str, ...], Array, Array]:
+    """Names, places and radii of what a ball, a capsule or a box touches a plane or a hole with."""
+    if isinstance(b, Box):
+        corners = _center(b) + (0.5 * b.size * SIGNS) @ _axes(b).T
+        return tuple(f"corner {k + 1}" for k in range(8)), corners, np.zeros(8)
+    if isinstance(b, Ball):
+        return ("contact",), _center(b)[None], np.full(1, _radius(b))
+    return ENDS, np.array([_center(b) - _half(b), _center(b) + _half(b)]), np.full(2, _radius(b))
+
+
+def _box(a: Box) -> tuple[Array, Array, Array]:
+    return _center(a), _axes(a), 0.5 * a.size
+
+
+def _cylinder(a: Cylinder) -> tuple[Array, Array, Array, Array]:
+    return _center(a), _axes(a)[:, 2], np.asarray(0.5 * a.length), np.asarray(a.radius)
+
+
+def _triangles(a: Surface) -> Array:
+    """Corners ``(r, 3, 3)``; quads are two."""
+    cells = [
+        part
+        for kind, block in a.cells
+        for part in ((block,) if kind == "triangle" else (block[:, :3], block[:, [0, 2, 3]]))
+    ]
+    return a.placed(a.points)[np.concatenate(cells)]
+
+
 def reach(shape: Shape) -> float:
     """Largest distance of its points from its node, m; infinite of planes, holes and what is not known."""
     own = {Ball: lambda s: float(s.half.max()), Box: lambda s: 0.5 * float(np.linalg.norm(s.size))}
     own[Capsule] = lambda s: 0.5 * s.length + s.radius
+    own[Cylinder] = lambda s: float(np.hypot(0.5 * s.length, s.radius))
+    if isinstance(shape, Surface):
+        return float(np.linalg.norm(shape.placed(shape.points), axis=-1).max())
     size = own.get(type(shape), lambda _: math.inf)(shape)
     return float(np.linalg.norm(_center(shape))) + size
 
 
 def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
     """What computes a pair, the names of its contacts and its data; None without a closed form in this order."""
-    round_b = isinstance(b, Ball | Capsule)
-    if isinstance(a, Plane) and (round_b or isinstance(b, Box)):
-        if isinstance(b, Box):
-            corners = 0.5 * b.size * np.array(list(product((-1.0, 1.0), repeat=3)))
-            centers, radius = _center(b) + corners @ _axes(b).T, np.zeros(8)
-            names = tuple(f"corner {k + 1}" for k in range(8))
-        elif isinstance(b, Ball):
-            centers, names = _center(b)[None], ("contact",)
-            radius = np.full(1, _radius(b))
-        else:
-            centers, names = np.array([_center(b) - _half(b), _center(b) + _half(b)]), ("first end", "second end")
-            radius = np.full(2, _radius(b))
-        return plane_points, names, PlaneData(_axes(a)[:, 2], _center(a), centers, radius)
-    if isinstance(a, Ball | Capsule) and round_b:
-        own = [(_center(s), _half(s), np.asarray(_radius(s))) for s in (a, b)]
-        return segments, ("contact",), SegmentData(*own[0], *own[1])
-    if isinstance(a, Box) and isinstance(b, Ball):
-        data = BoxBallData(_center(a), _axes(a), 0.5 * a.size, _center(b), np.asarray(_radius(b)))
-        return box_ball, ("contact",), data
-    if isinstance(a, Bush) and round_b:
-        pin = np.asarray(_radius(b))
-        one = isinstance(b, Ball)
-        centers = _center(b)[None] if one else np.array([_center(b) - _half(b), _center(b) + _half(b)])
-        names = ("contact",) if one else ("first end", "second end")
-        return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, pin, a.radius - pin)
+    match a, b:
+        case Plane(), Ball() | Capsule() | Box():
+            names, centers, radius = _points(b)
+            return plane_points, names, PlaneData(_axes(a)[:, 2], _center(a), centers, radius)
+        case Plane(), Cylinder():
+            names = tuple(f"{what} of the {end}" for end in ENDS for what in RIM)
+            return plane_cylinder, names, PlaneCylinderData(_axes(a)[:, 2], _center(a), *_cylinder(b))
+        case Ball() | Capsule(), Ball() | Capsule():
+            own = [(_center(s), _half(s), np.asarray(_radius(s))) for s in (a, b)]
+            return segments, ("contact",), SegmentData(*own[0], *own[1])
+        case Box(), Ball():
+            names, centers, radius = _points(b)
+            return box_points, names, BoxPoints(*_box(a), centers, radius)
+        case Box(), Capsule():
+            names = (*ENDS, *(f"edge {k + 1}" for k in range(12)))
+            return box_capsule, names, BoxCapsuleData(*_box(a), _center(b), _half(b), np.asarray(_radius(b)))
+        case Box(), Box():
+            corners = [f"corner {k + 1} of {side}" for side in "ba" for k in range(8)]
+            crossings = [
+                f"crossing {k + 1} of edges {i + 1}, {j + 1}" for i, j, k in product(range(3), range(3), range(4))
+            ]
+            return boxes, (*corners, *crossings), BoxesData(*_box(a), *_box(b))
+        case Cylinder(), Ball():
+            return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), _center(b), np.asarray(_radius(b)))
+        case Surface(), Ball():
+            triangles = _triangles(a)
+            names = tuple(f"triangle {k + 1}" for k in range(len(triangles)))
+            return mesh_ball, names, MeshBallData(triangles, _center(b), np.asarray(_radius(b)))
+        case Bush(), Ball() | Capsule():
+            names, centers, radius = _points(b)
+            return pin_in_bush, names, BushData(_axes(a)[:, 2], _center(a), centers, radius[0], a.radius - radius[0])
     return None

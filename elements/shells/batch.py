@@ -15,7 +15,7 @@ from fem_mbs.contracts import Motion, Numbering, RateSensitivities
 from fem_mbs.elements.beams.curve_strain import ScrewStrain
 from fem_mbs.elements.beams.inertia import BeamElements, Inertia, InertiaContext
 from fem_mbs.elements.shells.middle import QuadCoordinates
-from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear
+from fem_mbs.elements.shells.strains import ALTERNATING, GAUSS, MEASURES, ShellPoints, bilinear, of_turn, tension
 from fem_mbs.lie import se3
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ class ShellContext(NamedTuple):
     measure: ScrewStrain
     E: tuple[Array, Array]
     """Strains of the rows by place and by slope, ``(n, r, 6, 6)`` each."""
+    turn: tuple[Array, Array]
+    """Turns of frames against the surface at the points ``(n, 4, 3)``, and by coordinates ``(n, 4, 3, 24)``."""
     B: Array
     """Strains by coordinates, ``(n, s, 24)``: nine at each of four points, then the alternating drilling rotation."""
     stress: Array
@@ -90,14 +92,16 @@ class ShellBatch(BeamElements):
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._points.rows(relative.d)
         E = measure.by_place(), measure.by_slope()
-        B, Q = self._gradient(E), relative.gradient()
-        stress = self._stress(self.material, self._strains(measure, relative.d))
+        strains, t = self._strains(measure, relative.d)
+        (B, t_d), Q = self._gradient(E), relative.gradient()
+        _add_membrane(B, of_turn(t, t_d))
+        stress = self._stress(self.material, strains)
         viscous = V = None
         if self.damping_matrix is not None:
             V = np.matvec(self._to_section, motion.V.take(self.nodes, 0))
             rate = np.matvec(B, np.matvec(Q, V.reshape(-1, 24)))
             viscous = self._stress(self._material_damping, rate)
-        context = ShellContext(relative, Q, measure, E, B, stress, viscous, V, inertia_context)
+        context = ShellContext(relative, Q, measure, E, (t, t_d), B, stress, viscous, V, inertia_context)
         at_frames = np.vecmat(np.vecmat(self._total(context), B), Q).reshape(-1, 4, 6)
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
@@ -125,33 +129,35 @@ class ShellBatch(BeamElements):
 
     def _stored(self, motion: Motion) -> Array:
         d = self._relative(motion.x[self.nodes], motion.R[self.nodes]).d
-        s = self._strains(self._points.rows(d), d)
+        s, _ = self._strains(self._points.rows(d), d)
         stored: Array = 0.5 * np.vecdot(s, self._stress(self.material, s))
         return stored
 
     def _relative(self, x: Array, R: Array) -> QuadCoordinates:
         return QuadCoordinates(x + np.matvec(R, self._offsets), R @ self._frames, self.owners)
 
-    def _strains(self, measure: ScrewStrain, d: Array) -> Array:
-        """Strains ``(n, s)`` against those as built."""
-        at_points = np.matvec(self._points.by_rows, measure.value().reshape(len(d), -1))
-        strains: Array = np.concatenate([at_points, self._alternating(d)], axis=1) - self.s0
-        return strains
+    def _strains(self, measure: ScrewStrain, d: Array) -> tuple[Array, Array]:
+        """Strains ``(n, s)`` and turns of frames against the surface ``(n, 4, 3)``, against those as built."""
+        rows = measure.value().reshape(len(d), -1)
+        strains = np.concatenate([np.matvec(self._points.by_rows, rows), self._alternating(d)], axis=1) - self.s0
+        t = (np.matvec(self._points.turns, rows) - self._points.turned).reshape(-1, 4, 3)
+        _add_membrane(strains[..., None], 0.5 * of_turn(t, t[..., None]))
+        return strains, t
 
     def _alternating(self, d: Array) -> Array:
         """Drilling rotations of alternating signs, which have no strains, ``(n, 1)``."""
         alternating: Array = (d[..., 5] @ ALTERNATING)[:, None]
         return alternating
 
-    def _gradient(self, E: tuple[Array, Array]) -> Array:
-        """``B``, ``(n, s, 24)``."""
+    def _gradient(self, E: tuple[Array, Array]) -> tuple[Array, Array]:
+        """``B`` (n, s, 24) without the part of turns, and turns by coordinates ``(n, 4, 3, 24)``."""
         n, r = E[0].shape[:2]
         value, slope = (self._points.basis[:, part, None, :, None] for part in range(2))
-        rows = E[0][..., None, :] * value + E[1][..., None, :] * slope
+        rows = (E[0][..., None, :] * value + E[1][..., None, :] * slope).reshape(n, 6 * r, 24)
         B = np.empty((n, 4 * MEASURES + 1, 24))
-        np.matmul(self._points.by_rows, rows.reshape(n, 6 * r, 24), out=B[:, :-1])
+        np.matmul(self._points.by_rows, rows, out=B[:, :-1])
         B[:, -1] = self._hourglass.ravel()
-        return B
+        return B, (self._points.turns @ rows).reshape(n, 4, 3, 24)
 
     def _stress(self, material: tuple[Array, Array], strains: Array) -> Array:
         """A law at the points, and that of alternating drilling, times strains ``(n, s)`` or ``(n, s, c)``."""
@@ -168,10 +174,10 @@ class ShellBatch(BeamElements):
 
     def _elastic(self, context: ShellContext) -> Array:
         """Material and geometric stiffness."""
-        relative, Q, measure, _, B = context[:5]
+        relative, Q, B = context.relative, context.Q, context.B
         n = len(self.nodes)
         stress = self._total(context)
-        inner = B.mT @ self._stress(self.material, B) + self._curvature(measure, stress)
+        inner = B.mT @ self._stress(self.material, B) + self._curvature(context, stress)
         right = inner @ Q
         if self.damping_matrix is not None:
             right += B.mT @ self._stress(self._material_damping, self._rate_derivative(context))
@@ -183,28 +189,37 @@ class ShellBatch(BeamElements):
         along = context.B @ context.Q
         return self._at_nodes(along.mT @ self._stress(self._material_damping, along))
 
-    def _curvature(self, measure: ScrewStrain, stress: Array) -> Array:
+    def _curvature(self, context: ShellContext, stress: Array) -> Array:
         """Second derivatives of the strains times stresses, by coordinates ``(n, 24, 24)``."""
         n, r = len(stress), len(self._points.basis)
-        at_rows = np.vecmat(stress[:, :-1], self._points.by_rows).reshape(n, r, 6)
-        by_place, by_slope = measure.second(at_rows)
+        t, t_d = context.turn
+        N = tension(stress[:, :-1].reshape(n, 4, MEASURES)[..., :3])
+        at_rows = np.vecmat(stress[:, :-1], self._points.by_rows)
+        at_rows += np.vecmat(np.matvec(N, t).reshape(n, 12), self._points.turns)
+        at_rows = at_rows.reshape(n, r, 6)
+        by_place, by_slope = context.measure.second(at_rows)
         value, slope = self._points.basis[:, 0], self._points.basis[:, 1]
         pairs = [(a[:, :, None] * b[:, None]).reshape(r, 16).T for a, b in ((value, value), (slope, value))]
         place, mixed = (
             (pair @ part.reshape(n, r, 36)).reshape(n, 4, 4, 6, 6).swapaxes(2, 3).reshape(n, 24, 24)
             for pair, part in zip(pairs, (by_place, by_slope), strict=True)
         )
-        curvature: Array = place + mixed + mixed.mT
+        curvature: Array = place + mixed + mixed.mT + (t_d.mT @ N @ t_d).sum(axis=1)
         return curvature
 
     def _rate_derivative(self, context: ShellContext) -> Array:
         """Derivative of the strain rates at constant velocities against section increments, ``(n, s, 24)``."""
         assert context.V is not None
-        relative, Q, measure = context.relative, context.Q, context.measure
+        relative, Q = context.relative, context.Q
         n = len(self.nodes)
         rates = np.matvec(Q, context.V.reshape(n, 24)).reshape(n, 4, 6)
-        bent = self._gradient(measure.rate_derivatives(*(self._points.basis[:, part] @ rates for part in range(2))))
+        bent, turning = self._gradient(
+            context.measure.rate_derivatives(*(self._points.basis[:, part] @ rates for part in range(2)))
+        )
         bent[:, -1] = 0.0
+        t, t_d = context.turn
+        t_rate = (t_d @ rates.reshape(n, 1, 24, 1))[..., 0]
+        _add_membrane(bent, of_turn(t, turning) + of_turn(t_rate, t_d))
         result: Array = bent @ Q + context.B @ relative.rate_derivative(context.V, Q)
         return result
 
@@ -214,6 +229,11 @@ class ShellBatch(BeamElements):
         right = (matrix.reshape(n, 24, 4, 6).swapaxes(1, 2) @ self._to_section).swapaxes(1, 2)
         result: Array = self._to_section.mT @ right.reshape(n, 4, 6, 24)
         return result.reshape(n, 24, 24)
+
+
+def _add_membrane(strains: Array, change: Array) -> None:
+    """Add to strains ``(n, s, c)`` those ``(n, 4, 3, c)`` of the membrane at the points."""
+    strains[:, :-1].reshape(len(strains), 4, MEASURES, -1)[:, :, :3] += change
 
 
 def share(area: Array) -> Array:

@@ -3,10 +3,17 @@
 Between the coordinates ``d_i`` of the nodes everything is bilinear, ``d = sum N_i d_i``, and along a parameter
 ``alpha`` the strain is that of a beam, ``epsilon_alpha = T(d) d_,alpha = (Gamma, K)`` with ``Gamma = R^T x_,alpha`` and
 ``K = axial(R^T R_,alpha)``. Transverse shears are taken in the middles of the edges and are linear between two of them
-(Bathe, Dvorkin, *International Journal for Numerical Methods in Engineering* 21, 1985). docs/theory.md, "Shells".
+(Bathe, Dvorkin, *International Journal for Numerical Methods in Engineering* 21, 1985).
+
+Strains are components of ``Gamma_a`` in the frame. Where that is turned against the surface by small ``t = (gamma_1,
+gamma_2, gamma_d/2)``, the shears at the point itself and half of ``gamma_d = Gamma_1 . e_2 - Gamma_2 . e_1``, these
+shrink by ``t^2/2``, and tension would pull frames away from the surface. Membrane strains are therefore those of the
+surface, ``Gamma_a . e_b + t . P t/2``, with the ``P`` of :func:`tension`. docs/theory.md, "Shells".
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +38,21 @@ def bilinear(points: Array) -> tuple[Array, Array]:
     return values, slopes
 
 
+def tension(force: Array) -> Array:
+    """The matrices ``sum n_m P_m`` (..., 3, 3) of membrane forces 11, 22, 12 ``(..., 3)``."""
+    n11, n22, n12 = np.moveaxis(force, -1, 0)
+    zero = np.zeros_like(n11)
+    rows: list[list[Any]] = [[n11, n12, zero], [n12, n22, zero], [zero, zero, n11 + n22]]
+    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+
+
+def of_turn(t: Array, change: Array) -> Array:
+    """Membrane strains ``t . P change`` (..., 3, c) of a turn ``t`` (..., 3) and changes of it ``(..., 3, c)``."""
+    (t1, t2, t3), (c1, c2, c3) = np.moveaxis(t, -1, 0)[..., None], np.moveaxis(change, -2, 0)
+    drilling = t3 * c3
+    return np.stack([t1 * c1 + drilling, t2 * c2 + drilling, t1 * c2 + t2 * c1], axis=-2)
+
+
 class ShellPoints:
     """Strains of elements with coordinates ``d0`` (n, 4, 6) as built, at ``m`` points (m, 2) of each.
 
@@ -44,6 +66,8 @@ class ShellPoints:
         Strains at the points, linear in those of the rows.
     as_built : (n, 9m)
         What these are as built.
+    turns : (n, 3m, 6r), turned : (n, 3m)
+        The same of the turns of frames against the surface.
     """
 
     def __init__(self, d0: Array, points: Array) -> None:
@@ -58,7 +82,8 @@ class ShellPoints:
         J = tangents[..., :2]
         self.area = np.linalg.det(J)
         self.by_rows = _by_rows(np.linalg.inv(J).astype(np.float64), points)
-        self.as_built = np.matvec(self.by_rows, rows.reshape(n, -1))
+        self.turns = _turns(np.linalg.inv(J).astype(np.float64), m)
+        self.as_built, self.turned = (np.matvec(part, rows.reshape(n, -1)) for part in (self.by_rows, self.turns))
 
     def rows(self, d: Array) -> ScrewStrain:
         """Strains along the parameters, in the rows, for coordinates ``(n, 4, 6)``."""
@@ -69,6 +94,8 @@ class ShellPoints:
         n, rows = len(self.area), self.rows(d).value()
         values = np.matvec(self.by_rows, rows.reshape(-1, n, self.by_rows.shape[-1])) - self.as_built
         strains: Array = values.reshape(len(d), -1, MEASURES)
+        t = (np.matvec(self.turns, rows.reshape(-1, n, self.by_rows.shape[-1])) - self.turned).reshape(len(d), -1, 3)
+        strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0]
         return strains
 
 
@@ -86,3 +113,13 @@ def _by_rows(slopes: Array, points: Array) -> Array:
         for axis in range(2):
             result[:, k, 6 + axis, 2 * m :, 2] = np.repeat(slopes[:, k, axis], 2, axis=-1) * weights
     return result.reshape(n, MEASURES * m, -1)
+
+
+def _turns(slopes: Array, m: int) -> Array:
+    """The linear map from strains along parameters to turns of frames against the surface."""
+    n = len(slopes)
+    result = np.zeros((n, m, 3, 2 * m + 4, 6))
+    for k in range(m):
+        for turn, component, axis, factor in ((0, 2, 0, 1.0), (1, 2, 1, 1.0), (2, 1, 0, 0.5), (2, 0, 1, -0.5)):
+            result[:, k, turn, 2 * k : 2 * k + 2, component] += factor * slopes[:, k, axis]
+    return result.reshape(n, 3 * m, -1)

@@ -123,3 +123,25 @@ def test_joints_and_bodies_take_nodes_of_shells() -> None:
     np.testing.assert_allclose(moment[-1], np.cross(lever, force[-1]), atol=1e-6)
     total = solution.shell_forces(panel)[-1].reshape(4, 2, 8)[0, :, 6].sum() * 0.2
     assert abs(total) == pytest.approx(2 * 9.81 + 0.875 * 0.4 * 9.81, rel=0.05)
+
+
+def test_a_pulled_plate_has_its_exact_stretch_and_is_stable() -> None:
+    """Edge loads do the work of a bent edge, and tension leaves frames where they are: h/L = 0.05, strains of 1 %."""
+    E, h, nu = 1e6, 0.01, 0.3
+    for strain, across in ((0.01, 0.0), (0.05, 1.0)):
+        model = mbs.Model(gravity=(0, 0, 0))
+        section = ShellSection.isotropic(h, E=E, nu=nu, rho=1000.0)
+        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (5, 5))
+        pull = E * h * strain
+        for side, force in (("left", (-pull, 0)), ("right", (pull, 0)), ("bottom", (0, -pull)), ("top", (0, pull))):
+            if across or side in ("left", "right"):
+                model.add(EdgeLoad(plate.edge(side), (*force, 0)))
+        supports = plates.Supports(model)
+        supports.hold([plate.node(0, 0)], range(6))
+        supports.hold([plate.node(-1, 0)], (1, 2))
+        supports.hold([plate.node(0, -1)], (2,))
+        supports.fix()
+        solution = mbs.statics(model, loads=[1.0])
+        assert solution.unstable[-1] == 0
+        exact = strain * np.array([1 - nu * across, across - nu, 0.0])
+        np.testing.assert_allclose(solution.displacement(plate.node(-1, -1))[-1], exact, atol=2e-3 * strain)

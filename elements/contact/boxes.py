@@ -1,0 +1,164 @@
+"""Boxes with points, balls, capsules and boxes.
+
+What convex bodies with corners touch each other with are points of one and a face, an edge or a corner of the other,
+and pairs of edges that cross. All of them are contacts, each with a gap of its own: none of the gaps is less than the
+distance of the bodies, and one of them is that.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.contact.pairs import Nearest, SegmentData, dot, joined, length, segments, swapped, turned
+
+SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
+ACROSS = np.array([[1, 2], [2, 0], [0, 1]])
+"""The two other axes of each."""
+PARALLEL, SLACK, TILT = 1e-9, 1e-9, 1.1
+"""Sine of edges that do not cross, and what rounding and tilting leave of an overlap that faces tell, too."""
+
+
+class BoxPoints(NamedTuple):
+    """A box of a and balls of b: points with radii, zero for corners."""
+
+    center_a: Array
+    axes: Array
+    """Directions of the box as columns, in the frame of a, ``(n, 3, 3)``."""
+    half: Array
+    centers: Array
+    """``(n, r, 3)`` in the frame of b."""
+    radius: Array
+    """``(n, r)``."""
+
+
+def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
+    """The nearest point of a face, an edge or a corner; from within, that of the nearest face."""
+    c, axes, half = turned(R_b, of.centers), R_a @ of.axes, of.half[:, None]
+    local = np.einsum("nji,nrj->nri", axes, d[:, None] + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)[:, None]
+    beyond = np.abs(local.real) - half
+    flat = (beyond > 0.0).sum(-1) <= 1
+    out = np.where(local.real < 0.0, -1.0, 1.0) * np.eye(3)[np.argmax(beyond, axis=-1)]
+    apart = local - np.where(local.real < -half, -half, np.where(local.real > half, half, local))
+    distance = length(np.where(flat[..., None], 1.0, apart))
+    inner = np.where(flat[..., None], out, apart / distance[..., None])
+    gap = np.where(flat, dot(out, local) - (np.abs(out) * half).sum(-1), distance) - of.radius
+    n = np.einsum("nij,nrj->nri", axes, inner)
+    return Nearest(gap, n, c - of.radius[..., None] * n)
+
+
+class BoxCapsuleData(NamedTuple):
+    """A box of a and a capsule of b."""
+
+    center_a: Array
+    axes: Array
+    half: Array
+    center_b: Array
+    half_b: Array
+    """Half the axis of the capsule in the frame of b, ``(n, 3)``."""
+    radius: Array
+
+
+def box_capsule(d: Array, R_a: Array, R_b: Array, of: BoxCapsuleData) -> Nearest:
+    """Both ends on the box, and its twelve edges on the capsule."""
+    ends = np.stack([of.center_b - of.half_b, of.center_b + of.half_b], axis=1)
+    radius = np.repeat(of.radius[:, None], 2, axis=1)
+    found = [box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes, of.half, ends, radius))]
+    zero = np.zeros_like(of.radius)
+    for i in range(3):
+        along = of.axes[..., i] * of.half[:, i, None]
+        for signs in product((-1.0, 1.0), repeat=2):
+            off = sum(s * of.axes[..., k] * of.half[:, k, None] for s, k in zip(signs, ACROSS[i], strict=True))
+            edge = SegmentData(of.center_a + off, along, zero, of.center_b, of.half_b, of.radius)
+            found.append(segments(d, R_a, R_b, edge))
+    return joined(found)
+
+
+class BoxesData(NamedTuple):
+    """Two boxes."""
+
+    center_a: Array
+    axes_a: Array
+    half_a: Array
+    center_b: Array
+    axes_b: Array
+    half_b: Array
+
+
+def boxes(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
+    """Eight corners of each on the other, and of each pair of directions the four crossings of edges that are near."""
+    corners = [
+        center[:, None] + (SIGNS * half[:, None]) @ axes.mT
+        for center, axes, half in ((of.center_a, of.axes_a, of.half_a), (of.center_b, of.axes_b, of.half_b))
+    ]
+    none = np.zeros(corners[0].shape[:2])
+    on_a = box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none))
+    on_b = box_points(-d, R_b, R_a, BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none))
+    return joined([on_a, swapped(on_b, d), _crossings(d, R_a, R_b, of)])
+
+
+def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
+    """Of edges along axis i of a and j of b, those nearest along their common normal and, of each, the one beside it.
+
+    Where faces lie on each other, edges beside are as near, and cross at the corners of what they share. A crossing
+    beyond the ends of the edges is as far off as it is beyond; one that overlaps by more than faces do is none.
+    """
+    n = len(d)
+    U, V = (R_a @ of.axes_a).mT, (R_b @ of.axes_b).mT  # rows are directions
+    apart = d + np.einsum("nij,nj->ni", R_b, of.center_b) - np.einsum("nij,nj->ni", R_a, of.center_a)
+    i, j = (index.ravel() for index in np.indices((3, 3)))
+    u, v = U[:, i], V[:, j]
+    normal = np.stack([u[..., k] * v[..., m] - u[..., m] * v[..., k] for k, m in ACROSS], axis=-1)
+    size = np.sqrt(dot(normal, normal))
+    parallel = size.real < PARALLEL
+    normal = np.where(parallel[..., None], 1.0, normal) / np.where(parallel, 1.0, size)[..., None]
+    normal = normal * np.where(dot(normal, apart[:, None]).real < 0.0, -1.0, 1.0)[..., None]
+    edges = [
+        _near_edges(U, of.half_a, i, normal),
+        apart[:, None, None] + _near_edges(V, of.half_b, j, -normal),
+    ]
+    w = edges[1][:, :, None, :] - edges[0][:, :, :, None]  # (n, 9, 2, 2, 3)
+    u, v, n5 = (part[:, :, None, None] for part in (u, v, normal))
+    gap, uv = dot(n5, w), dot(u, v)
+    det = np.where(parallel[..., None, None], 1.0, 1.0 - uv * uv)
+    uw, vw = dot(u, w), dot(v, w)
+    s, t = (uw - uv * vw) / det, (uv * uw - vw) / det
+    beyond = np.maximum(np.abs(s.real) - of.half_a[:, i, None, None], 0.0)
+    beyond += np.maximum(np.abs(t.real) - of.half_b[:, j, None, None], 0.0)
+    short = np.minimum(of.half_a.min(-1), of.half_b.min(-1))[:, None, None, None]
+    faces = _faces_apart(U.real, of.half_a, V.real, of.half_b, apart.real)[:, None, None, None]
+    counts = (gap.real >= TILT * np.minimum(faces, 0.0) - SLACK * short) & ~parallel[..., None, None]
+    counts &= gap.real > -short
+    far = short + length(apart.real)[:, None, None, None]
+    gap = np.where(counts, np.where(beyond > SLACK * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
+    b = np.einsum("nij,nj->ni", R_b, of.center_b)[:, None, None, None]
+    b = b - apart[:, None, None, None] + edges[1][:, :, None, :] + t[..., None] * v
+    return Nearest(gap.reshape(n, -1), np.broadcast_to(n5, b.shape).reshape(n, -1, 3), b.reshape(n, -1, 3))
+
+
+def _near_edges(axes: Array, half: Array, along: IntArray, normal: Array) -> Array:
+    """Middles ``(n, 9, 2, 3)``, from that of the box, of two edges: on the side of the normal, at both of the other."""
+    rows = np.arange(len(axes))[:, None]
+    k = ACROSS[along]
+    share = np.einsum("npkj,npj->npk", axes[:, k], normal)
+    first = np.argmax(np.round(np.abs(share.real), 6), axis=-1)
+    m, o = (
+        np.take_along_axis(k[None], first[..., None], -1)[..., 0],
+        np.take_along_axis(k[None], 1 - first[..., None], -1)[..., 0],
+    )
+    side = np.where(np.take_along_axis(share.real, first[..., None], -1) < 0.0, -1.0, 1.0)
+    middle = side * half[rows, m][..., None] * axes[rows, m]
+    other = half[rows, o][..., None] * axes[rows, o]
+    return np.stack([middle - other, middle + other], axis=2)
+
+
+def _faces_apart(U: Array, half_a: Array, V: Array, half_b: Array, apart: Array) -> Array:
+    """The largest distance ``(n,)`` that a face of one has from the other box; negative for an overlap."""
+    uv = np.abs(U @ V.mT)
+    on_a = np.abs(np.matvec(U, apart)) - half_a - np.matvec(uv, half_b)
+    on_b = np.abs(np.matvec(V, apart)) - half_b - np.matvec(uv.mT, half_a)
+    result: Array = np.maximum(on_a.max(-1), on_b.max(-1))
+    return result

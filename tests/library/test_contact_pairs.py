@@ -1,0 +1,151 @@
+"""Pairs of shapes: gaps against distances found by optimisation, and derivatives against differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import meshio
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear, minimize
+from scipy.spatial.transform import Rotation
+
+import fem_mbs as mbs
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Motion, Shape, UnilateralBatch
+from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
+from fem_mbs.lie import so3
+
+CORNERS = np.array(list(product((0.0, 1.0), repeat=3))) - 0.5
+SIDES = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+MESH = meshio.Mesh(CORNERS, [("quad", np.array(SIDES))])
+SHAPES: dict[str, Any] = {
+    "plane": lambda: Plane(),
+    "ball": lambda: Ball(0.2),
+    "capsule": lambda: Capsule(0.1, 0.8),
+    "box": lambda: Box((0.4, 0.6, 1.0)),
+    "cylinder": lambda: Cylinder(0.3, 0.8),
+    "mesh": lambda: Surface(MESH),
+    "bush": lambda: Bush(2.5),
+}
+PAIRS = (
+    *(("plane", b) for b in ("ball", "capsule", "box", "cylinder")),
+    *(("ball", b) for b in ("ball", "capsule", "box", "cylinder", "mesh", "bush")),
+    *(("capsule", b) for b in ("capsule", "box", "bush")),
+    ("box", "box"),
+)
+
+
+def placed(pair: tuple[str, str], seed: int, distance: float) -> tuple[UnilateralBatch, Motion]:
+    """The batch of a pair in a random placement, and its motion."""
+    rng = np.random.default_rng(seed)
+    model = mbs.Model(group=("R3xSO3", "SE3")[seed % 2])
+    places = np.zeros((2, 3)), distance * (v := rng.normal(size=3)) / np.linalg.norm(v)
+    nodes = [model.add_node(p, rotation=Rotation.random(rng=rng)) for p in (places[0][0], places[1])]
+    # bodies whose shapes are not at their nodes
+    shapes = [SHAPES[name]() for name in pair]
+    for node, shape in zip(nodes, shapes, strict=True):
+        shape.rotation = node.rotation if shape.rotation is None else shape.rotation
+        shape.center = np.asarray(node.position) + 0.05 * rng.normal(size=3)
+    model.add(Contact(*nodes, *shapes, friction=0.3))
+    system = mbs.System(model)
+    (batch,) = (b for b in system.batches if isinstance(b, UnilateralBatch))
+    return batch, system.at_rest()
+
+
+def moved(motion: Motion, step: Array) -> Motion:
+    """After body increments ``(n, 6)`` of the nodes."""
+    x = motion.x + np.matvec(motion.R, step[:, :3])
+    return replace(motion, x=x, R=motion.R @ so3.exp(step[:, 3:]))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
+def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
+    """Gradients of gaps, and derivatives of all gradients, against differences in random placements."""
+    seen = 0
+    for seed in range(12):
+        batch, motion = placed(pair, seed, 0.55 if "box" in pair or "mesh" in pair else 0.9)
+        gaps = batch.measure(motion)
+        H = batch.second(gaps)
+        for d in np.random.default_rng(seed).normal(size=(2, 12)):
+            ends = []
+            for s in (-2e-6, 2e-6):
+                step = np.zeros((3, 6))
+                step[batch.nodes[0]] = s * d.reshape(2, 6)
+                ends.append(batch.measure(moved(motion, step)))
+            # crossings of edges that do not count, or what changes its region within the difference, have no derivative
+            near = (np.arange(gaps.gap.shape[1]) < 16) | (gaps.gap[0] < 0.0) | (pair != ("box", "box"))
+            near &= np.abs(ends[1].gradient - ends[0].gradient)[0].max(axis=(1, 2)) < 1e-2
+            near &= np.abs(ends[1].gap + ends[0].gap - 2 * gaps.gap)[0] < 1e-8
+            seen += near.sum()
+            slope = (ends[1].gap - ends[0].gap) / 4e-6
+            np.testing.assert_allclose((gaps.gradient[:, :, 0] @ d)[0, near], slope[0, near], rtol=0, atol=1e-7)
+            bend = (ends[1].gradient - ends[0].gradient) / 4e-6
+            np.testing.assert_allclose((H @ d)[0, near], bend[0, near], rtol=0, atol=1e-5)
+    assert seen >= 20
+
+
+def inside(shape: Shape) -> tuple[Array, Array, Array]:
+    """A point, directions as columns, and bounds of the shares of these: all points of a box or of an axis."""
+    center = np.zeros(3) if shape.center is None else shape.center
+    axes = np.eye(3) if shape.rotation is None else shape.rotation
+    if isinstance(shape, Box):
+        return center, axes, 0.5 * shape.size
+    return center, axes, np.array([0.0, 0.0, 0.5 * getattr(shape, "length", 0.0)]) + 1e-15
+
+
+@pytest.mark.parametrize("pair", (("box", "box"), ("capsule", "box"), ("ball", "box"), ("capsule", "capsule")))
+def test_the_least_gap_is_the_distance(pair: tuple[str, str]) -> None:
+    """Of bodies that are apart: against a bounded least-squares problem."""
+    apart = 0
+    for seed in range(60):
+        batch, motion = placed(pair, seed, 0.9)
+        (contact,) = batch.owners
+        parts, radius = [], 0.0
+        for own in contact.placed:
+            row = list(contact.nodes).index(own.node)
+            x, R = motion.x[batch.nodes[0, row]], motion.R[batch.nodes[0, row]]
+            center, axes, half = inside(own.shape)
+            parts.append((x + R @ center, R @ axes, half))
+            radius += 0.0 if isinstance(own.shape, Box) else 0.2 if isinstance(own.shape, Ball) else 0.1
+        A = np.hstack([parts[0][1], -parts[1][1]])
+        bound = np.concatenate([parts[0][2], parts[1][2]])
+        found = lsq_linear(A, parts[1][0] - parts[0][0], (-bound, bound), tol=1e-14)
+        distance = np.sqrt(2.0 * found.cost)
+        if distance > 1e-3:
+            apart += 1
+            assert batch.gaps(motion).min() == pytest.approx(distance - radius, abs=1e-6)
+        else:
+            assert batch.gaps(motion).min() < 1e-3
+    assert apart >= 10
+
+
+def test_a_cylinder_and_a_ball() -> None:
+    """The gap against the nearest point of the cylinder, found by optimisation."""
+    for seed in range(20):
+        batch, motion = placed(("cylinder", "ball"), seed, 0.8)
+        (contact,) = batch.owners
+        (cylinder, ball) = (own.shape for own in contact.placed)
+        (i, j) = (batch.nodes[0, list(contact.nodes).index(own.node)] for own in contact.placed)
+        target = motion.R[i].T @ (motion.x[j] + motion.R[j] @ ball.center - motion.x[i]) - cylinder.center
+        target = cylinder.rotation.T @ target
+
+        def off(p: Array, target: Array = target) -> float:
+            return float(((p - target) ** 2).sum())
+
+        limits = [{"type": "ineq", "fun": lambda p: 0.09 - p[0] ** 2 - p[1] ** 2}]
+        found = minimize(off, 0.5 * target, bounds=[(None, None)] * 2 + [(-0.4, 0.4)], constraints=limits, tol=1e-14)
+        assert batch.gaps(motion)[0, 0] == pytest.approx(np.sqrt(found.fun) - 0.2, abs=1e-5)
+
+
+def test_a_mesh_is_its_box() -> None:
+    """A ball outside of a box has the same distance from the mesh of its sides."""
+    for seed in range(20):
+        gaps = []
+        for name in ("mesh", "box"):
+            SHAPES["unit box"] = lambda: Box((1, 1, 1))
+            batch, motion = placed(("mesh" if name == "mesh" else "unit box", "ball"), seed, 1.1)
+            gaps.append(batch.gaps(motion).min())
+        assert gaps[0] == pytest.approx(gaps[1], abs=1e-12)
