@@ -205,6 +205,8 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
         return "steps of variable length have none"
     if system.redundant is not None:
         return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
+    if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
+        return f"{closes} may open and close"
     return ""
 
 
