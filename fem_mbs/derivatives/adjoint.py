@@ -19,9 +19,10 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State, Step
+from fem_mbs.derivatives.beside import ParameterDerivatives, Varied, with_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import ModelDifference, Scatter, with_history
+from fem_mbs.derivatives.residual import CellSums
 from fem_mbs.derivatives.signals import Seeds
 from fem_mbs.derivatives.step import EndDerivatives, StepDerivative
 from fem_mbs.errors import ModelError
@@ -118,9 +119,9 @@ def run(
 def gradients(integration: AdjointIntegration, variations: Sequence[Variation], seeds: Sequence[Seeds]) -> Array:
     """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
     system, method = integration.system, integration.alpha
-    differences = [ModelDifference(system, own) for own in variations]
-    scatter, now = Scatter(system), Backwards(system, len(seeds))
-    result = np.zeros((len(differences), len(seeds)))
+    explicit = ParameterDerivatives(system, [Varied.of(system, own) for own in variations])
+    assembly, now = CellSums(system), Backwards(system, len(seeds))
+    result = np.zeros((len(variations), len(seeds)))
     now.add(seeds, len(integration.lengths))
     of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
     history = 6 * system.n + np.flatnonzero(system.order < 0)
@@ -130,7 +131,7 @@ def gradients(integration: AdjointIntegration, variations: Sequence[Variation], 
         first = not memory.steps
         if first:
             memory = method.started(system, state, h, memory)
-        derivative = StepDerivative(method, system, state, memory, h, after, scatter)
+        derivative = StepDerivative(method, system, state, memory, h, after, assembly)
         if system.has_history:
             _refuse_history(system, now.q[history], derivative.point.motion)
         missed_D, missed_multipliers = now.missed
@@ -138,7 +139,7 @@ def gradients(integration: AdjointIntegration, variations: Sequence[Variation], 
         if memory.predictor is None:  # both are of this step
             own_D, own_multipliers = own_D + missed_D[1], own_multipliers + missed_multipliers[1]
         end = EndDerivatives(now.q, now.rates, now.multipliers + own_multipliers, own_D)
-        start, gradient = derivative.backward(end, differences)
+        start, gradient = derivative.backward(end, explicit)
         result += gradient
         plain = derivative.weights.begun(0.0 * now.rates, -own_D)
         entry = np.stack([a + b for a, b in zip((start.v, start.lead, start.a), plain, strict=True)])

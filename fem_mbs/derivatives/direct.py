@@ -19,8 +19,9 @@ from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
+from fem_mbs.derivatives.beside import ParameterDerivatives, Varied
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import ModelDifference, Scatter
+from fem_mbs.derivatives.residual import CellSums
 from fem_mbs.derivatives.step import StartDerivatives, StepDerivative, Weights, displaced, taken_increment
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import jumped, next_jump
@@ -109,8 +110,9 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, control, t_end)
         self.alpha = method
-        self.differences = [ModelDifference(system, own) for own in variations]
-        self._scatter = Scatter(system)
+        self.varied = [Varied.of(system, own) for own in variations]
+        self._explicit = ParameterDerivatives(system, self.varied)
+        self._assembly = CellSums(system)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
         self._before: TakenStep | None = None
         self.tangents = [self._from_models(self._begun, self.state)]
@@ -159,7 +161,7 @@ class DirectIntegration(KeptSteps):
         here, there = (next_jump(system, state.at(self.state.t), self.t_end) for system in (self.system, other))
         if here != there:
             raise ModelError(
-                f"sensitivities: {self.differences[k].variation.label} moves an instant at which something jumps, from "
+                f"sensitivities: {self.varied[k].variation.label} moves an instant at which something jumps, from "
                 f"t = {here:.9g} s to {there:.9g} s: there is no derivative there; make the load a function without "
                 "jumps, or take what the instant depends on out of the parameters"
             )
@@ -167,14 +169,13 @@ class DirectIntegration(KeptSteps):
     def _from_models(self, of: Callable[[int, System, float], tuple[State, AlphaMemory]], here: State) -> Tangent:
         """Derivatives where the run begins, at the start or anew, from the states of the models beside."""
         columns = []
-        for k, own in enumerate(self.differences):
-            shifts = [shift * own.variation.step for shift in own.variation.shifts]
-            models = [of(k, other, shift) for other, shift in zip(own.systems, shifts, strict=True)]
+        for k, own in enumerate(self.varied):
+            models = [of(k, other, shift) for other, shift in zip(own.systems, own.shifts, strict=True)]
             parts = zip(
                 *(self._arrays(here, other, *model) for other, model in zip(own.systems, models, strict=True)),
                 strict=True,
             )
-            columns.append([own.variation.difference(values) for values in parts])
+            columns.append([own.difference(values) for values in parts])
         q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
         return Tangent(q, rates, multipliers, entry, leads)
 
@@ -203,10 +204,10 @@ class DirectIntegration(KeptSteps):
         elif not same(h, memory.h):
             self._refuse_index3(state)
             before = before._replace(entry=self._adapted(taken, before))
-        derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._scatter)
+        derivative = StepDerivative(self.alpha, system, state, memory, h, result.state, self._assembly)
         v, lead, a = before.entry
         start = StartDerivatives(before.q, v, lead, a, before.multipliers, *self._guess(memory, before, h))
-        end = derivative.forward(start, self.differences)
+        end = derivative.forward(start, self._explicit)
         plain = derivative.weights.plain(start)
         missed = end.D - plain, end.multipliers - before.multipliers
         earlier = missed if before.missed is None else tuple(part[0] for part in before.missed)
@@ -246,10 +247,9 @@ class DirectIntegration(KeptSteps):
         assert self._before is not None
         kind = type(self.alpha.open_equations(self.system, state, h, memory))
         columns = []
-        for k, own in enumerate(self.differences):
+        for k, own in enumerate(self.varied):
             values = []
-            for other, shift in zip(own.systems, own.variation.shifts, strict=True):
-                by = shift * own.variation.step
+            for other, by in zip(own.systems, own.shifts, strict=True):
                 there = self._displaced(other, state, before, k, by)
                 was = memory.accelerations
                 leads = [
@@ -263,7 +263,7 @@ class DirectIntegration(KeptSteps):
                 chart = self.alpha.chart(other)
                 v, a = adapted(other, chart, self.alpha.coefficients, kind, there, h, moved)
                 values.append(np.stack([v, leads[0], a]))
-            columns.append(own.variation.difference(values))
+            columns.append(own.difference(values))
         return np.stack(columns, axis=-1)
 
     def _matrix(self, other: System, before: State, state: State, h: float) -> tuple[Array, ...]:
@@ -281,12 +281,12 @@ class DirectIntegration(KeptSteps):
     def _with_history(self, tangent: Tangent, state: State) -> Tangent:
         """With internal variables of kind "history" as the batches of models beside leave them."""
         q, kept = tangent.q.copy(), np.flatnonzero(self.system.order < 0)
-        for k, own in enumerate(self.differences):
+        for k, own in enumerate(self.varied):
             values = []
-            for other, shift in zip(own.systems, own.variation.shifts, strict=True):
-                there = self._displaced(other, state, tangent, k, shift * own.variation.step)
+            for other, by in zip(own.systems, own.shifts, strict=True):
+                there = self._displaced(other, state, tangent, k, by)
                 values.append(other.history(other.motion(there))[kept])
-            q[6 * self.system.n + kept, k] = own.variation.difference(values)
+            q[6 * self.system.n + kept, k] = own.difference(values)
         return tangent._replace(q=q)
 
     def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
@@ -297,17 +297,16 @@ class DirectIntegration(KeptSteps):
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
         texts = [
-            f"{name} has a kink within the difference of {own.variation.label}, first at t = {t:.6g} s: the "
-            "derivative is a mean of both sides"
-            for own in self.differences
-            for name, t in own.kinks.items()
+            f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s: the derivative is a mean of "
+            "both sides"
+            for (label, name), t in self._explicit.kinks.items()
         ]
         weight = self.system.weight[:, None]
         sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]
-        steps = np.array([own.variation.step for own in self.differences])
+        steps = np.array([own.variation.step for own in self.varied])
         for k in np.flatnonzero(sizes[-1] * steps > LARGE):
             texts.append(
-                f"derivatives against {self.differences[k].variation.label} have grown so much that they tell of this "
+                f"derivatives against {self.varied[k].variation.label} have grown so much that they tell of this "
                 "run alone, as in chaotic motion: means over time do not follow them"
             )
         return texts

@@ -172,22 +172,7 @@ def _kinds(system: System) -> list[str]:
     ]
 
 
-def changed_batches(system: System, others: Sequence[System]) -> tuple[list[int], list[int]]:
-    """Numbers of the batches of elements and of constraints whose arrays or laws differ in the ``others``.
-
-    Not those whose forces differ somewhere: a stop that is not touched yet has one that is zero.
-    """
-    weight = any((other.gravity != system.gravity).any() for other in others)
-
-    def differing(kind: str) -> list[int]:
-        own = getattr(system, kind)
-        return [k for k in range(len(own)) if not all(_Likeness()(own[k], getattr(o, kind)[k]) for o in others)]
-
-    elements, constraints = differing("batches"), differing("constraint_batches")
-    return (list(range(len(system.batches))) if weight else elements), constraints
-
-
-class _Likeness:
+class Likeness:
     """Whether two objects are the same in all that they hold; functions, if they are of one text and hold the same."""
 
     def __init__(self) -> None:

@@ -1,30 +1,26 @@
-"""Derivatives of the equations at a motion: against how bodies move, and against parameters of the model.
+"""Derivatives of the equations at a motion against how bodies move.
 
 ``r = M vdot + g + B^T lambda``, ``Phi`` and ``h (B v + Phi_t)`` follow the configuration, the group rates, what the
-default formulation moves beside them (``Z``, see ``alpha/stabilized.py``), and the multipliers. The matrices are those
-of the batches, cell by cell; :meth:`ResidualDerivative.times` and :meth:`ResidualDerivative.transposed` are their
-products with many columns at once.
+default formulation moves beside them (``Z``, see ``alpha/stabilized.py``), and the multipliers. The matrices of all
+batches are summed; :meth:`ResidualDerivative.times` and :meth:`ResidualDerivative.transposed` are their products with
+many columns at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.alpha.step import StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion
-from fem_mbs.derivatives.parameters import Variation, changed_batches, check_structure
 from fem_mbs.system import constraints
 from fem_mbs.system.system import System
 
-KINK = 1e-2
-"""Share of a difference by which its two halves may differ where a law is smooth."""
+DENSE = 40_000
+"""Entries up to which matrices are full."""
 
 
 class Rows(NamedTuple):
@@ -53,27 +49,52 @@ class Inputs(NamedTuple):
     """``(m, P)``."""
 
 
-class Scatter:
-    """Sums of what cells contribute to components ``(N,)``, for many columns."""
+class CellSums:
+    """Sums the matrices of cells: where their entries stand is found once."""
 
     def __init__(self, system: System) -> None:
-        places = [
-            *system.components,
-            *system.bending_components,
-            *system.gradient_components,
-            *(system.components[k] for k in system.readers),
-        ]
-        self._sum = _summing([own.ravel() for own in places], system.N)
+        N, m = system.N, system.m
+        self._elements = [(rows, rows) for rows in system.components]
+        self._square: dict[tuple[int, ...], _Pattern] = {}
+        bending = [(rows, rows) for rows in system.bending_components]
+        self._whole = _Pattern([*self._elements, *bending], (N, N))
+        equations = [np.arange(m)[rows, None] for rows in system.constraint_slices]
+        self.gradients = _Pattern(zip(equations, system.gradient_components, strict=True), (m, N))
+        self.readings = _Pattern([(system.components[k], reads) for k, reads in system.reads], (N, m))
+        self._size = N, N
 
-    def __call__(self, parts: Sequence[Array]) -> Array:
-        """From ``(cells, b, P)`` of elements, joints, constraint equations and readers, in this order."""
-        values: Array = self._sum @ np.concatenate([part.reshape(-1, part.shape[-1]) for part in parts])
-        return values
+    def stiffness(self, elements: Sequence[Array], bending: Sequence[Array]) -> Any:
+        """``K`` (N, N)."""
+        return self._whole([*elements, *bending])
+
+    def of_elements(self, cells: Sequence[Array | None]) -> Any:
+        """``C`` or ``M`` (N, N) of the batches that have one."""
+        own = tuple(k for k, each in enumerate(cells) if each is not None)
+        if own not in self._square:
+            self._square[own] = _Pattern([self._elements[k] for k in own], self._size)
+        return self._square[own]([cells[k] for k in own])  # type: ignore[misc]
 
 
-def _summing(places: Sequence[IntArray], size: int) -> csr_array:
-    slots = np.concatenate([np.empty(0, np.intp), *places])
-    return csr_array((np.ones(len(slots)), (slots, np.arange(len(slots)))), (size, len(slots)))
+class _Pattern:
+    """Places of the entries ``(n, r, c)`` of cells with rows ``(n, r)`` and columns ``(n, c)``."""
+
+    def __init__(self, places: Iterable[tuple[IntArray, IntArray]], shape: tuple[int, int]) -> None:
+        self.shape = shape
+        flat = [(rows[:, :, None] * shape[1] + columns[:, None, :]).ravel() for rows, columns in places]
+        self._slots = np.concatenate([np.empty(0, np.intp), *flat])
+        self._full = shape[0] * shape[1] <= DENSE
+        if not self._full:
+            entries, self._slots = np.unique(self._slots, return_inverse=True)
+            self._columns = entries % shape[1]
+            self._starts = np.searchsorted(entries, np.arange(shape[0] + 1) * shape[1])
+
+    def __call__(self, values: Sequence[Array]) -> Any:
+        """The matrix, full or in rows."""
+        every = np.concatenate([np.empty(0), *(own.ravel() for own in values)])
+        if self._full:
+            return np.bincount(self._slots, every, self.shape[0] * self.shape[1]).reshape(self.shape)
+        data = np.bincount(self._slots, every, len(self._columns))
+        return csr_array((data, self._columns, self._starts), self.shape)
 
 
 class NodeMaps:
@@ -97,47 +118,37 @@ class NodeMaps:
 class ResidualDerivative:
     """Derivatives of the equations of a step at its solution."""
 
-    def __init__(self, equations: StepEquations, unknown: Unknowns, residual: StepResidual, scatter: Scatter) -> None:
-        self.system, self.h, self.scatter = equations.system, equations.h, scatter
+    def __init__(self, equations: StepEquations, unknown: Unknowns, residual: StepResidual, assembly: CellSums) -> None:
+        self.system, self.h = equations.system, equations.h
         system, evaluation = self.system, residual.evaluation
         Z = unknown.Z if len(unknown.Z) else np.zeros(system.N)
         self.maps = NodeMaps(equations, evaluation.motion.R, residual.body, system.nodes_of(Z))
         pairs = list(zip(system.batches, evaluation.contexts, strict=True))
-        self.K = [batch.stiffness(context) for batch, context in pairs]
-        self.C = [batch.damping(context) for batch, context in pairs]
-        self.gyroscopic = [batch.gyroscopic(context) for batch, context in pairs]
-        self.M = [batch.mass(context) for batch, context in pairs]
         joints = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
-        self.bending = [joint.stiffness(context, evaluation.multipliers[rows]) for joint, context, rows in joints]
-        self.B, self.w = evaluation.gradients, constraints.velocity_gradients(system, evaluation)
-        self.readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
+        self.K = assembly.stiffness(
+            [batch.stiffness(context) for batch, context in pairs],
+            [joint.stiffness(context, evaluation.multipliers[rows]) for joint, context, rows in joints],
+        )
+        self.C = assembly.of_elements([batch.damping(context) for batch, context in pairs])
+        self.gyroscopic = assembly.of_elements([batch.gyroscopic(context) for batch, context in pairs])
+        self.M = assembly.of_elements([batch.mass(context) for batch, context in pairs])
+        self.B = assembly.gradients(evaluation.gradients)
+        self.w = assembly.gradients(constraints.velocity_gradients(system, evaluation))
+        readings = [system.batches[k].by_multipliers(evaluation.contexts[k]) for k in system.readers]
+        self.readings = assembly.readings(readings)
 
     def times(self, moved: Inputs) -> Rows:
         """Derivatives of the equations along these."""
-        system, maps = self.system, self.maps
+        maps = self.maps
         q, v, vdot, Z = (self._nodes(part) for part in moved[:4])
         Pv = maps.P @ v
         V = self._all(Pv + maps.turn_V @ q, moved.v)
         A = self._all(maps.P @ vdot + maps.cross @ Pv + maps.turn_A @ q, moved.vdot)
         beside = self._all(maps.P @ Z / self.h + maps.turn_Z @ q, moved.Z / self.h)
-        parts = []
-        for K, C, G, M, rows in zip(self.K, self.C, self.gyroscopic, self.M, system.components, strict=True):
-            force = K @ moved.q[rows]
-            if C is not None:
-                force = force + C @ (V + beside)[rows]
-            if G is not None:
-                force = force - G @ beside[rows]
-            if M is not None:
-                force = force + M @ A[rows]
-            parts.append(force)
-        parts += [K @ moved.q[rows] for K, rows in zip(self.bending, system.bending_components, strict=True)]
-        for B, _, _, equations in self._gradients():
-            parts.append(B[:, :, None] * moved.multipliers[equations, None])
-        parts += [own @ moved.multipliers[rows] for own, (_, rows) in zip(self.readings, system.reads, strict=True)]
-        closing, hidden = np.empty((system.m, moved.q.shape[1])), self._hidden(moved.q, V)
-        for B, _, own, equations in self._gradients():
-            closing[equations] = (B[:, None] @ moved.q[own])[:, 0]
-        return Rows(self.scatter(parts), np.where(system.velocity_level[:, None], hidden, closing), hidden)
+        force = self.K @ moved.q + self.C @ (V + beside) - self.gyroscopic @ beside + self.M @ A
+        force += self.B.T @ moved.multipliers + self.readings @ moved.multipliers
+        hidden = self._hidden(moved.q, V)
+        return Rows(force, np.where(self.system.velocity_level[:, None], hidden, self.B @ moved.q), hidden)
 
     def hidden(self, q: Array, v: Array) -> Array:
         """Derivatives ``(m, P)`` of ``h (B v + Phi_t)`` alone."""
@@ -145,9 +156,7 @@ class ResidualDerivative:
         return self._hidden(q, self._all(V, v))
 
     def _hidden(self, q: Array, V: Array) -> Array:
-        result = np.empty((self.system.m, q.shape[1]))
-        for B, w, own, rows in self._gradients():
-            result[rows] = self.h * (w[:, None] @ q[own] + B[:, None] @ V[own])[:, 0]
+        result: Array = self.h * (self.w @ q + self.B @ V)
         return result
 
     def transposed(self, rows: Rows) -> Inputs:
@@ -155,28 +164,10 @@ class ResidualDerivative:
         system, maps, force = self.system, self.maps, rows.force
         level = system.velocity_level[:, None]
         closing, hidden = np.where(level, 0.0, rows.closing), rows.hidden + np.where(level, rows.closing, 0.0)
-        q, V, beside, A = np.zeros((4, *force.shape))
-        for K, C, G, M, own in zip(self.K, self.C, self.gyroscopic, self.M, system.components, strict=True):
-            at, add = force[own], partial(_add, own, system.N)
-            q += add(K.mT @ at)
-            if C is not None:
-                pushed = add(C.mT @ at)
-                V += pushed
-                beside += pushed
-            if G is not None:
-                beside -= add(G.mT @ at)
-            if M is not None:
-                A += add(M.mT @ at)
-        for K, own in zip(self.bending, system.bending_components, strict=True):
-            q += _add(own, system.N, K.mT @ force[own])
-        multipliers = np.zeros((system.m, force.shape[1]))
-        for B, w, own, equations in self._gradients():
-            multipliers[equations] = (B[:, None] @ force[own])[:, 0]
-            gap, rate = closing[equations, None], self.h * hidden[equations, None]
-            q += _add(own, system.N, B[:, :, None] * gap + w[:, :, None] * rate)
-            V += _add(own, system.N, B[:, :, None] * rate)
-        for reading, (k, read) in zip(self.readings, system.reads, strict=True):
-            multipliers += _add(read, system.m, reading.mT @ force[system.components[k]])
+        pushed, rate = self.C.T @ force, self.h * (self.B.T @ hidden)
+        q = self.K.T @ force + self.B.T @ closing + self.h * (self.w.T @ hidden)
+        V, beside, A = pushed + rate, pushed - self.gyroscopic.T @ force, self.M.T @ force
+        multipliers = self.B @ force + self.readings.T @ force
         nodes_V, nodes_A, nodes_Z = self._nodes(V), self._nodes(A), self._nodes(beside)
         turned = maps.turn_V.mT @ nodes_V + maps.turn_A.mT @ nodes_A + maps.turn_Z.mT @ nodes_Z
         q[: 6 * system.n] += turned.reshape(-1, q.shape[1])
@@ -185,96 +176,8 @@ class ResidualDerivative:
             q, v, self._all(maps.P.mT @ nodes_A, A), self._all(maps.P.mT @ nodes_Z, beside) / self.h, multipliers
         )
 
-    def _gradients(self) -> Iterator[tuple[Array, Array, IntArray, slice]]:
-        return zip(self.B, self.w, self.system.gradient_components, self.system.constraint_slices, strict=True)
-
     def _nodes(self, values: Array) -> Array:
         return values[: 6 * self.system.n].reshape(self.system.n, 6, -1)
 
     def _all(self, nodes: Array, own: Array) -> Array:
         return np.concatenate([nodes.reshape(-1, nodes.shape[-1]), own[6 * self.system.n :]])
-
-
-def _add(places: IntArray, size: int, values: Array) -> Array:
-    """Sums ``(size, P)`` of values ``(cells, b, P)`` at their places ``(cells, b)``."""
-    result: Array = _summing([places.ravel()], size) @ values.reshape(-1, values.shape[-1])
-    return result
-
-
-def with_history(system: System) -> list[int]:
-    """Numbers of the batches of elements with internal variables of kind "history"."""
-    return [
-        k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()
-    ]
-
-
-class ModelDifference:
-    """How the equations at a motion change with one parameter: the difference of two models, in what differs there."""
-
-    def __init__(self, system: System, variation: Variation) -> None:
-        self.system, self.variation = system, variation
-        self.systems = [System(model, system.end) for model in variation.models]
-        for other in self.systems:
-            check_structure(system, other, variation.label)
-        self.elements, self.joints = changed_batches(system, self.systems)
-        if system.has_history:
-            self.elements = sorted({*self.elements, *with_history(system)})
-        self.kinks: dict[str, float] = {}
-        """Elements whose forces have a kink within the difference, and when this was seen first."""
-
-    def rows(self, motion: Motion, multipliers: Array, h: float, own: Array, look: bool = False) -> Rows:
-        """Derivatives (N,), (m,), (m,) at a motion that is held; ``look`` for kinks, where it was evaluated last.
-
-        ``own`` (k,) are derivatives of internal variables of kind "history", which no matrix knows.
-        """
-        system = self.system
-        force, closing, hidden = np.zeros(system.N), np.zeros(system.m), np.zeros(system.m)
-        pairs = zip(self.systems, self.variation.shifts, strict=True)
-        motions = [self._seen(motion, other, shift * self.variation.step * own) for other, shift in pairs]
-        for k in self.elements:
-            values = []
-            for other, here in zip(self.systems, motions, strict=True):
-                batch = other.batches[k]
-                values.append(batch.force(here, batch.at(min(here.t, other.end)))[0])
-            change = self.variation.difference(values)
-            if look:
-                self._look(k, values, change, motion.t)
-            places = (
-                np.repeat(system.components[k][:, None], change.shape[1], 1)
-                if change.ndim == 3
-                else (system.components[k])
-            )
-            force += np.bincount(places.ravel(), change.ravel(), system.N)
-        for k in self.joints:
-            rows = system.constraint_slices[k]
-            phi, rate, reaction = [], [], []
-            for other, here in zip(self.systems, motions, strict=True):
-                joints, at = other.constraint_batches[k], here.momentum or here
-                value, gradient, context = joints.evaluate(at, joints.at(min(here.t, other.end)))
-                phi.append(value)
-                rate.append(constraints.rate(joints, at, value, gradient, context))
-                reaction.append(multipliers[rows, None] * gradient)
-            closing[rows], hidden[rows] = (self.variation.difference(values) for values in (phi, rate))
-            change = self.variation.difference(reaction)
-            force += np.bincount(system.gradient_components[k].ravel(), change.ravel(), system.N)
-        hidden *= h
-        return Rows(force, np.where(system.velocity_level, hidden, closing), hidden)
-
-    def _seen(self, motion: Motion, other: System, own: Array) -> Motion:
-        """The same motion in the world of another model: its gravity, and the point from which positions count."""
-        x = motion.x + (self.system.origin - other.origin)
-        momentum = None if motion.momentum is None else self._seen(motion.momentum, other, own)
-        return replace(motion, x=x, gravity=other.gravity, momentum=momentum, u=motion.u + own)
-
-    def _look(self, k: int, values: Sequence[Array], change: Array, t: float) -> None:
-        """See whether the two halves of a difference agree."""
-        if len(values) != 2:
-            return
-        work = self.system.workspace.element_forces[k]
-        halves = np.abs(values[0] + values[1] - 2.0 * work)
-        sizes = np.abs(change) * self.variation.step
-        if (halves > KINK * sizes.max(initial=0.0) + 1e-9 * np.abs(work).max(initial=0.0)).any():
-            cell = int(np.argmax(halves.reshape(len(halves), -1).max(axis=1)))
-            self.kinks.setdefault(
-                str(self.system.batches[k].owners[min(cell, len(self.system.batches[k].owners) - 1)]), t
-            )

@@ -205,6 +205,8 @@ def no_direct(system: System, method: Method, step: float | VariableStep) -> str
         return "steps of variable length have none"
     if system.redundant is not None:
         return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
+    if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
+        return f"{closes} may open and close"
     return ""
 
 
@@ -282,10 +284,9 @@ def _direct(
     )
     solution = run_to_end(run, recorder)
     pairs = []
-    for k, own in enumerate(run.differences):
+    for k, own in enumerate(run.varied):
         solutions = []
-        for other, shift in zip(own.systems, own.variation.shifts, strict=True):
-            by = shift * own.variation.step
+        for other, by in zip(own.systems, own.shifts, strict=True):
             states = [
                 displaced(system, other, solution.history.state(i), *(by * part[..., k] for part in tangent[:3]))
                 for i, tangent in enumerate(run.tangents)

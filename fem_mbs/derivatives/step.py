@@ -24,7 +24,7 @@ or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +36,8 @@ from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import StepEquations, Unknowns, exact_entries
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.residual import Inputs, ModelDifference, ResidualDerivative, Rows, Scatter
+from fem_mbs.derivatives.beside import ParameterDerivatives
+from fem_mbs.derivatives.residual import CellSums, Inputs, ResidualDerivative, Rows
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
@@ -121,7 +122,7 @@ class StepPoint:
     """The equations of a step at some unknowns, and their derivatives there."""
 
     def __init__(
-        self, equations: StepEquations, unknown: Unknowns, weights: Weights, state: State, scatter: Scatter
+        self, equations: StepEquations, unknown: Unknowns, weights: Weights, state: State, assembly: CellSums
     ) -> None:
         self.equations, self.unknown, self.weights = equations, unknown, weights
         self.system = system = equations.system
@@ -131,7 +132,7 @@ class StepPoint:
         self.motion = self.residual.evaluation.motion
         if len(unknown.Z):
             self.motion = equations.seen(unknown, place, self.motion)
-        self.of_motion = ResidualDerivative(equations, unknown, self.residual, scatter)
+        self.of_motion = ResidualDerivative(equations, unknown, self.residual, assembly)
         self._transport = transport(system, state.x, state.R, place.x, place.R)
         P = self.of_motion.maps.P
         self._to_body = system.kinematics.tangent(place.D) @ P
@@ -142,17 +143,12 @@ class StepPoint:
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
         return self.system.solver.factor(tangent.assemble(self.system, values))
 
-    def rows(self, differences: Sequence[ModelDifference], q: Array, look: bool = False) -> Rows:
-        """Derivatives of the equations against the parameters; ``look`` for kinks, at the point evaluated last.
+    def rows(self, explicit: ParameterDerivatives, q: Array, look: bool = False) -> Rows:
+        """Derivatives of the equations against the parameters; ``look`` for kinks.
 
         ``q`` (N, P) are the derivatives at the start, of which internal variables of kind "history" count.
         """
-        history = np.where(self.system.order[:, None] < 0, q[6 * self.system.n :], 0.0)
-        parts = [
-            own.rows(self.motion, self.unknown.multipliers, self.equations.h, kept, look)
-            for own, kept in zip(differences, history.T, strict=True)
-        ]
-        return Rows(*(np.stack(columns, axis=1) for columns in zip(*parts, strict=True)))
+        return explicit.rows(self.motion, self.unknown.multipliers, self.equations.h, q[6 * self.system.n :], look)
 
     def body(self, D: Array) -> Array:
         """Body increments at the end with a change of the coordinates of the step, ``T P D``."""
@@ -227,7 +223,7 @@ class StepDerivative:
         memory: AlphaMemory,
         h: float,
         after: State,
-        scatter: Scatter,
+        assembly: CellSums,
     ) -> None:
         self.system, self.h = system, h
         equations = method.open_equations(system, state, h, memory)
@@ -238,26 +234,26 @@ class StepDerivative:
             guess = first_guess(equations.formulas.guess, state.multipliers, h, memory.predictor)
 
             def point(D: Array, multipliers: Array) -> StepPoint:
-                return StepPoint(equations, equations.predict(D, multipliers), self.weights, state, scatter)
+                return StepPoint(equations, equations.predict(D, multipliers), self.weights, state, assembly)
 
             self.directions = Directions(point, guess.D, guess.multipliers, unknown.Z)
-        self.point = StepPoint(equations, unknown, self.weights, state, scatter)
+        self.point = StepPoint(equations, unknown, self.weights, state, assembly)
         self.factors = self.point.factor()
         self.stabilized = len(unknown.Z) > 0
         if self.stabilized and self.directions is None:  # as of the matrix at the solution: Z stays zero
             self.directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
         self._per_rate = (~system.velocity_level / (h * equations.gamma))[:, None]
 
-    def forward(self, start: StartDerivatives, differences: Sequence[ModelDifference]) -> EndDerivatives:
+    def forward(self, start: StartDerivatives, explicit: ParameterDerivatives) -> EndDerivatives:
         """Derivatives at the end from those at the start."""
         system, h, point = self.system, self.h, self.point
-        explicit = point.rows(differences, start.q, look=True)
+        against = point.rows(explicit, start.q, look=True)
         Z = np.zeros_like(start.q)
         if self.directions is not None:
-            Z = self.directions.forward(start, differences, self.weights)
-        D, multipliers, last = np.zeros_like(Z), np.zeros_like(explicit.closing), np.inf
+            Z = self.directions.forward(start, explicit, self.weights)
+        D, multipliers, last = np.zeros_like(Z), np.zeros_like(against.closing), np.inf
         for _ in range(ROUNDS):
-            force, closing, hidden = point.forward(start, D, Z, multipliers).plus(explicit)
+            force, closing, hidden = point.forward(start, D, Z, multipliers).plus(against)
             change = -self.factors.solve(np.concatenate([h * h * force[system.free_index], closing]))
             more = point.coordinates(spread(system, change[: system.n_free]))
             D, multipliers = D + more, multipliers + change[system.n_free :] / h**2
@@ -271,7 +267,7 @@ class StepDerivative:
             last = size
         raise self._unsolved(size)
 
-    def backward(self, end: EndDerivatives, differences: Sequence[ModelDifference]) -> tuple[StartDerivatives, Array]:
+    def backward(self, end: EndDerivatives, explicit: ParameterDerivatives) -> tuple[StartDerivatives, Array]:
         """Derivatives of goals at the start, and against parameters (parameters, P), from those at the end."""
         system, h, point = self.system, self.h, self.point
         none = Rows(np.zeros_like(end.q), *np.zeros((2, system.m, end.q.shape[1])))
@@ -295,11 +291,11 @@ class StepDerivative:
         else:
             raise self._unsolved(size)
         start, _, Z, _ = point.backward(rows, end)
-        explicit = point.rows(differences, np.zeros((system.N, len(differences))))
-        gradient: Array = explicit.force.T @ rows.force + explicit.closing.T @ rows.closing
-        gradient = gradient + explicit.hidden.T @ rows.hidden
+        against = point.rows(explicit, np.zeros((system.N, len(explicit.varied))))
+        gradient: Array = against.force.T @ rows.force + against.closing.T @ rows.closing
+        gradient = gradient + against.hidden.T @ rows.hidden
         if self.directions is not None:
-            more_start, more_gradient = self.directions.backward(Z, differences, self.weights)
+            more_start, more_gradient = self.directions.backward(Z, explicit, self.weights)
             start, gradient = start.plus(more_start), gradient + more_gradient
         return start, gradient
 
@@ -377,7 +373,7 @@ class Directions:
         body = self._group(self.point.of_motion.maps.P, np.where(self._moves, Z, 0.0))
         return np.concatenate([body[self.system.free_index], np.zeros((self.system.m, Z.shape[1]))])
 
-    def forward(self, start: StartDerivatives, differences: Sequence[ModelDifference], weights: Weights) -> Array:
+    def forward(self, start: StartDerivatives, explicit: ParameterDerivatives, weights: Weights) -> Array:
         """``P' zeta`` (N, P)."""
         if not self.displaced:
             return np.zeros_like(start.q)
@@ -385,7 +381,7 @@ class Directions:
         D, multipliers = weights.plain(start) + start.guess, start.multipliers + start.guess_multipliers
         change = Rows(none, *np.zeros((2, self.system.m, none.shape[1])))
         for weight, there in self.displaced:
-            rows = there.forward(start, D, none, multipliers).plus(there.rows(differences, start.q))
+            rows = there.forward(start, D, none, multipliers).plus(there.rows(explicit, start.q))
             change = change.plus(Rows(*(weight * part for part in rows)))
         q = point.moved(start, D)
         bent = self._nodes(self._turn_of_coordinates, q) + self._nodes(self._bend, D)
@@ -394,15 +390,13 @@ class Directions:
         turned = self._nodes(self._turn_of_w, q)
         return turned - self._coordinates_of(self.factors.solve(scaled))
 
-    def backward(
-        self, Z: Array, differences: Sequence[ModelDifference], weights: Weights
-    ) -> tuple[StartDerivatives, Array]:
+    def backward(self, Z: Array, explicit: ParameterDerivatives, weights: Weights) -> tuple[StartDerivatives, Array]:
         """The products of ``Z`` with it: of the start, and against the parameters."""
         system, point, h = self.system, self.point, self.point.equations.h
         count = Z.shape[1]
         none, no_multipliers = np.zeros((system.N, count)), np.zeros((system.m, count))
         start = StartDerivatives(none, none, none, none, no_multipliers, none, no_multipliers)
-        gradient = np.zeros((len(differences), count))
+        gradient = np.zeros((len(explicit.varied), count))
         if not self.displaced:
             return start, gradient
         y = -self.factors.solve_transposed(self._free_of(Z))
@@ -415,9 +409,9 @@ class Directions:
         for weight, there in self.displaced:
             weighted = Rows(*(weight * part for part in rows))
             more, of_D, _, of_multipliers = there.backward(weighted)
-            explicit = there.rows(differences, np.zeros((system.N, len(differences))))
+            against = there.rows(explicit, np.zeros((system.N, len(explicit.varied))))
             start, D, multipliers = start.plus(more), D + of_D, multipliers + of_multipliers
-            gradient = gradient + explicit.force.T @ weighted.force + explicit.closing.T @ weighted.closing
+            gradient = gradient + against.force.T @ weighted.force + against.closing.T @ weighted.closing
         of_q, of_D = point.carried(q)
         D = D + of_D
         v, lead, a = weights.begun(np.zeros((3, *D.shape)), D)

@@ -104,7 +104,7 @@ class Layout:
         self._initial_values()
         self._number_components(model)
         self.constraint_batches: list[ConstraintBatch] = [
-            type(g[0]).batch(g, self.number) for g in _grouped(model.constraints)
+            type(g[0]).batch(g, self.number) for g in grouped(model.constraints)
         ]
         numbers = number_constraints(self.constraint_batches)
         self.m, self.constraint_owner = numbers.m, numbers.owner
@@ -150,7 +150,7 @@ class Layout:
         self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: ModelDescription) -> None:
-        self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in _grouped(model.elements)]
+        self.batches: list[ElementBatch] = [type(g[0]).batch(g, self.number) for g in grouped(model.elements)]
         self.reads = [(k, batch.reads) for k, batch in enumerate(self.batches) if batch.reads is not None]
         self.readers = [k for k, _ in self.reads]
         self.all_batches: list[ElementBatch | ConstraintBatch] = [*self.batches, *self.constraint_batches]
@@ -272,7 +272,8 @@ def _bending(rows: IntArray, batch: ConstraintBatch) -> IntArray:
     return np.take_along_axis(rows[batch.geometric_blocks.cells], batch.geometric_blocks.columns, axis=1)
 
 
-def _grouped(parts: Iterable[Any]) -> list[list[Any]]:
+def grouped(parts: Iterable[Any]) -> list[list[Any]]:
+    """Elements or joints that share a batch."""
     groups: dict[Hashable, list[Any]] = {}
     for part in parts:
         groups.setdefault((type(part).batch.__func__, part.batch_key()), []).append(part)

@@ -16,7 +16,19 @@ from fem_mbs.elements import Bushing, RigidBody
 from fem_mbs.solution.solution import Solution
 from fem_mbs.testing import stage
 
-NO_PARAMETERS = ("axis", "axis_a", "axis_b", "normal", "axes", "y_axis", "nodes", "period", "delay", "initial")
+NO_PARAMETERS = (
+    "axis",
+    "axis_a",
+    "axis_b",
+    "normal",
+    "axes",
+    "y_axis",
+    "rotation",
+    "nodes",
+    "period",
+    "delay",
+    "initial",
+)
 """Directions, which have no size, and instants at which something jumps."""
 HELD = ("sleeve", "sliding joint", "wire", "cam")
 """Points of these have to stay on curves."""

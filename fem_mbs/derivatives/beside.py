@@ -1,0 +1,225 @@
+"""How the equations at a motion change with the parameters: differences of models beside, in what differs there.
+
+Elements and joints that a parameter touches are taken from the models at ``p + dp`` and ``p - dp``, those of all
+parameters together, into batches of their own whose nodes are those of the run: a step asks as many of them as the
+model has classes, however many parameters there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import ElementBatch, Motion, Numbering
+from fem_mbs.derivatives.parameters import Likeness, Variation, check_structure
+from fem_mbs.derivatives.residual import Rows
+from fem_mbs.system import constraints
+from fem_mbs.system.layout import grouped
+from fem_mbs.system.system import System
+
+KINK = 1e-2
+"""Share of a difference by which its two halves may differ where a law is smooth."""
+
+
+class Varied(NamedTuple):
+    """A number that is varied, and the models beside, frozen."""
+
+    variation: Variation
+    systems: tuple[System, ...]
+
+    @classmethod
+    def of(cls, system: System, variation: Variation) -> Varied:
+        """Refuses other structures."""
+        systems = tuple(System(model, system.end) for model in variation.models)
+        for other in systems:
+            check_structure(system, other, variation.label)
+        return cls(variation, systems)
+
+    @property
+    def shifts(self) -> list[float]:
+        """By how much the number is varied in each model."""
+        return [shift * self.variation.step for shift in self.variation.shifts]
+
+    def difference(self, values: Iterable[Any]) -> Any:
+        """The derivative of what has these values in the models."""
+        return self.variation.difference(list(values))
+
+
+def with_history(system: System) -> list[int]:
+    """Numbers of the batches of elements with internal variables of kind "history"."""
+    return [
+        k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()
+    ]
+
+
+class _Rows(Numbering):
+    """Rows of the model of a run for nodes and parts of the models beside; each has its own internal variables."""
+
+    def __init__(self, system: System, others: Sequence[System]) -> None:
+        own = system.number
+        super().__init__(system.nodes, own.parts, own.origin, own.end)
+        self.equations = dict(own.equations)
+        for k, other in enumerate(others):
+            self.internal_variables += other.internal_variables
+            self._rows |= {node: row for row, node in enumerate(other.nodes)}
+            for part, here in zip(other.number.parts, own.parts, strict=True):
+                self._own[part] = own.own(here) + (k + 1) * system.k
+                if here in own.equations:
+                    self.equations[part] = own.equations[here]
+
+
+class _Share(NamedTuple):
+    """What an element or a joint, of a model beside or of the run, adds to a difference."""
+
+    part: Any
+    of: Any
+    """The same in the model of the run."""
+    k: int
+    """Number of the parameter."""
+    weight: float
+    bend: float
+    """In the second difference, zero where there is none."""
+
+
+class ParameterDerivatives:
+    """Derivatives of the equations at a motion that is held against all parameters.
+
+    Internal variables of kind "history", which no matrix knows, may follow the parameters: elements that have some are
+    asked with those of each model beside.
+    """
+
+    def __init__(self, system: System, varied: Sequence[Varied]) -> None:
+        self.system, self.varied = system, varied
+        number = _Rows(system, [other for own in varied for other in own.systems])
+        self._shifts = np.array([[0.0, 0.0], *((k, shift) for k, own in enumerate(varied) for shift in own.shifts)])
+        self._history = system.order < 0
+        self._steps = np.array([own.variation.step for own in varied])
+        self._elements: list[tuple[Array, _Differences]] = []
+        self._joints: list[_Differences] = []
+        for gravity, shares in self._differing().items():
+            of_parts: dict[int, list[_Share]] = {}
+            for share in shares:
+                of_parts.setdefault(id(share.part), []).append(share)
+            for parts in grouped(own[0].part for own in of_parts.values()):
+                batch = type(parts[0]).batch(parts, number)
+                own = _Differences(system, batch, [of_parts[id(owner)] for owner in batch.owners], len(varied))
+                if isinstance(batch, ElementBatch):
+                    self._elements.append((np.array(gravity), own))
+                else:
+                    self._joints.append(own)
+        self.kinks: dict[tuple[str, str], float] = {}
+        """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
+
+    def _differing(self) -> dict[tuple[float, ...], list[_Share]]:
+        """What differs, or follows history, by its gravity; where differences are central, the run's own beside it."""
+        system, parts = self.system, self.system.number.parts
+        following = {id(owner) for k in with_history(system) for owner in system.batches[k].owners}
+        result: dict[tuple[float, ...], list[_Share]] = {}
+        for k, (own, others) in enumerate(self.varied):
+            gravities = [tuple(other.gravity.tolist()) for other in others]
+            alone = all(gravity == tuple(system.gravity.tolist()) for gravity in gravities)
+            central = 1.0 if alone and len(others) == 2 else 0.0
+            for here, *there in zip(parts, *(other.number.parts for other in others), strict=True):
+                joint = here in system.number.equations
+                heavier = not (alone or joint)
+                if not heavier and id(here) not in following and all(Likeness()(here, part) for part in there):
+                    continue
+                for part, weight, gravity in zip(there, own.weights, gravities, strict=True):
+                    share = _Share(part, here, k, weight / own.step, central)
+                    result.setdefault(gravity if not joint else gravities[0], []).append(share)
+                if central and not joint:
+                    result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
+        return result
+
+    def rows(self, motion: Motion, multipliers: Array, h: float, history: Array, look: bool = False) -> Rows:
+        """Derivatives ``(N, P)``, ``(m, P)``, ``(m, P)``; ``look`` for kinks.
+
+        ``history`` (k, P) are derivatives of internal variables of kind "history".
+        """
+        system, count = self.system, len(self.varied)
+        slots, values = [np.empty(0, np.intp)], [np.empty(0)]
+        motion = self._with_variables(motion, history)
+        for gravity, own in self._elements:
+            here = replace(
+                motion, gravity=gravity, momentum=motion.momentum and replace(motion.momentum, gravity=gravity)
+            )
+            force = own.batch.force(here, own.batch.at(min(motion.t, system.end)))[0][own.cells]
+            slots.append(own.slots)
+            values.append((own.weights * force.reshape(len(force), -1)).ravel())
+            if look:
+                self._look(own, force, motion.t)
+        closing, hidden = np.zeros((2, system.m * count))
+        motion = motion.momentum or motion
+        for own in self._joints:
+            batch = own.batch
+            phi, gradient, context = batch.evaluate(motion, batch.at(min(motion.t, system.end)))
+            rate = constraints.rate(batch, motion, phi, gradient, context)
+            np.add.at(closing, own.equations, own.weights[:, 0] * phi[own.cells])
+            np.add.at(hidden, own.equations, own.weights[:, 0] * rate[own.cells])
+            slots.append(own.slots)
+            values.append((own.weights * multipliers[own.equations // count, None] * gradient[own.cells]).ravel())
+        sums: Array = np.bincount(np.concatenate(slots), np.concatenate(values), system.N * count)  # type: ignore[assignment]
+        closing, hidden = closing.reshape(-1, count), h * hidden.reshape(-1, count)
+        return Rows(sums.reshape(-1, count), np.where(system.velocity_level[:, None], hidden, closing), hidden)
+
+    def _with_variables(self, motion: Motion, history: Array) -> Motion:
+        """With the internal variables of all models, one after the other."""
+        if not self.system.k:
+            return motion
+        count = len(self._shifts)
+        u = np.tile(motion.u, (count, 1))
+        u += np.where(self._history, self._shifts[:, 1:] * history.T[self._shifts[:, 0].astype(int)], 0.0)
+        udot, uddot = np.tile(motion.udot, count), np.tile(motion.uddot, count)
+        inner = motion.momentum and replace(
+            motion.momentum, u=u.ravel(), udot=np.tile(motion.momentum.udot, count), uddot=uddot
+        )
+        return replace(motion, u=u.ravel(), udot=udot, uddot=uddot, momentum=inner)
+
+    def _look(self, own: _Differences, force: Array, t: float) -> None:
+        """See whether the two halves of central differences agree."""
+        force = force.reshape(len(force), -1)
+        halves, sizes, here = np.zeros((3, len(own.pairs), force.shape[1]))
+        np.add.at(halves, own.pair, own.bends * force)
+        np.add.at(sizes, own.pair, own.weights * force)
+        np.maximum.at(here, own.pair, np.abs(force))
+        numbers = np.array([k for k, _ in own.pairs], np.intp)
+        largest = np.zeros((2, len(self.varied)))
+        np.maximum.at(largest[0], numbers, np.abs(sizes).max(axis=1) * self._steps[numbers])
+        np.maximum.at(largest[1], numbers, here.max(axis=1))
+        limits = KINK * largest[0] + 1e-9 * largest[1]
+        for pair in np.flatnonzero(np.abs(halves).max(axis=1) > limits[numbers]):
+            k, element = own.pairs[pair]
+            if own.central[pair]:
+                self.kinks.setdefault((self.varied[k].variation.label, str(element)), t)
+
+
+class _Differences:
+    """A batch of parts of several models, and what its cells, or equations, add to the differences."""
+
+    def __init__(self, system: System, batch: Any, shares: Sequence[Sequence[_Share]], count: int) -> None:
+        self.batch = batch
+        joint = not isinstance(batch, ElementBatch)
+        own = None if batch.own is None else 6 * system.n + batch.own % system.k
+        nodes = (6 * batch.nodes[:, :, None] + np.arange(6)).reshape(len(batch.nodes), -1)
+        rows = nodes if own is None else np.concatenate([nodes, own], axis=1)
+        owner = batch.cell if joint else np.arange(len(rows))
+        entries = [(cell, share) for cell, number in enumerate(owner.tolist()) for share in shares[number]]
+        self.cells = np.array([cell for cell, _ in entries], np.intp)
+        numbers = np.array([share.k for _, share in entries], np.intp)
+        self.weights, self.bends = np.array([share[3:] for _, share in entries]).T[:, :, None]
+        places = rows[owner[self.cells]]
+        if joint:
+            within = self.cells - np.searchsorted(owner, owner[self.cells])
+            mine = [system.number.equations[share.of][i] for (_, share), i in zip(entries, within, strict=True)]
+            self.equations = np.array(mine, np.intp) * count + numbers
+        elif batch.terms > 1:
+            places = np.repeat(places[:, None], batch.terms, 1).reshape(len(places), -1)
+        self.slots = (places * count + numbers[:, None]).ravel()
+        names = {(share.k, id(share.of)): (share.k, share.of) for _, share in entries}
+        self.pairs, order = list(names.values()), {key: i for i, key in enumerate(names)}
+        self.pair = np.array([order[share.k, id(share.of)] for _, share in entries], np.intp)
+        self.central = np.bincount(self.pair, self.bends[:, 0] < 0.0, len(self.pairs)) > 0.0
