@@ -145,7 +145,11 @@ class HeldMesh:
             root = axes * np.sqrt(np.maximum(squares, 0.0))
             values, y = np.linalg.eigh(root.T @ (0.5 * (flexible + flexible.T)) @ root)
             values, y = values[::-1][:count], y[:, ::-1][:, :count]
-            return 1.0 / np.sqrt(values), flexible @ (root @ y) / values
+            moves = values > N * np.finfo(float).eps * values[0]  # what has no mass has no frequency
+            omega, shapes = np.full(count, np.inf), np.zeros((N, count))
+            omega[moves] = 1.0 / np.sqrt(values[moves])
+            shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
+            return omega, shapes
         from scipy.sparse.linalg import LinearOperator, eigsh  # which takes long to import
 
         start = flexibility(np.random.default_rng(0).normal(size=(N, 1)))[:, 0]
