@@ -186,13 +186,14 @@ def test_dead_weight_beside_a_growing_force() -> None:
 
 
 def test_joints_hold_as_clamps_do() -> None:
+    """To the rounding of the axial force, ``EA`` eps over the length of an element: 2e-7 of the load."""
     factors = []
     for clamp in (True, False):
         model, beam = narrow(8)
         model.fix(beam.nodes[0]) if clamp else model.add(FixedJoint(model.ground, beam.nodes[0]))
         model.add(Force(beam.nodes[-1], (-1, 0, 0)))
         factors.append(mbs.buckling(model, 2).factors)
-    np.testing.assert_allclose(factors[0], factors[1], rtol=1e-8)
+    np.testing.assert_allclose(factors[0], factors[1], rtol=1e-6)
 
 
 def test_animation_and_files(tmp_path) -> None:
