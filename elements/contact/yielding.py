@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, log1p
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +31,6 @@ from fem_mbs.contracts import (
     own_rows,
 )
 from fem_mbs.elements.contact.pairs import Pairs, Place
-
-if TYPE_CHECKING:
-    from fem_mbs.elements.contact.contact import Contact
 
 ELASTIC = 1e-3
 """Loss below which the equation of ``y`` is its first terms, which do not cancel."""
@@ -106,11 +103,10 @@ class Yielding(NamedTuple):
 class YieldingBatch(ElementBatch):
     """Contacts of one kind of pair that yield."""
 
-    owners: Sequence[Contact]
     kinked = True
     own: IntArray
 
-    def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
+    def __init__(self, elements: Sequence[Any], number: Numbering) -> None:
         self.owners, self.nodes, self.own = elements, node_rows(elements, number), own_rows(elements, number)
         self._pairs = Pairs(elements)
         given = np.array(
