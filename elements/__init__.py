@@ -14,6 +14,7 @@ from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
 from fem_mbs.elements.contact.shapes import Capsule as Capsule
 from fem_mbs.elements.contact.shapes import Plane as Plane
+from fem_mbs.elements.contact.yielding import hertz_stiffness as hertz_stiffness
 from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block, SampledController, SampledStateSpace
 from fem_mbs.elements.control.controllers import (
@@ -73,6 +74,7 @@ from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
+    "hertz_stiffness",
     "Bush",
     "Capsule",
     "Contact",

@@ -359,6 +359,16 @@ ELEMENTS: dict[str, Callable[[Stage], Element]] = {
     "contact of a box on a plane": lambda n: Contact(
         n.line[1], n.arc[0], Plane(n.vector((-1, -2, 1)), n.point((9.0, 9.0, 9.0))), Box((0.1, 0.2, 0.3)), friction=0.3
     ),
+    "contact that yields": lambda n: Contact(
+        n.line[1],
+        n.arc[0],
+        Plane(n.vector((-1, -2, 1)), n.arc[0].position),
+        Capsule(0.2, 0.3, n.vector((1, 2, -1))),
+        stiffness=7.0,
+        restitution=0.5,
+        friction=0.3,
+        creep=0.5,
+    ),
     "pin in a bush": lambda n: Contact(n.line[1], n.arc[0], Bush(9.0, n.vector((1, 2, -1))), Ball(0.1), friction=0.3),
     "contact of capsules": lambda n: Contact(
         n.line[1], n.arc[0], Capsule(0.01, 0.1, n.vector((1, 2, -1))), Capsule(0.02, 0.2), restitution=0.3, friction=0.3
