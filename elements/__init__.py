@@ -14,6 +14,7 @@ from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
 from fem_mbs.elements.contact.shapes import Capsule as Capsule
 from fem_mbs.elements.contact.shapes import Plane as Plane
+from fem_mbs.elements.contact.yielding import hertz_stiffness as hertz_stiffness
 from fem_mbs.elements.control.actuators import ForceActuator, JointActuator, LineActuator, MomentActuator
 from fem_mbs.elements.control.block import Block, SampledController, SampledStateSpace
 from fem_mbs.elements.control.controllers import (
@@ -29,6 +30,7 @@ from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.interfaces import Interface
+from fem_mbs.elements.flexible.mesh_load import MeshLoad
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.forces.bearing import Bearing
 from fem_mbs.elements.forces.bushing import Bushing
@@ -72,6 +74,7 @@ from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
+    "hertz_stiffness",
     "Bush",
     "Capsule",
     "Contact",
@@ -120,6 +123,7 @@ __all__ = [
     "LineSensor",
     "LowPass",
     "Maxwell",
+    "MeshLoad",
     "ModalBody",
     "Moment",
     "MomentActuator",

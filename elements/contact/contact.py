@@ -1,4 +1,4 @@
-"""Rigid contact of two bodies with restitution and Coulomb friction."""
+"""Contact of two bodies, rigid or yielding, with restitution and Coulomb friction."""
 
 from __future__ import annotations
 
@@ -15,20 +15,26 @@ from fem_mbs.contracts import (
     NotNegative,
     Numbering,
     Placed,
+    Positive,
     Shape,
     UnilateralBatch,
     UnitInterval,
     carried_variables,
     checked,
 )
-from fem_mbs.elements.contact.pairs import Nearest, Pair, bent, gradients
+from fem_mbs.elements.contact.pairs import Pairs
 from fem_mbs.elements.contact.shapes import pair_of, reach
+from fem_mbs.elements.contact.yielding import YieldingBatch, approach_variables
 from fem_mbs.errors import ModelError
 
 PAIRS = (
     "a Plane with a Ball, a Capsule, a Box or a Cylinder; a Ball or a Capsule with another; a Box with a Ball, a "
     "Capsule or a Box; a Ball with a Cylinder or a Surface; a Bush with a Ball or a Capsule as its pin"
 )
+
+
+LEAST = 0.01
+"""Restitution of bodies that yield."""
 
 
 @checked
@@ -45,16 +51,25 @@ class Contact(Element):
         Newton's: the share of the speed of approach that comes back at an impact, in [0, 1].
     friction : float
         Coulomb's coefficient, of impacts, too.
+    stiffness : float, optional
+        With it bodies yield: the normal force is ``stiffness depth^exponent``, N/m^exponent, and what damping
+        ``restitution`` takes; for any method. :func:`hertz_stiffness` has that of balls.
+    exponent : float
+        1.5 as of Hertz; 1 is a linear spring.
+    creep : float
+        Of bodies that yield: speed of slip in m/s up to which friction rises to its coefficient, and speed of approach
+        from which on its share of restitution comes back.
 
     Raises
     ------
     ModelError
-        If there is no closed form for the pair.
+        If there is no closed form for the pair, or bodies yield and nothing shall come back.
 
     Notes
     -----
-    For ``NonsmoothAlpha`` alone. ``solution.gap``, ``solution.contact_force`` and ``solution.impulses`` have what
-    happens. Each body rests on as many points as its pair has: a box on eight corners, a capsule on two ends.
+    Without a stiffness, for ``NonsmoothAlpha`` alone. ``solution.gap``, ``solution.contact_force`` and
+    ``solution.impulses`` have what happens. Each body rests on as many points as its pair has: a box on eight corners,
+    a capsule on two ends.
     """
 
     _internal = ("pair", "data", "swapped", "reach")
@@ -68,6 +83,9 @@ class Contact(Element):
         *,
         restitution: UnitInterval = 0.0,
         friction: NotNegative = 0.0,
+        stiffness: Positive | None = None,
+        exponent: Positive = 1.5,
+        creep: Positive = 1e-3,
     ) -> None:
         if a is b:
             raise ModelError(f"Contact: {a} and {b} are one node, whose shapes keep their places")
@@ -83,51 +101,57 @@ class Contact(Element):
             )
         self.nodes = (b, a) if self.swapped else (a, b)
         self.pair, self.contacts, self.data = found
-        self.internal_variables = carried_variables(self.contacts)
+        self.yields = stiffness is not None
+        if exponent < 1.0:
+            raise ModelError(f"Contact on {a}, {b}: exponent must be at least 1, received {exponent:g}")
+        if self.yields and restitution < LEAST:
+            raise ModelError(
+                f"Contact on {a}, {b}: with stiffness, restitution must be at least {LEAST:g}, received "
+                f"{restitution:g}: less takes a force without bounds; without stiffness nothing may come back"
+            )
+        self.internal_variables = (approach_variables if self.yields else carried_variables)(self.contacts)
         self.reach = min(map(reach, placed))
         self.placed = tuple(Placed(n, s) for n, s in zip((a, b), placed, strict=True))
         self.restitution, self.friction = restitution, friction
+        self.stiffness, self.exponent, self.creep = stiffness, exponent, creep
 
     def batch_key(self) -> Hashable:
-        return self.pair, len(self.contacts)
+        return self.pair, len(self.contacts), self.yields
+
+    @classmethod
+    def batch(cls, elements: Sequence[Contact], number: Numbering) -> ContactBatch | YieldingBatch:
+        return (YieldingBatch if elements[0].yields else ContactBatch)(elements, number)
 
     def shapes(self, size: float) -> tuple[Placed, ...]:
         """Those of both bodies."""
         return self.placed
 
 
-class ContactBatch(UnilateralBatch, of=Contact):
-    """Contacts of one kind of pair."""
+class ContactBatch(UnilateralBatch):
+    """Rigid contacts of one kind of pair."""
 
     owners: Sequence[Contact]
     _bent: tuple[Gaps, Array] | None = None
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._pair: Pair = elements[0].pair
-        self._data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        self._pairs = Pairs(elements)
         self.reach = np.array([e.reach for e in elements])
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
         self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
 
-    def nearest(self, motion: Motion) -> tuple[Nearest, Array, Array]:
-        """Nearest points, and where the nodes are."""
-        x, R = motion.x[self.nodes], motion.R[self.nodes]
-        return self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data), x, R
-
     def gaps(self, motion: Motion) -> Array:
-        return self.nearest(motion)[0].gap
+        return self._pairs.at(motion, self.nodes).near.gap
 
     def measure(self, motion: Motion) -> Gaps:
-        near, x, R = self.nearest(motion)
-        return Gaps(near.gap, gradients(near, x[:, 1] - x[:, 0], R[:, 0], R[:, 1]), (x, R))
+        place = self._pairs.at(motion, self.nodes)
+        return Gaps(place.near.gap, place.gradients(), place)
 
     def second(self, gaps: Gaps) -> Array:
         if self._bent is None or self._bent[0] is not gaps:
-            self._bent = gaps, bent(self._pair, self._data, *gaps.context)
+            self._bent = gaps, gaps.context.bent()
         return self._bent[1]
 
-    def forces_on_b(self, motion: Motion, carried: Array) -> Array:
-        sides = np.array([-1.0 if own.swapped else 1.0 for own in self.owners])
-        return sides[:, None, None] * super().forces_on_b(motion, carried)
+    def forces_on_b(self, motion: Motion) -> Array:
+        return self._pairs.sides[:, None, None] * super().forces_on_b(motion)

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import Motion
 from fem_mbs.lie import so3
 
 STEP = 1e-40
@@ -208,3 +209,49 @@ def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     near = pair(d, Q[:, 0], Q[:, 1], copies)
     G = gradients(near, d, Q[:, 0], Q[:, 1]).imag / STEP
     return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)
+
+
+class Place(NamedTuple):
+    """Contacts of ``n`` elements of one kind of pair, where their nodes are."""
+
+    pair: Pair
+    data: Any
+    x: Array
+    """``(n, 2, 3)``."""
+    R: Array
+    near: Nearest
+
+    def of(self, rows: IntArray) -> Place:
+        """Of some of the elements."""
+        x, R, near = self.x[rows], self.R[rows], Nearest(*(part[rows] for part in self.near))
+        return Place(self.pair, type(self.data)(*(part[rows] for part in self.data)), x, R, near)
+
+    def gradients(self) -> Array:
+        """``G`` (n, r, 3, 12)."""
+        return gradients(self.near, self.x[:, 1] - self.x[:, 0], self.R[:, 0], self.R[:, 1])
+
+    def bent(self) -> Array:
+        """Derivatives ``(n, r, 3, 12, 12)`` of ``G``."""
+        return bent(self.pair, self.data, self.x, self.R)
+
+    def gap_rates(self, V: Array) -> Array:
+        """Rates ``(n, r)`` of the gaps for body velocities ``V`` (n, 2, 6)."""
+        linear, angular = (np.matvec(self.R, part)[:, :, None] for part in (V[..., :3], V[..., 3:]))
+        levers = np.stack([(self.x[:, 1] - self.x[:, 0])[:, None] + self.near.b, self.near.b], axis=1)
+        points = linear + cross(angular, levers)
+        return dot(self.near.normal, points[:, 1] - points[:, 0])
+
+
+class Pairs:
+    """Elements with one kind of pair each, as arrays."""
+
+    def __init__(self, elements: Sequence[Any]) -> None:
+        self._pair: Pair = elements[0].pair
+        self._data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
+        """-1 where the nodes of the pair are in the other order than those of the element."""
+
+    def at(self, motion: Motion, nodes: IntArray) -> Place:
+        """Where they are nearest."""
+        x, R = motion.x[nodes], motion.R[nodes]
+        return Place(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))

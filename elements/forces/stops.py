@@ -28,6 +28,7 @@ from fem_mbs.contracts import (
     derivatives,
     evaluate,
 )
+from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.errors import ModelError
@@ -217,9 +218,9 @@ class RigidStopBatch(UnilateralBatch):
         result[:, :, 0] = self._sign[:, None, None] * H[:, None]
         return result
 
-    def forces_on_b(self, motion: Motion, carried: Array) -> Array:
+    def forces_on_b(self, motion: Motion) -> Array:
         """Along the coordinate, in the first component."""
-        along: Array = self._sign[:, None] * carried
+        along: Array = self._sign[:, None] * motion.u[self.carried[..., FORCES]]
         return along
 
     def followed(self, motion: Motion) -> Array:

@@ -69,11 +69,21 @@ class Element(Component):
     ``fem_mbs.testing.check_element`` holds the laws of the contract.
     """
 
-    _internal: ClassVar[tuple[str, ...]] = ("external", "active", "doubts", "center_of_mass", "offset", "contacts")
+    _internal: ClassVar[tuple[str, ...]] = (
+        "external",
+        "active",
+        "doubts",
+        "center_of_mass",
+        "offset",
+        "contacts",
+        "yields",
+    )
     external: bool = False
     active: bool = False
     contacts: tuple[str, ...] = ()
     """Names of its contacts, which push and never pull; see :mod:`fem_mbs.contracts.unilateral`."""
+    yields: bool = False
+    """Whether these are forces by the depth, for any method."""
     center_of_mass: Array | None = None
     """Of the body that its one node carries, in the frame of that node; None of what is no body."""
 

@@ -100,8 +100,9 @@ class UnilateralBatch(ElementBatch):
         """Derivatives of the gradients."""
         raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
 
-    def forces_on_b(self, motion: Motion, carried: Array) -> Array:
-        """Of what contacts carry ``(n, r, 3)``, the forces on node b in the world ``(n, r, 3)``."""
+    def forces_on_b(self, motion: Motion) -> Array:
+        """Forces on node b in the world, ``(n, r, 3)``."""
+        carried = motion.u[self.carried[..., FORCES]]
         G = self.measure(motion).gradient[..., 6:9]
         return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, 1]], G, carried)  # type: ignore[no-any-return]
 

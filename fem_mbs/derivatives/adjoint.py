@@ -8,31 +8,24 @@ that is kept of the method's memory; states are those of the solution, in memory
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, State, Step
-from fem_mbs.derivatives.beside import ParameterDerivatives, Varied, with_history
+from fem_mbs.contracts import Method, Motion, State, Step
+from fem_mbs.derivatives.beside import ParameterDerivatives, with_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import CellSums
 from fem_mbs.derivatives.signals import Seeds
 from fem_mbs.derivatives.step import EndDerivatives, StepDerivative
 from fem_mbs.errors import ModelError
-from fem_mbs.files.store.recorder import in_file
-from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import AcceptedStep, Recorder
-from fem_mbs.run.output import Store
-from fem_mbs.run.recorder import MemoryRecorder
-from fem_mbs.run.time_loop import run_to_end
-from fem_mbs.solution.solution import Solution
+from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
 
 LEANS, PROBE = 1e-12, 1e-3
@@ -42,10 +35,11 @@ LEANS, PROBE = 1e-12, 1e-3
 class AdjointIntegration(KeptSteps):
     """A run in time that can be gone back along."""
 
-    def __init__(self, system: System, method: GeneralizedAlpha, step: float, t_end: float) -> None:
-        super().__init__(system, method, FixedStep(step), t_end)
-        self.alpha, self.begun = method, (self.state, self.memory)
-        self.every = max(1, math.isqrt(math.ceil(t_end / step)))
+    asked = "objective: how='adjoint'"
+
+    def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
+        super().__init__(system, method, step, t_end)
+        self.every = max(1, math.isqrt(math.ceil(t_end / self.length)))
         """Steps from a checkpoint to the next."""
         self.lengths: list[float] = []
         self.ends: list[float] = []
@@ -98,28 +92,10 @@ class Backwards:
             self.multipliers[own.rows["multipliers"], goal] += own.values["multipliers"][k]
 
 
-def run(
-    system: System, method: GeneralizedAlpha, step: float, t_end: float, store: Store | None
-) -> tuple[AdjointIntegration, Solution]:
-    """A run that can be gone back along, and its solution."""
-    started = time.perf_counter()
-    integration = AdjointIntegration(system, method, step, t_end)
-    if store is not None:
-        recorder: Recorder = in_file(integration, store, None, None, started)
-    else:
-        recorder = MemoryRecorder(
-            lambda states, outcome, stats, hits, turns: Solution(system, states, outcome, stats, hits, turns=turns),
-            started,
-            system,
-            integration.state,
-        )
-    return integration, run_to_end(integration, recorder)
-
-
-def gradients(integration: AdjointIntegration, variations: Sequence[Variation], seeds: Sequence[Seeds]) -> Array:
+def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
     """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
     system, method = integration.system, integration.alpha
-    explicit = ParameterDerivatives(system, [Varied.of(system, own) for own in variations])
+    explicit = ParameterDerivatives(system, variations)
     assembly, now = CellSums(system), Backwards(system, len(seeds))
     result = np.zeros((len(variations), len(seeds)))
     now.add(seeds, len(integration.lengths))
@@ -167,10 +143,10 @@ def gradients(integration: AdjointIntegration, variations: Sequence[Variation], 
     return result + _at_start(integration, variations, now, entry)
 
 
-def _at_start(integration: AdjointIntegration, variations: Sequence[Variation], now: Backwards, entry: Array) -> Array:
+def _at_start(integration: AdjointIntegration, variations: list[Variation], now: Backwards, entry: Array) -> Array:
     """What goals depend on where the run begins, which is differenced."""
     start: Tangent = DirectIntegration(
-        integration.system, integration.alpha, integration.control, integration.t_end, variations
+        integration.system, integration.alpha, integration.length, integration.t_end, variations
     ).tangents[0]
     # the entry of the first step is apart from the state, which goals may look at
     parts = (start.q, now.q), (start.rates, now.rates), (start.multipliers, now.multipliers), (start.entry, entry)

@@ -7,7 +7,7 @@ model has classes, however many parameters there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
-from fem_mbs.derivatives.parameters import Likeness, Variation, check_structure
+from fem_mbs.derivatives.parameters import Likeness, Variation
 from fem_mbs.derivatives.residual import Rows
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
@@ -23,30 +23,6 @@ from fem_mbs.system.system import System
 
 KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
-
-
-class Varied(NamedTuple):
-    """A number that is varied, and the models beside, frozen."""
-
-    variation: Variation
-    systems: tuple[System, ...]
-
-    @classmethod
-    def of(cls, system: System, variation: Variation) -> Varied:
-        """Refuses other structures."""
-        systems = tuple(System(model, system.end) for model in variation.models)
-        for other in systems:
-            check_structure(system, other, variation.label)
-        return cls(variation, systems)
-
-    @property
-    def shifts(self) -> list[float]:
-        """By how much the number is varied in each model."""
-        return [shift * self.variation.step for shift in self.variation.shifts]
-
-    def difference(self, values: Iterable[Any]) -> Any:
-        """The derivative of what has these values in the models."""
-        return self.variation.difference(list(values))
 
 
 def with_history(system: System) -> list[int]:
@@ -92,12 +68,12 @@ class ParameterDerivatives:
     asked with those of each model beside.
     """
 
-    def __init__(self, system: System, varied: Sequence[Varied]) -> None:
+    def __init__(self, system: System, varied: Sequence[Variation]) -> None:
         self.system, self.varied = system, varied
         number = _Rows(system, [other for own in varied for other in own.systems])
         self._shifts = np.array([[0.0, 0.0], *((k, shift) for k, own in enumerate(varied) for shift in own.shifts)])
         self._history = system.order < 0
-        self._steps = np.array([own.variation.step for own in varied])
+        self._steps = np.array([own.step for own in varied])
         self._elements: list[tuple[Array, _Differences]] = []
         self._joints: list[_Differences] = []
         for gravity, shares in self._differing().items():
@@ -119,7 +95,8 @@ class ParameterDerivatives:
         system, parts = self.system, self.system.number.parts
         following = {id(owner) for k in with_history(system) for owner in system.batches[k].owners}
         result: dict[tuple[float, ...], list[_Share]] = {}
-        for k, (own, others) in enumerate(self.varied):
+        for k, own in enumerate(self.varied):
+            others = own.systems
             gravities = [tuple(other.gravity.tolist()) for other in others]
             alone = all(gravity == tuple(system.gravity.tolist()) for gravity in gravities)
             central = 1.0 if alone and len(others) == 2 else 0.0
@@ -129,7 +106,7 @@ class ParameterDerivatives:
                 if not heavier and id(here) not in following and all(Likeness()(here, part) for part in there):
                     continue
                 for part, weight, gravity in zip(there, own.weights, gravities, strict=True):
-                    share = _Share(part, here, k, weight / own.step, central)
+                    share = _Share(part, here, k, weight, central)
                     result.setdefault(gravity if not joint else gravities[0], []).append(share)
                 if central and not joint:
                     result[gravities[0]].append(_Share(here, here, k, 0.0, -2.0))
@@ -194,7 +171,7 @@ class ParameterDerivatives:
         for pair in np.flatnonzero(np.abs(halves).max(axis=1) > limits[numbers]):
             k, element = own.pairs[pair]
             if own.central[pair]:
-                self.kinks.setdefault((self.varied[k].variation.label, str(element)), t)
+                self.kinks.setdefault((self.varied[k].label, str(element)), t)
 
 
 class _Differences:

@@ -7,8 +7,9 @@ method makes of a step of another length, and what internal variables of kind "h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,15 +19,22 @@ from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
+from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.beside import ParameterDerivatives, Varied
+from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import CellSums
 from fem_mbs.derivatives.step import StartDerivatives, StepDerivative, Weights, displaced, taken_increment
 from fem_mbs.errors import ModelError
+from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
-from fem_mbs.run.interfaces import AcceptedStep, StepControl
-from fem_mbs.run.time_loop import TimeIntegration
+from fem_mbs.run.fixed_step import FixedStep
+from fem_mbs.run.interfaces import AcceptedStep
+from fem_mbs.run.output import Store
+from fem_mbs.run.recorder import MemoryRecorder
+from fem_mbs.run.time_loop import TimeIntegration, run_to_end
+from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.solution import Solution
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import System
 
@@ -78,12 +86,55 @@ class _Listening:
         return result
 
 
-class KeptSteps(TimeIntegration):
-    """A run in time whose steps can be looked at as they were taken."""
+def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
+    """Why there are no direct derivatives; empty if there are."""
+    if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
+        return f"{method} has none, GeneralizedAlpha has"
+    if method.formulation == "index2":
+        return "the formulation 'index2' has none, 'stabilized' and 'index3' have"
+    if method.newton.modified:
+        return "with Newton(modified=True) a step depends on the matrices of those before"
+    if method.newton.matrix != "exact":
+        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
+    if isinstance(step, VariableStep):
+        return "steps of variable length have none"
+    if system.redundant is not None:
+        return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
+    if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
+        return f"{closes} may open and close"
+    return ""
 
-    def __init__(self, system: System, method: Method, control: StepControl, t_end: float) -> None:
-        super().__init__(system, method, control, t_end, None)
+
+class KeptSteps(TimeIntegration):
+    """A run in time whose steps can be looked at as they were taken; refuses what has no derivatives of steps."""
+
+    asked: ClassVar[str]
+    """What the user has asked for."""
+
+    def __init__(self, system: System, method: Method, step: float | VariableStep, t_end: float) -> None:
+        self._started = time.perf_counter()
+        self._refuse(no_direct(system, method, step))
+        assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
+        method.check(system)
+        accelerate(system)
+        super().__init__(system, method, FixedStep(step), t_end, None)
+        self._refuse(no_direct(system, method, step))  # redundant joints are found at the start
+        self.alpha, self.length = method, step
         self._stepper: Any = _Listening(self._stepper)
+
+    def _refuse(self, reason: str) -> None:
+        if reason:
+            raise ModelError(f"{self.asked} cannot be: {reason}; how='copies' takes differences of runs")
+
+    def finished(self, store: Store | None = None) -> Solution:
+        """The whole run, in memory or in a file."""
+        if store is not None:
+            return run_to_end(self, in_file(self, store, None, None, self._started))
+
+        def make(states: Any, outcome: Any, stats: Any, hits: Any, turns: Any) -> Solution:
+            return Solution(self.system, states, outcome, stats, hits, turns=turns)
+
+        return run_to_end(self, MemoryRecorder(make, self._started, self.system, self.state))
 
     @property
     def taken(self) -> TakenStep:
@@ -100,17 +151,18 @@ class KeptSteps(TimeIntegration):
 class DirectIntegration(KeptSteps):
     """A run in time with derivatives, ``tangents`` after each step."""
 
+    asked = "sensitivities: how='direct'"
+
     def __init__(
         self,
         system: System,
-        method: GeneralizedAlpha,
-        control: StepControl,
+        method: Method,
+        step: float | VariableStep,
         t_end: float,
-        variations: Sequence[Variation],
+        variations: list[Variation],
     ) -> None:
-        super().__init__(system, method, control, t_end)
-        self.alpha = method
-        self.varied = [Varied.of(system, own) for own in variations]
+        super().__init__(system, method, step, t_end)
+        self.varied = variations
         self._explicit = ParameterDerivatives(system, self.varied)
         self._assembly = CellSums(system)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
@@ -142,16 +194,18 @@ class DirectIntegration(KeptSteps):
     def _begun(self, k: int, other: System, shift: float) -> tuple[State, AlphaMemory]:
         """State and memory at the start of a model beside."""
         run = TimeIntegration(other, self.method, self.control, self.t_end, None)
-        return self._started(k, other, run.state, run.memory, self.memory.h)
+        return self._with_trial(k, other, run.state, run.memory, self.memory.h)
 
     def _jumped(self, k: int, other: System, shift: float, before: State) -> tuple[State, AlphaMemory]:
         """State and memory of a model beside just after a jump."""
         there = self._displaced(other, before, self.tangents[-1], k, shift)
         state = jumped(other, there)
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
-        return self._started(k, other, state, memory, self.memory.h)
+        return self._with_trial(k, other, state, memory, self.memory.h)
 
-    def _started(self, k: int, other: System, state: State, memory: AlphaMemory, h: float) -> tuple[State, AlphaMemory]:
+    def _with_trial(
+        self, k: int, other: System, state: State, memory: AlphaMemory, h: float
+    ) -> tuple[State, AlphaMemory]:
         """With what the trial of a first step of ``h`` makes of the memory."""
         self._refuse_moved_jump(k, other, state)
         self._begun_with[other] = state, memory
@@ -161,7 +215,7 @@ class DirectIntegration(KeptSteps):
         here, there = (next_jump(system, state.at(self.state.t), self.t_end) for system in (self.system, other))
         if here != there:
             raise ModelError(
-                f"sensitivities: {self.varied[k].variation.label} moves an instant at which something jumps, from "
+                f"sensitivities: {self.varied[k].label} moves an instant at which something jumps, from "
                 f"t = {here:.9g} s to {there:.9g} s: there is no derivative there; make the load a function without "
                 "jumps, or take what the instant depends on out of the parameters"
             )
@@ -199,7 +253,7 @@ class DirectIntegration(KeptSteps):
         if not memory.steps:
             if not same(h, memory.h):  # it was cut
                 begun = self._begun_with
-                before = self._from_models(lambda k, other, _: self._started(k, other, *begun[other], h), state)
+                before = self._from_models(lambda k, other, _: self._with_trial(k, other, *begun[other], h), state)
             memory = self.alpha.started(system, state, h, memory)
         elif not same(h, memory.h):
             self._refuse_index3(state)
@@ -303,10 +357,10 @@ class DirectIntegration(KeptSteps):
         ]
         weight = self.system.weight[:, None]
         sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]
-        steps = np.array([own.variation.step for own in self.varied])
-        for k in np.flatnonzero(sizes[-1] * steps > LARGE):
+        steps = np.array([own.step for own in self.varied])
+        for k in np.flatnonzero(sizes[-1] * steps > LARGE).tolist():
             texts.append(
-                f"derivatives against {self.varied[k].variation.label} have grown so much that they tell of this "
+                f"derivatives against {self.varied[k].label} have grown so much that they tell of this "
                 "run alone, as in chaotic motion: means over time do not follow them"
             )
         return texts

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.parameters import Variation, check_structure
+from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.solution.history import Instant, proportional
 from fem_mbs.solution.outcome import Outcome
@@ -26,7 +26,7 @@ REFINED = 2
 
 def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolution]:
     """The equilibria of the models beside, moved along the derivative."""
-    system, end = solution.system, float(np.abs(solution.t).max())
+    system = solution.system
     if system.redundant is not None:
         raise ModelError(
             f"sensitivities: {system.redundant.text} Single reactions are not unique, and have no derivatives: leave "
@@ -39,9 +39,7 @@ def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolutio
             f"sensitivities: '{variable.name}' of {owner} has changed along the path, and equilibria depend on how "
             "they were reached, which has no derivative here"
         )
-    others = [System(model, end) for model in variation.models]
-    for other in others:
-        check_structure(system, other, variation.label)
+    others = variation.systems
     instant = solution.history.instant or proportional
     states: list[list[State]] = [[] for _ in others]
     for k in range(len(solution.t)):
@@ -84,10 +82,9 @@ def _moved(
         own.force_factor = equations.force_factor
         values.append(own.residual(own.evaluate(there[-1])))
     d, multipliers = equations.response(solve, variation.difference(values))
-    steps = [shift * variation.step for shift in variation.shifts]
     return [
         place.moved(step * d, place.multipliers + step * multipliers, place.load).state()
-        for place, step in zip(there, steps, strict=True)
+        for place, step in zip(there, variation.shifts, strict=True)
     ]
 
 

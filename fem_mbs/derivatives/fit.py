@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, array, checked, choice, shown
+from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, shown
 from fem_mbs.derivatives.goals import Misfit
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities
@@ -153,9 +153,11 @@ def fit(
     if not series:
         raise ModelError("fit: data must be a Misfit, or a list of them, received none")
     template = ParameterSet(build, parameters, scale, "fit")
-    lower, upper = _bounds(template, bounds or {})
-    known = _prior(template, prior or {})
-    problem = _Problem(template, series, known, t_end, step, method or GeneralizedAlpha(), how)
+    lower, upper = _pairs(template, bounds or {}, (-np.inf, np.inf), "bounds must be the least and the largest value")
+    mean, sigma = _pairs(template, prior or {}, (0.0, np.inf), "prior must be mean and standard deviation")
+    if not (lower < upper).all() or not (sigma > 0.0).all():
+        raise ModelError("fit: bounds must be in order, the least value first, and standard deviations positive")
+    problem = _Problem(template, series, (mean, sigma), t_end, step, method or GeneralizedAlpha(), how)
     first = np.clip(template.flat, lower, upper)
     if starts == 1:
         return problem.solved(first, lower, upper)
@@ -291,36 +293,11 @@ class _Problem:
         return found
 
 
-def _bounds(template: ParameterSet, bounds: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
-    """Least and largest values in a row."""
-    low, high = (
-        {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (-np.inf, np.inf)
-    )
-    for name, pair in bounds.items():
-        if name not in template.values or len(np.shape(pair)) != 1 or len(np.asarray(pair)) != 2:
-            raise ModelError(
-                f"fit: bounds[{name!r}] must be the least and the largest value of one of "
-                f"{', '.join(template.values)}, received {shown(pair)}"
-            )
-        low[name][...], high[name][...] = np.asarray(pair, float)
-    lower, upper = (np.concatenate([own.ravel() for own in side.values()]) for side in (low, high))
-    if not (lower < upper).all():
-        raise ModelError("fit: bounds must be in order, the least value first")
-    return lower, upper
-
-
-def _prior(template: ParameterSet, prior: Mapping[str, ArrayLike]) -> tuple[Array, Array]:
-    """Means and standard deviations in a row, infinite ones for what is not known."""
-    mean, sigma = (
-        {name: np.full(value.shape, own) for name, value in template.values.items()} for own in (0.0, np.inf)
-    )
-    for name, pair in prior.items():
-        given = array(pair, f"fit: prior[{name!r}]", (2,), what="mean and standard deviation")
-        if name not in template.values or given[1] <= 0.0:
-            raise ModelError(
-                f"fit: prior[{name!r}] must be mean and (positive) standard deviation of one of "
-                f"{', '.join(template.values)}, received {shown(pair)}"
-            )
-        mean[name][...], sigma[name][...] = given
-    first, second = (np.concatenate([own.ravel() for own in side.values()]) for side in (mean, sigma))
-    return first, second
+def _pairs(template: ParameterSet, given: Mapping[str, ArrayLike], usual: tuple[float, float], what: str) -> Array:
+    """Two numbers for each parameter, ``(2, P)``, where none are given the usual ones."""
+    result = {name: np.stack([np.full(value.shape, own) for own in usual]) for name, value in template.values.items()}
+    for name, pair in given.items():
+        if name not in result or len(np.shape(pair)) != 1 or len(np.asarray(pair)) != 2:
+            raise ModelError(f"fit: {what} of one of {', '.join(result)}, received {name!r}: {shown(pair)}")
+        result[name][...] = np.asarray(pair, float).reshape((2,) + (1,) * (result[name].ndim - 1))
+    return np.concatenate([own.reshape(2, -1) for own in result.values()], axis=1)

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import ARRAYS, Method, Path, Public, Seconds, checked, choice, real, shown
-from fem_mbs.derivatives.adjoint import gradients, run
+from fem_mbs.derivatives.adjoint import AdjointIntegration, gradients
+from fem_mbs.derivatives.direct import no_direct
 from fem_mbs.derivatives.goals import Goal
 from fem_mbs.derivatives.parameters import Build, ParameterSet
-from fem_mbs.derivatives.sensitivities import Sensitivities, no_direct, sensitivities
+from fem_mbs.derivatives.sensitivities import Sensitivities, sensitivities
 from fem_mbs.derivatives.signals import SignalSlopes
 from fem_mbs.errors import ModelError
 from fem_mbs.run.output import Store
@@ -194,25 +194,18 @@ def _by_adjoint(
             "something at each instant; how='direct' takes any function of a Solution"
         )
     system = System(parameters.model(), t_end)
-    if reason := no_direct(system, method, step):
-        raise ModelError(f"objective: how='adjoint' cannot be: {reason}; how='copies' takes differences of runs")
-    assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
-    method.check(system)
-    accelerate(system)
-    integration, solution = run(system, method, step, t_end, None if store is None else Store(store))
-    if reason := no_direct(system, method, step):  # redundant joints are found at the start
-        raise ModelError(f"objective: how='adjoint' cannot be: {reason}; how='copies' takes differences of runs")
+    integration = AdjointIntegration(system, method, step, t_end)
+    solution = integration.finished(None if store is None else Store(store))
     slopes, seeds, values, rows = SignalSlopes(solution), [], [], []
-    variations = list(parameters.variations())
-    beside = [[System(model, t_end) for model in own.models] for own in variations]
+    variations = parameters.variations(system)
     for goal in whole:
         y = goal.values(solution)
         slope = goal.slope(solution.t, y)
         values.append(goal.value(solution.t, y))
         seeds.append(slopes.of(goal, y, slope))
         explicit = []
-        for own, systems in zip(variations, beside, strict=True):
-            answers = [goal.values(_as_of(other, solution)) for other in systems]
+        for own in variations:
+            answers = [goal.values(_as_of(other, solution)) for other in own.systems]
             explicit.append(float(np.sum(slope * own.difference(answers))))
         rows.append(explicit)
     jacobian = np.array(rows) + gradients(integration, variations, seeds).T

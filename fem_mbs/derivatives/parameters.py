@@ -8,7 +8,7 @@ Where a constructor refuses one of the two, two models on the other side take it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,19 +34,19 @@ Build: TypeAlias = Callable[..., Model]
 
 
 class Variation(NamedTuple):
-    """One number that is varied: a derivative against it is the sum of ``weights`` times values, over ``step``."""
+    """One number that is varied, and the models beside, frozen: a derivative is the sum of ``weights`` times values."""
 
     label: str
     step: float
-    shifts: tuple[float, ...]
-    """Of the parameter in the models, in steps."""
-    weights: tuple[float, ...]
-    models: tuple[Model, ...]
+    shifts: list[float]
+    """By how much the number is varied in each model."""
+    weights: list[float]
+    models: list[Model]
+    systems: list[System]
 
-    def difference(self, values: Sequence[Any]) -> Any:
+    def difference(self, values: Iterable[Any]) -> Any:
         """The derivative of what has these values in the models."""
-        pairs = zip(self.weights, values, strict=True)
-        return sum(weight * np.asarray(value) for weight, value in pairs) / self.step
+        return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
 
 
 class ParameterSet:
@@ -118,20 +118,25 @@ class ParameterSet:
             raise ModelError(f"{self.label}: the function that builds must return a Model, received {shown(model)}")
         return model
 
-    def variations(self) -> Iterator[Variation]:
-        """The models beside, for one number after the other."""
-        for k, (label, step) in enumerate(zip(self.labels, self._steps(), strict=True)):
-            yield self._variation(k, label, step)
+    def variations(self, system: System) -> list[Variation]:
+        """The models beside, for one number after the other; refuses other structures."""
+        pairs = zip(self.labels, self._steps(), strict=True)
+        return [self._variation(system, k, label, step) for k, (label, step) in enumerate(pairs)]
 
-    def _variation(self, k: int, label: str, step: float) -> Variation:
+    def _variation(self, system: System, k: int, label: str, step: float) -> Variation:
         refused: ModelError | None = None
         for shifts, weights in STENCILS:
             try:
-                models = tuple(self._beside(k, shift * step) for shift in shifts)
+                models = [self._beside(k, shift * step) for shift in shifts]
             except ModelError as error:
                 refused = refused or error
                 continue
-            return Variation(label, step, shifts, weights, models)
+            systems = [System(model, system.end) for model in models]
+            for other in systems:
+                _check_structure(system, other, label)
+            return Variation(
+                label, step, [own * step for own in shifts], [own / step for own in weights], models, systems
+            )
         raise ModelError(f"{self.label}: there is no model on either side of {label}: {refused}") from refused
 
     def _beside(self, k: int, change: float) -> Model:
@@ -153,7 +158,7 @@ class ParameterSet:
         return steps
 
 
-def check_structure(system: System, other: System, label: str) -> None:
+def _check_structure(system: System, other: System, label: str) -> None:
     """Refuse a parameter that changes more than numbers."""
     here, there = ([*names_of(own), *_kinds(own)] for own in (system, other))
     if here != there:

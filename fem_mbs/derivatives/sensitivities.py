@@ -7,7 +7,6 @@ themselves (copies), or of states that are moved along the derivatives of the ru
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -17,19 +16,14 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real, shown
-from fem_mbs.derivatives.direct import DirectIntegration
+from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.equilibria import beside
-from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, check_structure
+from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
-from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.interfaces import StepControl
-from fem_mbs.run.recorder import MemoryRecorder
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
-from fem_mbs.run.time_loop import run_to_end
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
@@ -178,7 +172,7 @@ def sensitivities(
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
     if how is None:
         how = "copies" if reason or system.size <= SMALL else "direct"
-    variations = list(own.variations())
+    variations = own.variations(system)
     result = (_copies if how == "copies" else _direct)(own, system, variations, t_end, step, method)
     for note in result.notes:
         LOG.warning("sensitivities: %s", note)
@@ -188,26 +182,8 @@ def sensitivities(
 def _of_equilibria(parameters: ParameterSet, arguments: Mapping[str, Any]) -> Sensitivities:
     """Equilibria, and those beside."""
     solution = statics(parameters.model(), **arguments)
-    return Sensitivities(solution, parameters, [(own, beside(solution, own)) for own in parameters.variations()], [])
-
-
-def no_direct(system: System, method: Method, step: float | VariableStep) -> str:
-    """Why there are no direct derivatives; empty if there are."""
-    if not isinstance(method, GeneralizedAlpha) or type(method) is not GeneralizedAlpha:
-        return f"{method} has none, GeneralizedAlpha has"
-    if method.formulation == "index2":
-        return "the formulation 'index2' has none, 'stabilized' and 'index3' have"
-    if method.newton.modified:
-        return "with Newton(modified=True) a step depends on the matrices of those before"
-    if method.newton.matrix != "exact":
-        return f"with Newton(matrix={method.newton.matrix!r}) a step leaves terms out of its directions"
-    if isinstance(step, VariableStep):
-        return "steps of variable length have none"
-    if system.redundant is not None:
-        return "joints repeat each other, and their least reactions depend on the parameters in ways that steps do not"
-    if closes := next((batch.owners[0] for batch in system.batches if batch.unilateral), None):
-        return f"{closes} may open and close"
-    return ""
+    variations = parameters.variations(solution.system)
+    return Sensitivities(solution, parameters, [(own, beside(solution, own)) for own in variations], [])
 
 
 def _copies(
@@ -219,9 +195,6 @@ def _copies(
     method: Method,
 ) -> Sensitivities:
     """Differences of runs beside each other, in the same steps."""
-    for own in variations:
-        for model in own.models:
-            check_structure(system, System(model, t_end), own.label)
     models = [parameters.model(), *(model for own in variations for model in own.models)]
     tight = _tightened(method)
     if all((model.gravity == models[0].gravity).all() for model in models):
@@ -234,8 +207,8 @@ def _copies(
         solutions = [simulate(model, t_end, step, tight) for model in models]
     pairs, first = [], 1
     for own in variations:
-        pairs.append((own, solutions[first : first + len(own.models)]))
-        first += len(own.models)
+        pairs.append((own, solutions[first : first + len(own.systems)]))
+        first += len(own.systems)
     if any(len(solution.t) != len(solutions[0].t) for solution in solutions):
         raise ModelError(
             "sensitivities: the runs beside have taken other steps, across a kink of a law or where steps failed; "
@@ -268,21 +241,8 @@ def _direct(
     method: Method,
 ) -> Sensitivities:
     """One run, and linear equations for each parameter in its steps."""
-    assert isinstance(method, GeneralizedAlpha) and not isinstance(step, VariableStep)
-    control: StepControl = FixedStep(step)
-    started = time.perf_counter()
-    method.check(system)
-    accelerate(system)
-    run = DirectIntegration(system, method, control, t_end, variations)
-    if reason := no_direct(system, method, step):  # redundant joints are found at the start
-        raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
-    recorder = MemoryRecorder(
-        lambda states, outcome, stats, hits, turns: Solution(system, states, outcome, stats, hits, turns=turns),
-        started,
-        system,
-        run.state,
-    )
-    solution = run_to_end(run, recorder)
+    run = DirectIntegration(system, method, step, t_end, variations)
+    solution = run.finished()
     pairs = []
     for k, own in enumerate(run.varied):
         solutions = []
@@ -292,5 +252,5 @@ def _direct(
                 for i, tangent in enumerate(run.tangents)
             ]
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
-        pairs.append((own.variation, solutions))
+        pairs.append((own, solutions))
     return Sensitivities(solution, parameters, pairs, run.notes())

@@ -155,7 +155,7 @@ def start(system: System, method: Method | None = None) -> State:
 
 
 def _default(model: Model) -> Method:
-    return NonsmoothAlpha() if any(part.contacts for part in model.elements) else GeneralizedAlpha()
+    return NonsmoothAlpha() if any(part.contacts and not part.yields for part in model.elements) else GeneralizedAlpha()
 
 
 def _begin(initial: State | Checkpoint | None) -> float:

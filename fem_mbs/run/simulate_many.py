@@ -64,7 +64,7 @@ def simulate_many(
     method = method or GeneralizedAlpha()
     for k, model in enumerate(models):
         for part in model.elements:
-            if part.contacts:
+            if part.contacts and not part.yields:
                 raise ModelError(
                     f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; "
                     "simulate them one by one"

@@ -8,7 +8,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Element, Motion
-from fem_mbs.contracts.unilateral import CARRIED, FORCES, IMPULSES, TIME
+from fem_mbs.contracts.unilateral import CARRIED, IMPULSES, TIME
 from fem_mbs.solution.copies import over_time
 from fem_mbs.solution.history import History
 
@@ -34,7 +34,9 @@ def contacts_over_time(history: History, part: Element) -> tuple[Array, Array]:
 
 
 def impulses(history: History, part: Element) -> list[Impulse]:
-    """Where the sums of impulses grow."""
+    """Where the sums of impulses grow; of contacts that yield there are none."""
+    if part.yields:
+        return []
     rows = history.system.number.own(part)[-len(CARRIED) * len(part.contacts) :].reshape(-1, len(CARRIED))
     carried = np.asarray(history.u)[:, rows]
     grown = np.diff(carried[..., IMPULSES], axis=0, prepend=0.0)
@@ -47,5 +49,4 @@ def impulses(history: History, part: Element) -> list[Impulse]:
 
 def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
     """Of each cell ``(n, r, 4)``."""
-    carried = motion.u[batch.carried[..., FORCES]]
-    return np.concatenate([batch.gaps(motion)[..., None], batch.forces_on_b(motion, carried)], axis=-1)
+    return np.concatenate([batch.gaps(motion)[..., None], batch.forces_on_b(motion)], axis=-1)

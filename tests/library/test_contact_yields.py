@@ -1,0 +1,113 @@
+"""Contacts that yield: what comes back, Hertz's closed forms, friction, for several methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import Ball, Box, Contact, Force, Plane, PrismaticJoint, RigidBody, hertz_stiffness
+
+R = 0.02
+M = 7800 * 4 / 3 * np.pi * R**3
+K = hertz_stiffness(R, 210e9, 0.3)
+
+
+def steel_ball(restitution: float, stiffness: float = K, exponent: float = 1.5) -> mbs.Model:
+    """It meets a steel half space at 1 m/s after 10 us."""
+    model = mbs.Model()
+    ball = model.add_node((0, 0, R + 1e-5), velocity=(0, 0, -1), name="ball")
+    model.add(RigidBody(ball, M, np.full(3, 0.4 * M * R**2)))
+    hit = Contact(model.ground, ball, Plane(), Ball(R), stiffness=stiffness, exponent=exponent, restitution=restitution)
+    model.add(hit, name="hit")
+    return model
+
+
+def test_hertz_stiffness() -> None:
+    """contact of a steel ball with a steel half space, and of two like balls."""
+    assert pytest.approx(2.175713e10, rel=1e-6) == K
+    assert hertz_stiffness(R, 210e9, 0.3, R) == pytest.approx(K / np.sqrt(2))
+
+
+def test_a_steel_ball() -> None:
+    """Depth, force and time of Hertz: 46.8417 um, 6975.10 N, 0.137868 ms."""
+    solution = mbs.simulate(steel_ball(1.0), 2e-4, 1e-6, mbs.RadauIIA())
+    force, t = solution.contact_force("hit")[:, 0, 2], solution.t
+    assert -solution.gap("hit").min() == pytest.approx(46.8417e-6, rel=1e-4)
+    assert force.max() == pytest.approx(6975.10, rel=1e-4)
+    assert np.trapezoid((force > 0.0).astype(float), t) == pytest.approx(0.137868e-3, abs=1.5e-6)
+    assert np.trapezoid(force, t) == pytest.approx(2 * M, rel=1e-4)
+    assert solution.velocity("ball")[-1, 2] == pytest.approx(1.0, abs=1e-6)
+    assert solution.impulses("hit") == []
+
+
+@pytest.mark.parametrize("e", (0.1, 0.5, 0.9))
+@pytest.mark.parametrize("law", ((K, 1.5), (1e7, 1.0), (1e12, 2.0)))
+def test_what_comes_back(e: float, law: tuple[float, float]) -> None:
+    """Exactly what is asked for, whatever the stiffness and the exponent."""
+    model = steel_ball(e, *law)
+    solution = mbs.simulate(model, 2e-3, 2e-5, mbs.RadauIIA())
+    assert solution.velocity("ball")[-1, 2] == pytest.approx(e, abs=2e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("e", np.arange(0.1, 0.95, 0.1).tolist())
+@pytest.mark.parametrize(
+    ("method", "off"), ((mbs.GeneralizedAlpha(), 1e-3), (mbs.RadauIIA(), 1e-5), (mbs.RungeKuttaMuntheKaas(), 1e-5))
+)
+def test_what_comes_back_by_each_method(e: float, method: mbs.Method, off: float) -> None:
+    solution = mbs.simulate(steel_ball(e), 4e-4, 2e-6, method)
+    assert solution.velocity("ball")[-1, 2] == pytest.approx(e, abs=off)
+
+
+@pytest.mark.parametrize("h", (1e-4, 1e-3))
+def test_short_contacts_are_not_silent(h: float) -> None:
+    """Steps as long as a contact, or seven times as long, are taken in parts."""
+    solution = mbs.simulate(steel_ball(0.7), 10 * h, h)
+    assert solution.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=3e-3)
+
+
+def sliding_block(friction: float, v: float) -> mbs.Model:
+    """On a yielding floor, at the depth at which it rests."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    depth = 9.81 / 4e5
+    block = model.add_node((0, 0, 0.05 - depth), velocity=(v, 0, 0), name="block")
+    model.add(RigidBody(block, 1.0, (1, 1, 1)))
+    own = Contact(
+        model.ground,
+        block,
+        Plane(),
+        Box((0.2, 0.2, 0.1)),
+        stiffness=1e5,
+        exponent=1,
+        restitution=0.3,
+        friction=friction,
+    )
+    model.add(own, name="floor")
+    return model
+
+
+def test_a_block_slides_to_rest() -> None:
+    """After v^2/(2 mu g); it creeps where it would stick."""
+    solution = mbs.simulate(sliding_block(0.3, 2.0), 0.8, 2e-3)
+    assert solution.position("block")[-1, 0] == pytest.approx(4.0 / (2 * 0.3 * 9.81), abs=1e-3)
+    assert abs(solution.velocity("block")[-1, 0]) < 1e-4
+    k = int(np.searchsorted(solution.t, 0.3))
+    assert solution.contact_force("floor")[k].sum(axis=0) == pytest.approx((-0.3 * 9.81, 0, 9.81), abs=0.05)
+
+
+def test_statics_finds_the_depth() -> None:
+    model = sliding_block(0.0, 0.0)
+    model.add(PrismaticJoint(model.ground, model["block"], (0, 0, 1)))
+    model.add(Force(model["block"], (0, 0, -20.0)))
+    place = mbs.statics(model).position("block")
+    assert place[-1, 2] == pytest.approx(0.05 - 29.81 / 4e5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), (({"restitution": 0.0}, "at least 0.01"), ({"restitution": 0.5, "exponent": 0.5}, "exponent"))
+)
+def test_what_is_refused(given: dict[str, float], words: str) -> None:
+    model = mbs.Model()
+    with pytest.raises(mbs.ModelError, match=words):
+        Contact(model.ground, model.add_node((0, 0, 1)), Plane(), Ball(0.1), stiffness=1e5, **given)
