@@ -38,7 +38,7 @@ AT_REST = 1e-6
 Matrices: TypeAlias = list[csc_array]
 
 
-class Rates(NamedTuple):
+class EigenRates(NamedTuple):
     """Derivatives by one parameter; not a number where there are none."""
 
     values: Array
@@ -154,7 +154,7 @@ def _of_motion(linear: LinearModel, damped: bool) -> Matrices:
 
 def _rates(
     system: System, matrices: Matrices, changes: list[Matrices], values: Array, modes: Array, M: csc_array | None
-) -> tuple[list[Rates], list[list[int]]]:
+) -> tuple[list[EigenRates], list[list[int]]]:
     """Derivatives of eigenvalues and of the free components of their modes; and which of them are one."""
     n = system.n_free
     kept = np.concatenate([np.arange(n), n + independent(system)])
@@ -167,7 +167,9 @@ def _rates(
     weight = system.weight[system.free_rows][:, None]
     x = np.zeros((len(kept), len(values)), np.result_type(modes, values))
     x[:n] = modes * weight
-    rates = [Rates(np.full(len(values), np.nan, x.dtype), np.full((n, len(values)), np.nan, x.dtype)) for _ in changes]
+    rates = [
+        EigenRates(np.full(len(values), np.nan, x.dtype), np.full((n, len(values)), np.nan, x.dtype)) for _ in changes
+    ]
     groups = _groups(values)
     for group in groups:
         s, X = values[group].mean(), x[:, group]
