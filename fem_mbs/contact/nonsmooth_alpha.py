@@ -26,6 +26,7 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, named
+from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
@@ -177,7 +178,7 @@ class NonsmoothAlpha(Method):
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
-        return self._begun(contacts_of(system), before, state, h, memory)
+        return self._begun(contacts_of(system), state, h, memory)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and that brought energy."""
@@ -215,7 +216,7 @@ class NonsmoothAlpha(Method):
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
-                point = self._struck(contacts, point, smooth.point, max(left, LEFT_OVER * h))
+                point = self._struck(contacts, smooth.point, max(left, LEFT_OVER * h))
             else:
                 begin, point, done = point.state, smooth.point, True
                 if hits.any():
@@ -316,7 +317,7 @@ class NonsmoothAlpha(Method):
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES)
         if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
-            result = self._settled(contacts, point.state, result, status != OPEN, h)
+            result = self._settled(contacts, result, status != OPEN, h)
         return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, bool(left_out.any()))
 
     def _revised(
@@ -459,25 +460,25 @@ class NonsmoothAlpha(Method):
                 break
         return smooth, h - (smooth.point.state.t - point.state.t)
 
-    def _struck(self, contacts: Contacts, before: Standing, point: Standing, h: float) -> Standing:
+    def _struck(self, contacts: Contacts, point: Standing, h: float) -> Standing:
         """After the impulses of all that touch."""
         state, memory = point.state, point.memory
         instant = contacts.at(state)
         touching = (instant.gap <= TOUCHING * contacts.system.length) | (memory.status != OPEN)
-        return self._impulses(contacts, before.state, point, instant.rates(), touching, h)
+        return self._impulses(contacts, point, instant.rates(), touching, h)
 
     def _pushed_out(self, contacts: Contacts, before: Instant, point: Standing, h: float) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         memory, closed = point.memory, point.memory.status != OPEN
         allowed = TOUCHING * contacts.system.length
-        state, pushed = placed(contacts, point.state, closed, allowed)
+        there = contacts.without(point.state)
+        metric = step_matrix(contacts.open, there, h, self.smooth_method.coefficients)
+        state, pushed = placed(contacts, point.state, closed, allowed, metric)
         touching = pushed | closed | (contacts.gaps(contacts.system.motion(state)) <= allowed)
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1))
-        return self._impulses(contacts, point.state, moved, before.rates(), touching, h)
+        return self._impulses(contacts, moved, before.rates(), touching, h)
 
-    def _impulses(
-        self, contacts: Contacts, before: State, point: Standing, rates: Array, touching: BoolArray, h: float
-    ) -> Standing:
+    def _impulses(self, contacts: Contacts, point: Standing, rates: Array, touching: BoolArray, h: float) -> Standing:
         state, memory = point.state, point.memory
         approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
         rest = RESTING * approach if self.rest_speed is None else self.rest_speed
@@ -485,20 +486,19 @@ class NonsmoothAlpha(Method):
         state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
-        return self._settled(contacts, before, Standing(state, memory._replace(approach=approach)), touching, h)
+        return self._settled(contacts, Standing(state, memory._replace(approach=approach)), touching, h)
 
-    def _settled(self, contacts: Contacts, before: State, point: Standing, touching: BoolArray, h: float) -> Standing:
+    def _settled(self, contacts: Contacts, point: Standing, touching: BoolArray, h: float) -> Standing:
         """With the forces of all that touch and do not part, from where the smooth part begins anew."""
         state, memory, system = point.state, point.memory, contacts.system
         still = self._still(system, state, h)
         rates = contacts.at(state).rates()
         found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
-        return Standing(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
+        return Standing(found.state, self._begun(contacts, found.state, h, memory, found.slides))
 
     def _begun(
         self,
         contacts: Contacts,
-        before: State,
         state: State,
         h: float,
         memory: ContactMemory,
@@ -507,8 +507,7 @@ class NonsmoothAlpha(Method):
         status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
-        last = contacts.without(before)
-        alpha = self.smooth_method.after_jump(closed.system, last, inner, h, memory.alpha)
+        alpha = self.smooth_method.restart(closed.system, inner, h)
         return memory._replace(alpha=alpha, status=status, slides=slides, clear=0.0)
 
     def _status(
