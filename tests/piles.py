@@ -1,7 +1,7 @@
-"""Random piles of balls, boxes and capsules on a plane, judged: do runs fail, do bodies enter each other, does energy grow?
+"""Random piles of balls, boxes and capsules on a plane: do runs fail, do bodies enter each other, does energy grow?
 
-``python tests/piles.py 20`` runs 20 of them with defaults and prints a line of each and what breaks the law; ``--first``
-is the first seed. Up to 30 bodies fall from a lattice, with spins, restitution and friction at random.
+``python tests/piles.py 20`` runs 20 of them with defaults and prints a line of each and what breaks the law;
+``--first`` is the first seed. Up to 30 bodies fall from a lattice, with spins, restitution and friction at random.
 """
 
 from __future__ import annotations
