@@ -245,6 +245,10 @@ class NonsmoothAlpha(Method):
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
+        # accelerations at the start are those of what contacts do there, whatever they do in the step
+        closed = self._closed(contacts, point.state, memory.status, memory.slides)
+        inner = _inner(contacts, closed, point.state)
+        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha))
         ahead: Step | None = None
         if memory.clear > 0.0:
             step = ahead = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
