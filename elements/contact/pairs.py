@@ -15,6 +15,7 @@ therefore keeps to functions that are analytic, and looks at real parts where it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,6 +212,11 @@ def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)
 
 
+def _picked(data: Any, rows: IntArray) -> Any:
+    """Rows of all arrays of a named tuple."""
+    return type(data)(*(part[rows] for part in data))
+
+
 class Place(NamedTuple):
     """Contacts of ``n`` elements of one kind of pair, where their nodes are."""
 
@@ -223,8 +229,7 @@ class Place(NamedTuple):
 
     def of(self, rows: IntArray) -> Place:
         """Of some of the elements."""
-        x, R, near = self.x[rows], self.R[rows], Nearest(*(part[rows] for part in self.near))
-        return Place(self.pair, type(self.data)(*(part[rows] for part in self.data)), x, R, near)
+        return Place(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
 
     def gradients(self) -> Array:
         """``G`` (n, r, 3, 12)."""
@@ -250,6 +255,12 @@ class Pairs:
         self._data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
         self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
+
+    def some(self, rows: IntArray) -> Pairs:
+        """Those of some of the elements."""
+        result = copy(self)
+        result._data, result.sides = _picked(self._data, rows), self.sides[rows]
+        return result
 
     def at(self, motion: Motion, nodes: IntArray) -> Place:
         """Where they are nearest."""
