@@ -30,6 +30,7 @@ from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.interfaces import Interface
+from fem_mbs.elements.flexible.mesh_load import MeshLoad
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.forces.bearing import Bearing
 from fem_mbs.elements.forces.bushing import Bushing
@@ -122,6 +123,7 @@ __all__ = [
     "LineSensor",
     "LowPass",
     "Maxwell",
+    "MeshLoad",
     "ModalBody",
     "Moment",
     "MomentActuator",

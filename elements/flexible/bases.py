@@ -11,7 +11,7 @@ what the springs bear is taken back, and interfaces are held, by a small matrix 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -27,6 +27,8 @@ ROUNDING = 1e-6
 """Difference of sizes that are equal by symmetry."""
 MOST_DENSE = 200
 """Unknowns up to which all modes are found at once."""
+SEARCH, TWICE = 12, 2
+"""Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
 MANY = 150_000
 """Unknowns above which the built-in factorisation takes minutes and gigabytes."""
 
@@ -188,3 +190,86 @@ def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array
     first = (sizes >= (1.0 - ROUNDING) * sizes.max(axis=0)).argmax(axis=0)
     largest = np.take_along_axis(shapes, first[None], axis=0)
     return np.sqrt(np.maximum(squares, 0.0)), shapes / largest
+
+
+class ReductionPlan(NamedTuple):
+    """How a body is reduced."""
+
+    modes: int = 8
+    frequency: float | None = None
+    method: str = "craig-bampton"
+    damping: float = 0.0
+    rayleigh: Any = None
+    units: str = "SI"
+    solve: Any = None
+    recover: Any = ()
+    loads: Any = None
+
+
+def basis_of(
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array
+) -> tuple[ReducedBasis, float]:
+    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known."""
+    n = held.G.shape[0]
+    static = held.answer(rest.T @ loads, n, np.zeros((n, loads.shape[1]))) if loads.shape[1] else loads[:0].T
+    basis, left_out = _modal_basis(held, plan, rigid, rest)
+    return (basis._replace(modes=_with_static(basis.modes, static, held.M)) if len(static) else basis), left_out
+
+
+def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
+    """Modes, and what static answers have beside them."""
+    for x in static.T:
+        size = float(x @ (M @ x))
+        for _ in range(TWICE):  # what rounding leaves of the others
+            if modes.shape[1]:
+                Mm = M @ modes
+                x = x - modes @ np.linalg.solve(modes.T @ Mm, Mm.T @ x)
+        rest = float(x @ (M @ x))
+        if rest > DEPENDENT * size:
+            modes = np.concatenate([modes, x[:, None] / np.sqrt(rest)], axis=1)
+    return modes
+
+
+def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
+    if plan.method == "free":
+        # rigid motions in the unknowns without those of rigid interfaces, of unit mass
+        reduced = (
+            np.linalg.lstsq((rest.T @ rest).toarray(), rest.T @ rigid, rcond=None)[0] if rest.shape[1] < 500 else None
+        )
+        reduced = _solved(rest, rigid) if reduced is None else reduced
+        reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
+        omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
+        B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
+        return explicit(B, held), 0.0
+    Psi = held.constraint_modes()
+    if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
+        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), float(held.fixed_modes(1)[0][0]) if len(Psi) > len(
+            held.G.toarray()
+        ) else 0.0
+    room = held.K.shape[0] - held.G.shape[0]
+    more = plan.frequency is None and plan.modes < room
+    omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
+    if more:
+        return ReducedBasis(Psi, Phi[:, :-1]), float(omega[-1])
+    if plan.frequency is not None:
+        kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
+        return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
+    return ReducedBasis(Psi, Phi), 0.0
+
+
+def _solved(rest: csr_array, rigid: Array) -> Array:
+    from scipy.sparse.linalg import splu  # which takes long to import
+
+    result: Array = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
+    return result
+
+
+def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
+    if plan.frequency is None:
+        return modes(plan.modes)  # type: ignore[no-any-return]
+    count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
+    while True:
+        omega, Phi = modes(min(count, most))
+        if count >= most or omega[-1] > 1.5 * 2.0 * np.pi * plan.frequency:
+            return omega, Phi
+        count *= TWICE

@@ -21,6 +21,8 @@ from fem_mbs.errors import MissingPackageError, ModelError
 CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron27")
 TRIANGLE, QUAD = np.repeat((3.0, 16.0), 3) / 57.0, np.repeat((1.0, 4.0, 16.0), (4, 4, 1)) / 36.0
 """Shares of the nodes of a face in its area, as the diagonals of their mass matrices."""
+NINE = ((0, 0), (1, 0), (1, 1), (0, 1), (0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), (0.5, 0.5))
+"""Where the nodes of a face of nine are."""
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
 HALVES = {6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)), 9: tuple((8, *ROUND[k : k + 2]) for k in range(8))}
 """Triangles by which a face of six or nine nodes is drawn."""
@@ -114,7 +116,9 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> Assembled:
     faces = _faces(m, m.boundary_facets(), tets)
     triangles = np.concatenate([faces[:, list(part)] for part in HALVES[faces.shape[1]]])
     points = basis.doflocs[:, rows[:, 0]].T
-    facets = Facets(faces, _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD))
+    middles = m.p[:, m.t[:, m.f2t[0, m.boundary_facets()]]].mean(axis=1).T
+    shares = _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD)
+    facets = Facets(faces, shares, _pressures(points[faces], middles))
     stress = Stress(m, scalar, Material(lame, shear), order, node)
     return Assembled(points, K[order][:, order], M[order][:, order], sets, facets, triangles, stress)
 
@@ -169,6 +173,23 @@ def _areas(faces: IntArray, points: Array) -> Array:
         d = points[faces[:, 3]]
         area += 0.5 * np.linalg.norm(np.cross(c - a, d - a), axis=1)
     return area
+
+
+def _pressures(at: Array, inside: Array) -> Array:
+    """Forces ``(f, k, 3)`` of a unit pressure on nodes ``at`` (f, k, 3) of faces, away from the points ``inside``."""
+    if at.shape[1] == 6:
+        # consistent with quadratic displacements: middles alone bear
+        area = 0.5 * np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
+        forces = area[:, None] * np.repeat((0.0, 1.0 / 3.0), 3)[:, None]
+    else:
+        # Simpson's rule, which is exact, of the normals of a bilinear face
+        s, r = (np.array(own)[:, None] for own in zip(*NINE, strict=True))
+        a, b, c, d = (at[:, None, k] for k in range(4))
+        along, across = (1 - r) * (b - a) + r * (c - d), (1 - s) * (d - a) + s * (c - b)
+        forces = np.cross(along, across) * QUAD[:, None]
+    outward = np.vecdot(forces.sum(axis=1), at.mean(axis=1) - inside)
+    result: Array = forces * np.sign(outward)[:, None, None]
+    return result
 
 
 class Material(NamedTuple):
