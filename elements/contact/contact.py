@@ -133,6 +133,7 @@ class ContactBatch(UnilateralBatch):
 
     owners: Sequence[Contact]
     sifts = True
+    reach: Array
     _bent: tuple[Gaps, Array] | None = None
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
