@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
 from fem_mbs.contact.complementarity import Pushes, push
@@ -21,6 +22,7 @@ from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import from_body
 from fem_mbs.initial.state_point import place_of, without_accelerations
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
@@ -204,14 +206,15 @@ class Instant(NamedTuple):
 class Mobility:
     """What pushes along some contacts do, the joints closed."""
 
-    def __init__(self, instant: Instant, state: State, which: IntArray) -> None:
+    def __init__(self, instant: Instant, state: State, which: IntArray, factors: Factors | None = None) -> None:
         contacts = instant.contacts
         system = self.system = contacts.open
         self.which, self.G = which, instant.gradients(which)
-        place = place_of(contacts.without(state))
-        self.factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
+        if factors is None:
+            place = place_of(contacts.without(state))
+            factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
         none = np.zeros(system.m)
-        columns = [solve_with_constraints(system, self.factors, row, none)[0] for row in self.G]
+        columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
         self.moves: Array = np.array(columns).T if columns else np.zeros((system.N, 0))
         """``A G^T`` (N, 3k)."""
         self.moves[6 * system.n :][system.order < 2] = 0.0
@@ -246,9 +249,13 @@ def strike(
 
 
 def placed(
-    contacts: Contacts, state: State, closed: BoolArray, allowed: float, near: BoolArray
+    contacts: Contacts, state: State, closed: BoolArray, allowed: float, near: BoolArray, metric: StepMatrix
 ) -> tuple[State, BoolArray]:
-    """The nearest place without depth of elements that are near, in the metric of the mass, and what pushed."""
+    """The nearest place without depth of elements that are near, and which contacts pushed.
+
+    In the metric of a step, mass over its square and stiffness: in that of the mass alone, what is stiff would be
+    deformed where one of its nodes is pushed.
+    """
     system, pushed = contacts.open, np.zeros(contacts.count, np.bool_)
     for _ in range(CORRECTIONS):
         instant = contacts.at(state, near)
@@ -258,8 +265,8 @@ def placed(
         if gap.min(initial=0.0) >= -PLACED * system.length and off <= PLACED:
             break
         which = np.flatnonzero((gap <= allowed) | closed | pushed)
-        mobility = Mobility(instant, state, which)
-        d = solve_with_constraints(system, mobility.factors, np.zeros(system.N), -evaluation.constraint)[0]
+        mobility = Mobility(instant, state, which, metric.factors)
+        d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((len(which), 3))
         c[:, 0] = gap[which] + (mobility.G @ d)[::3]
         P = push(mobility.delassus, c, np.zeros(len(which))).P

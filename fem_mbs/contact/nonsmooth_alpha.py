@@ -26,6 +26,7 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, named
+from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
@@ -172,7 +173,7 @@ class NonsmoothAlpha(Method):
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
         memory = memory._replace(clear=np.zeros_like(memory.clear))
-        return self._begun(contacts_of(system), before, state, h, memory)
+        return self._begun(contacts_of(system), state, h, memory)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and that brought energy."""
@@ -210,7 +211,7 @@ class NonsmoothAlpha(Method):
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
-                point = self._struck(contacts, point, smooth, max(left, LEFT_OVER * h))
+                point = self._struck(contacts, smooth, max(left, LEFT_OVER * h))
             else:
                 begin, point, done = point.state, smooth.point, True
                 if hits.any():
@@ -310,7 +311,7 @@ class NonsmoothAlpha(Method):
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES)
         if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
-            result = self._settled(contacts, point.state, result, status != OPEN, h)
+            result = self._settled(contacts, result, status != OPEN, h)
         return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, bool(left_out.any()))
 
     def _revised(
@@ -438,13 +439,13 @@ class NonsmoothAlpha(Method):
                 break
         return smooth, h - (smooth.point.state.t - point.state.t)
 
-    def _struck(self, contacts: Contacts, before: Standing, smooth: Smooth, h: float) -> Standing:
+    def _struck(self, contacts: Contacts, smooth: Smooth, h: float) -> Standing:
         """After the impulses of all that touch."""
         point, gap = smooth.point, smooth.gap
         assert gap is not None
         touching = (gap <= TOUCHING * contacts.system.length) | (point.memory.status != OPEN)
         rates = contacts.at(point.state, contacts.touched(touching)).rates()
-        return self._impulses(contacts, before.state, point, rates, touching, h)
+        return self._impulses(contacts, point, rates, touching, h)
 
     def _pushed_out(
         self, contacts: Contacts, before: State, point: Standing, near: BoolArray | None, h: float
@@ -453,16 +454,16 @@ class NonsmoothAlpha(Method):
         memory, closed = point.memory, point.memory.status != OPEN
         assert near is not None
         allowed, motion = TOUCHING * contacts.system.length, contacts.system.motion
-        state, pushed = placed(contacts, point.state, closed, allowed, near)
+        there = contacts.without(point.state)
+        metric = step_matrix(contacts.open, there, h, self.smooth_method.coefficients)
+        state, pushed = placed(contacts, point.state, closed, allowed, near, metric)
         touching = pushed | closed | (contacts.gaps(motion(state), near) <= allowed)
         clear = np.zeros_like(memory.clear)  # all is moved
         moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, clear=clear))
         rates = contacts.at(before, contacts.touched(touching)).rates()
-        return self._impulses(contacts, point.state, moved, rates, touching, h)
+        return self._impulses(contacts, moved, rates, touching, h)
 
-    def _impulses(
-        self, contacts: Contacts, before: State, point: Standing, rates: Array, touching: BoolArray, h: float
-    ) -> Standing:
+    def _impulses(self, contacts: Contacts, point: Standing, rates: Array, touching: BoolArray, h: float) -> Standing:
         state, memory = point.state, point.memory
         approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
         rest = RESTING * approach if self.rest_speed is None else self.rest_speed
@@ -470,20 +471,19 @@ class NonsmoothAlpha(Method):
         state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
-        return self._settled(contacts, before, Standing(state, memory._replace(approach=approach)), touching, h)
+        return self._settled(contacts, Standing(state, memory._replace(approach=approach)), touching, h)
 
-    def _settled(self, contacts: Contacts, before: State, point: Standing, touching: BoolArray, h: float) -> Standing:
+    def _settled(self, contacts: Contacts, point: Standing, touching: BoolArray, h: float) -> Standing:
         """With the forces of all that touch and do not part, from where the smooth part begins anew."""
         state, memory, system = point.state, point.memory, contacts.system
         still = self._still(system, state, h)
         rates = contacts.at(state, contacts.touched(touching)).rates()
         found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
-        return Standing(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
+        return Standing(found.state, self._begun(contacts, found.state, h, memory, found.slides))
 
     def _begun(
         self,
         contacts: Contacts,
-        before: State,
         state: State,
         h: float,
         memory: ContactMemory,
@@ -494,8 +494,7 @@ class NonsmoothAlpha(Method):
         status = np.where((status == STICKS) & ~np.isnan(slides[:, 0]), SLIDES, status)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
-        last = contacts.without(before)
-        alpha = self.smooth_method.after_jump(closed.system, last, inner, h, memory.alpha)
+        alpha = self.smooth_method.restart(closed.system, inner, h)
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
 
     def _status(self, contacts: Contacts, state: State, still: float) -> tuple[IntArray, Array]:
