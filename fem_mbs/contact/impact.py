@@ -16,7 +16,7 @@ import numpy as np
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
-from fem_mbs.contact.complementarity import Pushes, push
+from fem_mbs.contact.complementarity import push
 from fem_mbs.contracts import Gaps, Motion, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
@@ -26,6 +26,8 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
+LEFT = 1e-8
+"""Share of the largest acceleration that is not met by forces."""
 CORRECTIONS = 12
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
@@ -77,8 +79,8 @@ class Contacts:
                 parts.append(Part(b.some(own), elements.start + own, numbers[own]))
         return parts
 
-    def touched(self, which: BoolArray) -> BoolArray:
-        """The elements ``(E,)`` of some contacts ``(C,)``."""
+    def touched(self, which: BoolArray | IntArray) -> BoolArray:
+        """The elements ``(E,)`` of some contacts: marked ``(C,)``, or by their numbers."""
         return np.bincount(self.element[which], minlength=self.elements) > 0
 
     def gaps(self, motion: Motion, near: BoolArray | None = None) -> Array:
@@ -284,36 +286,51 @@ class Settled(NamedTuple):
     state: State
     slides: Array
     """Directions of slip ``(C, 2)``, NaN of contacts that do not slide."""
-    solved: bool
 
 
 def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> Settled:
-    """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations."""
+    """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
+
+    Where no forces obey them (Painleve), there are none.
+    """
     system, place = contacts.open, place_of(contacts.without(state))
     forces, slides = np.zeros((contacts.count, 3)), np.full((contacts.count, 2), np.nan)
     free = State(*place[:4], *accelerations(system, place))
     which = np.flatnonzero(resting)
     if not len(which):
-        return Settled(contacts.carry_on(state, free, forces), slides, True)
+        return Settled(contacts.carry_on(state, free, forces), slides)
     instant = contacts.at(contacts.carry_on(state, free), contacts.touched(resting))
     mobility = Mobility(instant, state, which)
-    c = instant.accelerations(which)
-    slip = instant.rates()[which, 1:]
-    speed, mu = np.linalg.norm(slip, axis=1), contacts.friction[which]
+    slip, mu = instant.rates()[which, 1:], contacts.friction[which]
+    speed = np.linalg.norm(slip, axis=1)
     moves = (speed > still) & (mu > 0.0)
     direction = np.full((len(which), 2), np.nan)
     direction[moves] = slip[moves] / speed[moves, None]
-    found: Pushes = push(mobility.delassus, c, mu, direction)
-    if not found.solved:
-        return Settled(contacts.carry_on(state, free, forces), slides, False)
-    P = found.P
-    # on the rim of its cone a contact begins to slide
-    size = np.linalg.norm(P[:, 1:], axis=1)
-    begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (size >= (1.0 - 1e-9) * mu * P[:, 0])
-    direction[begins] = -P[begins, 1:] / size[begins, None]
+    c = instant.accelerations(which)
+    P, solved = push(mobility.delassus, c, mu, direction)
+    if not solved:
+        return Settled(contacts.carry_on(state, free, forces), slides)
+    rate = (mobility.delassus @ P.ravel()).reshape(-1, 3)[:, 1:] + c[:, 1:]
+    speed = np.linalg.norm(rate, axis=1)
+    begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (speed > LEFT * np.abs(c).max())
+    direction[begins] = rate[begins] / speed[begins, None]
     forces[which], slides[which] = P, direction
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
-    return Settled(contacts.carry_on(state, held, forces), slides, True)
+    return Settled(contacts.carry_on(state, held, forces), slides)
+
+
+def shared(contacts: Contacts, state: State, which: IntArray, forces: Array, slides: Array) -> tuple[Array, Array]:
+    """Forces ``(k, 3)`` of closed contacts that repeat each other: such as do what these do, and obey the laws.
+
+    Where there are none, those of the laws for accelerations, and what is left of these ``(k, 3)``, of 1 at most: gaps
+    that open and slips that begin. ``slides`` (k, 2) are directions of slip, NaN of contacts that stick.
+    """
+    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus
+    c = -(G @ forces.ravel()).reshape(-1, 3)
+    P, solved = push(G, c, contacts.friction[which], slides, guess=forces)
+    if not solved:
+        return forces, np.zeros_like(c)
+    return P, ((G @ P.ravel()).reshape(-1, 3) + c) / (np.abs(c).max() or 1.0)
 
 
 def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
@@ -324,7 +341,7 @@ def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
     if len(which) < 2 and not contacts.open.m:
         return False
     rows = np.column_stack([np.ones(len(which), bool), *(2 * [status[which] == 1])]).ravel()
-    G = Mobility(contacts.at(state, contacts.touched(status != 0)), state, which).delassus[np.ix_(rows, rows)]
+    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus[np.ix_(rows, rows)]
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     return int(np.linalg.matrix_rank(G / np.outer(scale, scale), tol=1e-9)) < len(G)
 

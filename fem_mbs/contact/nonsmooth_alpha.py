@@ -29,7 +29,7 @@ from fem_mbs.alpha.memory import AlphaMemory, named
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
-from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
+from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
@@ -87,6 +87,16 @@ class Standing(NamedTuple):
 
     state: State
     memory: ContactMemory
+
+
+class Revised(NamedTuple):
+    """What contacts should do instead."""
+
+    state: State
+    """With forces that obey the laws, where they repeat each other."""
+    status: IntArray | None
+    """None where they did."""
+    slides: Array
 
 
 class Smooth(NamedTuple):
@@ -245,22 +255,27 @@ class NonsmoothAlpha(Method):
     # the smooth part
 
     def _smooth(self, contacts: Contacts, point: Standing, h: float) -> Smooth:
-        """A step with closed contacts, after which they push, stick and slide as they should."""
+        """A step without contacts, where none can close in it, or as :meth:`_in_contact`."""
         system, memory = contacts.system, point.memory
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
-        ahead: Step | None = None
         slack = SLACK * system.length
-        if memory.clear.min() > slack:
-            step = ahead = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
-            speed = _fastest(system, step.state)
-            clear = memory.clear - 2.0 * h * max(speed, memory.speed)
-            if clear.min() > slack:
-                state = contacts.carry_on(point.state, step.state)
-                memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
-                return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
-        near = np.zeros(contacts.elements, np.bool_)
+        if memory.clear.min() <= slack:
+            return self._in_contact(contacts, point, h)
+        step = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
+        speed = _fastest(system, step.state)
+        clear = memory.clear - 2.0 * h * max(speed, memory.speed)
+        if clear.min() <= slack:
+            return self._in_contact(contacts, point, h, step)
+        state = contacts.carry_on(point.state, step.state)
+        memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
+        return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
+
+    def _in_contact(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
+        """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open."""
+        system, memory = contacts.system, point.memory
+        slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out = np.zeros(contacts.count, np.bool_)
@@ -291,7 +306,6 @@ class NonsmoothAlpha(Method):
                     status = np.where(left_out, OPEN, status)
                 continue
             state = _outer(contacts, closed, point.state, step.state)
-            new = state.u[contacts.carried[:, FORCES]]
             motion = system.motion(state)
             clear = memory.clear - 2.0 * h * max(_fastest(system, state), memory.speed)
             near |= (clear <= slack) | contacts.touched(status != OPEN)
@@ -300,10 +314,11 @@ class NonsmoothAlpha(Method):
             if not (status.any() or deep.any()):
                 break
             started = contacts.at(point.state, contacts.touched(deep | (status != OPEN)))
-            changed, directions = self._revised(contacts, started, state, status, slides, new, deep, h, memory.status)
-            if changed is None:
+            found = self._revised(contacts, started, closed, state, status, slides, deep, h, memory.status)
+            state, slides = found.state, found.slides
+            if found.status is None:
                 break
-            status, slides = changed, directions
+            status = found.status
         else:
             raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
         clear = contacts.clearance(motion, gaps, near, clear)
@@ -318,40 +333,55 @@ class NonsmoothAlpha(Method):
         self,
         contacts: Contacts,
         started: Instant,
+        closed: ClosedSystem,
         state: State,
         status: IntArray,
         slides: Array,
-        forces: Array,
         deep: BoolArray,
         h: float,
         before_step: IntArray,
-    ) -> tuple[IntArray | None, Array]:
-        """What contacts should have done in a step; None if they did.
+    ) -> Revised:
+        """What contacts should have done in a step.
 
         One whose slip ends in the step sticks at its end, whatever its cone: only then does it begin to stick.
         """
         stopped = (status == STICKS) & (before_step == SLIDES)
-        mu = contacts.friction
-        tension = forces[:, 0] < -1e-10 * max(np.abs(forces).max(initial=0.0), 1e-300)
+        mu, forces = contacts.friction, state.u[contacts.carried[:, FORCES]]
         still = self._still(contacts.system, state, h)
         result, slides = status.copy(), slides.copy()
-        pulls = (status != OPEN) & tension
-        if pulls.any():  # the one that pulls most: others may push without it
+        pulls = (status != OPEN) & (forces[:, 0] < -1e-10 * max(np.abs(forces).max(initial=0.0), 1e-300))
+        size = np.linalg.norm(forces[:, 1:], axis=1)
+        slips = (status == STICKS) & ~stopped & ~pulls & (size > (1.0 + 1e-9) * mu * forces[:, 0])
+        if closed.system.redundant is not None and (pulls | slips).any():
+            which = closed.contacts
+            along = -np.sign(forces[:, :1]) * forces[:, 1:] / np.maximum(size, 1e-300)[:, None]
+            along = np.where((status == SLIDES)[:, None], np.where((size > 0.0)[:, None], along, slides), np.nan)
+            own, left = shared(contacts, state, which, forces[which], along[which])
+            opens, begins = np.zeros_like(deep), np.zeros_like(deep)
+            slip = np.linalg.norm(left[:, 1:], axis=1)
+            opens[which] = left[:, 0] > LEFT
+            begins[which] = (slip > LEFT) & (status == STICKS)[which] & ~stopped[which] & (left[:, 0] <= LEFT)
+            if opens.any() or begins.any():
+                result[opens], result[begins] = OPEN, SLIDES
+                slides[begins] = (left[:, 1:] / np.maximum(slip, 1e-300)[:, None])[begins[which]]
+                return Revised(state, result, slides)
+            u = state.u.copy()
+            u[contacts.carried[which, FORCES]] = own
+            state = replace(state, u=u)
+        elif pulls.any():  # the one that pulls most: others may push without it
             result[int(np.argmin(np.where(pulls, forces[:, 0], np.inf)))] = OPEN
-            return result, slides
+            return Revised(state, result, slides)
         rates = started.rates()
         touched = started.gap <= TOUCHING * contacts.system.length
         held = (status == OPEN) & deep & touched & (np.abs(rates[:, 0]) <= still)
         if held.any():
             moves = np.linalg.norm(rates[:, 1:], axis=1) > still
             result[held] = np.where(moves[held] | (mu[held] == 0.0), SLIDES, STICKS)
-            return result, slides
-        size = np.linalg.norm(forces[:, 1:], axis=1)
-        slips = (status == STICKS) & ~stopped & (size > (1.0 + 1e-9) * mu * forces[:, 0])
-        if slips.any():
+            return Revised(state, result, slides)
+        if closed.system.redundant is None and slips.any():
             result[slips] = SLIDES
             slides[slips] = -forces[slips, 1:] / size[slips, None]
-            return result, slides
+            return Revised(state, result, slides)
         sliding = (status == SLIDES) & (mu > 0.0)
         if sliding.any():
             now = contacts.at(state, contacts.touched(sliding)).rates()[:, 1:]
@@ -362,8 +392,8 @@ class NonsmoothAlpha(Method):
             if reverses.any():
                 result[reverses] = STICKS
                 slides[reverses] = np.nan
-                return result, slides
-        return None, slides
+                return Revised(state, result, slides)
+        return Revised(state, None, slides)
 
     def _stops(self, contacts: Contacts, started: Instant, status: IntArray, h: float) -> BoolArray:
         """Contacts whose slip, at its present rate, ends in the step."""
@@ -489,31 +519,21 @@ class NonsmoothAlpha(Method):
         memory: ContactMemory,
         slides: Array | None = None,
     ) -> ContactMemory:
-        status, found = self._status(contacts, state, self._still(contacts.system, state, h))
-        slides = found if slides is None else slides
-        status = np.where((status == STICKS) & ~np.isnan(slides[:, 0]), SLIDES, status)
+        status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
         alpha = self.smooth_method.restart(closed.system, inner, h)
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
 
-    def _status(self, contacts: Contacts, state: State, still: float) -> tuple[IntArray, Array]:
-        """What contacts do by the forces that they carry."""
-        slides = np.full((contacts.count, 2), np.nan)
-        status = np.zeros(contacts.count, np.intp)
-        if not contacts.count:
-            return status, slides
-        forces, mu = state.u[contacts.carried[:, FORCES]], contacts.friction
-        closed = forces[:, 0] > 0.0
-        if not closed.any():
-            return status, slides
-        size = np.linalg.norm(forces[:, 1:], axis=1)
-        slip = contacts.at(state, contacts.touched(closed)).rates()[:, 1:]
-        moves = np.linalg.norm(slip, axis=1) > still
-        begins = closed & ~moves & (mu > 0.0) & (size >= (1.0 - 1e-9) * mu * forces[:, 0])
-        slides[begins] = -forces[begins, 1:] / size[begins, None]
-        status[closed] = np.where(moves | begins | (mu == 0.0), SLIDES, STICKS)[closed]
-        return status, slides
+    def _status(
+        self, contacts: Contacts, state: State, still: float, slides: Array | None = None
+    ) -> tuple[IntArray, Array]:
+        """What contacts do by the forces that they carry, and in which directions they slide."""
+        closed = state.u[contacts.carried[:, FORCES]][:, 0] > 0.0
+        if slides is None:
+            slides = settled(contacts, state, closed, still).slides
+        status = np.where(~np.isnan(slides[:, 0]) | (contacts.friction == 0.0), SLIDES, STICKS)
+        return np.where(closed, status, OPEN), slides
 
     def _still(self, system: System, state: State, h: float) -> float:
         """Speed that counts as none, m/s."""

@@ -314,6 +314,23 @@ def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
     assert (orders > 1.8).all(), (errors, orders)
 
 
+def test_a_box_is_held_on_a_slope() -> None:
+    """Forces of its four corners share what holds it: all in their cones, where ``tan(angle) < mu``; else it slides."""
+    a, mu, t = np.radians(10.0), 0.2, 0.5
+    for angle, sliding in ((a, 0.0), (2.0 * a, G * (np.sin(2.0 * a) - mu * np.cos(2.0 * a)))):
+        model = mbs.Model(gravity=(G * np.sin(angle), 0, -G * np.cos(angle)))
+        box = model.add_node((0, 0, 0.5))
+        model.add(RigidBody(box, 1.0, [1 / 6] * 3))
+        floor = model.add(Contact(model.ground, box, Plane(), Box((1, 1, 1)), friction=mu))
+        solution = mbs.simulate(model, t, 0.01)
+        np.testing.assert_allclose(solution.position(box)[-1], [0.5 * sliding * t * t, 0, 0.5], rtol=0, atol=1e-12)
+        forces = solution.contact_force(floor)
+        total = forces[-1].sum(axis=0)
+        np.testing.assert_allclose(total[2], G * np.cos(angle), rtol=1e-9)
+        np.testing.assert_allclose(total[0], sliding - G * np.sin(angle), rtol=1e-9)
+        assert (np.linalg.norm(forces[..., :2], axis=-1) <= (1 + 1e-9) * mu * forces[..., 2] + 1e-9).all()
+
+
 def test_a_pin_in_a_bush() -> None:
     """Falls by the clearance, and rests."""
     model = mbs.Model(gravity=(0, 0, -G))
