@@ -217,7 +217,7 @@ def _picked(data: Any, rows: IntArray) -> Any:
     return type(data)(*(part[rows] for part in data))
 
 
-class Place(NamedTuple):
+class PairPlace(NamedTuple):
     """Contacts of ``n`` elements of one kind of pair, where their nodes are."""
 
     pair: Pair
@@ -227,9 +227,9 @@ class Place(NamedTuple):
     R: Array
     near: Nearest
 
-    def of(self, rows: IntArray) -> Place:
+    def of(self, rows: IntArray) -> PairPlace:
         """Of some of the elements."""
-        return Place(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
+        return PairPlace(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
 
     def gradients(self) -> Array:
         """``G`` (n, r, 3, 12)."""
@@ -262,7 +262,7 @@ class Pairs:
         result._data, result.sides = _picked(self._data, rows), self.sides[rows]
         return result
 
-    def at(self, motion: Motion, nodes: IntArray) -> Place:
+    def at(self, motion: Motion, nodes: IntArray) -> PairPlace:
         """Where they are nearest."""
         x, R = motion.x[nodes], motion.R[nodes]
-        return Place(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))
+        return PairPlace(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))

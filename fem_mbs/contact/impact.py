@@ -67,16 +67,16 @@ class Contacts:
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._following = [b for b in self.batches if b.follows.size]
 
-    def of(self, near: BoolArray | None) -> list[Part]:
+    def of(self, near: BoolArray | None) -> list[ContactPart]:
         """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``."""
         parts = []
         for b, elements, rows in zip(self.batches, self._elements, self.slices, strict=True):
             n, r = b.friction.shape
             numbers = np.arange(rows.start, rows.stop).reshape(n, r)
             if near is None or not b.sifts:
-                parts.append(Part(b, elements.start + np.arange(n), numbers))
+                parts.append(ContactPart(b, elements.start + np.arange(n), numbers))
             elif len(own := np.flatnonzero(near[elements])):
-                parts.append(Part(b.some(own), elements.start + own, numbers[own]))
+                parts.append(ContactPart(b.some(own), elements.start + own, numbers[own]))
         return parts
 
     def touched(self, which: BoolArray | IntArray) -> BoolArray:
@@ -145,7 +145,7 @@ class Contacts:
         return Instant(self, motion, parts, [part.batch.measure(motion) for part in parts])
 
 
-class Part(NamedTuple):
+class ContactPart(NamedTuple):
     """Some of the contacts of one kind."""
 
     batch: UnilateralBatch
@@ -160,7 +160,7 @@ class Instant(NamedTuple):
 
     contacts: Contacts
     motion: Motion
-    parts: list[Part]
+    parts: list[ContactPart]
     measured: list[Gaps]
 
     @property

@@ -34,7 +34,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.elements.contact.contact import ContactBatch
-from fem_mbs.elements.contact.pairs import Pairs, Place
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs
 from fem_mbs.lie import so3
 
 G = 9.81
@@ -442,7 +442,7 @@ def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
             model.add(Contact(a, b, Ball(0.05), Ball(0.05), restitution=0.9, friction=0.2))
         at = Pairs.at
 
-        def counted(self: Pairs, motion: Motion, nodes: IntArray) -> Place:
+        def counted(self: Pairs, motion: Motion, nodes: IntArray) -> PairPlace:
             nonlocal measured
             measured += len(nodes)
             return at(self, motion, nodes)
