@@ -51,7 +51,9 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
     shortest = np.diff(direct.solution.t).min()
     limits = dict.fromkeys(QUERIES, 2e-6) | dict.fromkeys(("vdot", "multipliers"), 2e-6 + noise / shortest**2)
     errors = {query: worst(direct, of, query) for query in QUERIES}
-    assert all(errors[query] <= limits[query] for query in QUERIES), (errors, limits)
+    assert all(errors[query] <= limits[query] for query in QUERIES), "".join(
+        f"{query}: {errors[query]:.1e} of {limits[query]:.1e}; " for query in QUERIES
+    )
 
 
 @pytest.mark.parametrize(
