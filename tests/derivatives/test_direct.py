@@ -20,7 +20,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from tests.catalogue import EVERYTHING
-from tests.derivatives.varied import END, QUERIES, STEP, builder, of_runs, scale, worst
+from tests.derivatives.varied import END, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 
 QUICK = ("rigid body", "SE3 beam, curved, coupled damped", "Maxwell", "spring that slips", "gears", "rolling disc")
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
@@ -37,7 +37,8 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
         return
     direct = mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
-    of = of_runs(monkeypatch, build, values, method)
+    # multipliers of runs with friction by reactions have a noise that falls with the difference
+    of = of_runs(monkeypatch, build, values, method, 1e-3 if "by reactions" in name else LARGER)
     check(direct, of)
 
 

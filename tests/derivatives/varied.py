@@ -87,11 +87,11 @@ def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model],
 
 
 def of_runs(
-    monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method
+    monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method, larger: float = LARGER
 ) -> Callable[[Any], dict[str, Array]]:
     """Derivatives as differences of whole runs, without their error of second order."""
     found = []
-    for step in (LARGER, 2.0 * LARGER):
+    for step in (larger, 2.0 * larger):
         monkeypatch.setattr(parameters, "STEP", step)
         found.append(mbs.sensitivities(build, values, END, STEP, method, how="copies", scale=scale(values)))
     monkeypatch.undo()
