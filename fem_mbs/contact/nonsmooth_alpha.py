@@ -276,6 +276,10 @@ class NonsmoothAlpha(Method):
         """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open."""
         system, memory = contacts.system, point.memory
         slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
+        # accelerations at the start are those of what contacts do there, whatever they do in the step
+        closed = self._closed(contacts, point.state, memory.status, memory.slides)
+        inner = _inner(contacts, closed, point.state)
+        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out = np.zeros(contacts.count, np.bool_)
