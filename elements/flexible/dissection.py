@@ -19,19 +19,19 @@ CUTS = np.linspace(0.38, 0.62, 9)
 """Shares of the nodes on one side that are tried: a cut along the faces of cells has the fewest nodes."""
 
 
-class Part(NamedTuple):
+class MeshPart(NamedTuple):
     """Nodes ``(k,)`` that are eliminated together, and which parts before it are its children."""
 
     nodes: IntArray
     children: tuple[int, ...]
 
 
-def dissected(graph: csr_array, points: Array, hubs: IntArray) -> list[Part]:
+def dissected(graph: csr_array, points: Array, hubs: IntArray) -> list[MeshPart]:
     """Parts of the nodes of a graph at ``points`` (n, 3), each after its children; ``hubs`` come last."""
-    parts: list[Part] = []
+    parts: list[MeshPart] = []
 
     def add(nodes: IntArray, children: tuple[int, ...]) -> int:
-        parts.append(Part(nodes, children))
+        parts.append(MeshPart(nodes, children))
         return len(parts) - 1
 
     def cut(nodes: IntArray, own: csr_array) -> int:
