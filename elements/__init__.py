@@ -9,6 +9,7 @@ from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.bodies.modal_body import ModalBody
 from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
+from fem_mbs.elements.contact.between import contacts_between as contacts_between
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
@@ -74,6 +75,7 @@ from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
+    "contacts_between",
     "hertz_stiffness",
     "Bush",
     "Capsule",

@@ -27,10 +27,10 @@ ROUNDING = 1e-6
 """Difference of sizes that are equal by symmetry."""
 MOST_DENSE = 200
 """Unknowns up to which all modes are found at once."""
+SETTLED = 1e-7
+"""Residual of a mode, of its square, relative: frequencies have the square of it."""
 SEARCH, TWICE = 12, 2
 """Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
-MANY = 150_000
-"""Unknowns above which the built-in factorisation takes minutes and gigabytes."""
 
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
@@ -42,31 +42,19 @@ class ReducedBasis(NamedTuple):
     modes: Array
 
 
-def factorised(K: csc_array) -> Callable[[Array], Array]:
-    """A solver of positive definite equations, by SuperLU."""
-    if K.shape[0] > MANY:
-        raise ModelError(
-            f"Reduction: {K.shape[0]} unknowns would take the built-in solver minutes and gigabytes; give solve=, "
-            "a function that factorises a sparse matrix and returns a function of right-hand sides, such as that of "
-            "pypardiso"
-        )
-    from scipy.sparse.linalg import splu  # which takes long to import
-
-    options = {"SymmetricMode": True}
-    factor = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-    return factor.solve  # type: ignore[no-any-return]
-
-
 class HeldMesh:
-    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``."""
+    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``.
 
-    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver | None) -> None:
+    ``solve`` factorises a positive definite matrix.
+    """
+
+    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver) -> None:
         self.K, self.M, self.G = K, M, G
         N, self._ground = K.shape[0], ground
         stiff = K.diagonal()[ground]
         spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
         springs = coo_array((spring, (ground, ground)), K.shape)
-        self._solve = (solve or factorised)(csc_array(K + csc_array(springs)))
+        self._solve = solve(csc_array(K + csc_array(springs)))
         self._spring = spring
         self._E = np.zeros((N, len(ground)))
         self._E[ground, range(len(ground))] = 1.0
@@ -152,13 +140,47 @@ class HeldMesh:
             omega[moves] = 1.0 / np.sqrt(values[moves])
             shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
             return omega, shapes
-        from scipy.sparse.linalg import LinearOperator, eigsh  # which takes long to import
+        return _krylov(flexibility, self.M, count, N - held)
 
-        start = flexibility(np.random.default_rng(0).normal(size=(N, 1)))[:, 0]
-        operator = LinearOperator((N, N), lambda f: flexibility(f.reshape(N, -1)).reshape(f.shape), dtype=float)
-        values, shapes = eigsh(self.K, count, self.M, sigma=0.0, OPinv=operator, v0=start)
-        order = np.argsort(values)
-        return np.sqrt(np.maximum(values[order], 0.0)), shapes[:, order]
+
+def _krylov(flexibility: Callable[[Array], Array], M: csc_array, count: int, room: int) -> tuple[Array, Array]:
+    """Lowest frequencies and modes by a block Lanczos method, ``y_k+1 = F M y_k``, with full orthogonalisation.
+
+    Grimes, Lewis, Simon, SIAM J. Matrix Anal. 15 (1994). The modes are those of ``F M`` on all of the blocks; they are
+    settled where what the last block adds is small.
+    """
+    width = min(COLUMNS, room)
+    X = _orthonormal(flexibility(np.random.default_rng(0).normal(size=(M.shape[0], width))), M, [])
+    blocks, images = [X], [flexibility(M @ X)]
+    while True:
+        Y, F = np.concatenate(blocks, axis=1), np.concatenate(images, axis=1)
+        T = Y.T @ (M @ F)
+        values, z = np.linalg.eigh(0.5 * (T + T.T))
+        values, z = values[::-1], z[:, ::-1]
+        few = min(count, len(values))
+        error = F @ z[:, :few] - Y @ (z[:, :few] * values[:few])
+        apart = np.sqrt((error * (M @ error)).sum(axis=0))
+        if Y.shape[1] >= count and (apart <= SETTLED * values[:few]).all():
+            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
+        X = _orthonormal(images[-1], M, blocks)
+        if not X.shape[1]:  # all there are
+            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
+        blocks.append(X)
+        images.append(flexibility(M @ X))
+
+
+def _orthonormal(X: Array, M: csc_array, blocks: list[Array]) -> Array:
+    """What columns have beside blocks, of unit mass to each other; those that depend on others are left out."""
+    sizes = (X * (M @ X)).sum(axis=0)
+    X = X[:, sizes > 0.0] / np.sqrt(sizes[sizes > 0.0])
+    for _ in range(TWICE + 1):
+        MX = M @ X
+        for own in blocks:
+            X = X - own @ (own.T @ MX)
+        squares, axes = np.linalg.eigh(X.T @ (M @ X))
+        some = squares > DEPENDENT**2
+        X = X @ (axes[:, some] / np.sqrt(squares[some]))
+    return X
 
 
 def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
@@ -211,9 +233,15 @@ def basis_of(
 ) -> tuple[ReducedBasis, float]:
     """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known."""
     n = held.G.shape[0]
-    static = held.answer(rest.T @ loads, n, np.zeros((n, loads.shape[1]))) if loads.shape[1] else loads[:0].T
     basis, left_out = _modal_basis(held, plan, rigid, rest)
-    return (basis._replace(modes=_with_static(basis.modes, static, held.M)) if len(static) else basis), left_out
+    if not loads.shape[1]:
+        return basis, left_out
+    f = rest.T @ loads
+    answers = held.answer(f, n, np.zeros((n, loads.shape[1])))
+    # a load as interfaces bear it deforms nothing beside them: what is left is rounding
+    free = held.grounded(f)
+    deforms = (answers**2).sum(axis=0) > DEPENDENT**1.5 * (free**2).sum(axis=0)
+    return basis._replace(modes=_with_static(basis.modes, answers[:, deforms], held.M)), left_out
 
 
 def _with_static(modes: Array, static: Array, M: csc_array) -> Array:

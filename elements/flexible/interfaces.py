@@ -256,6 +256,8 @@ class Attached(NamedTuple):
 
     rest: csr_array
     seen: csr_array
+    nodes: IntArray
+    """Of the unknowns ``y``, -1 for motions of interfaces."""
 
 
 def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -> Attached:
@@ -287,7 +289,8 @@ def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -
     entries += [(row, len(free) + j, value) for row, terms in slaves.items() for j, value in terms]
     size = len(free) + extra
     seen = [(i, int(new[j]) if j >= 0 else len(free) - 1 - j, value) for i, j, value in reading]
-    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)))
+    nodes = np.append(dofs[free, 0], np.full(extra, -1))
+    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)), nodes)
 
 
 def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:

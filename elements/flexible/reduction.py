@@ -11,6 +11,7 @@ import logging
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
@@ -31,6 +32,7 @@ from fem_mbs.contracts import (
     shaped,
 )
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
+from fem_mbs.elements.flexible.cholesky import Cholesky
 from fem_mbs.elements.flexible.free_mesh import (
     UNITS,
     all_translations,
@@ -350,12 +352,13 @@ class Reduction(Public):
         sets = recovered_sets(plan.recover, points / unit, mesh.sets, given)
         forces = nodal_forces(plan.loads, points, mesh.sets, mesh.facets, unit)
         parts = attach(given, points, dofs)
+        own_solve = partial(Cholesky, nodes=parts.nodes, points=np.concatenate([points, points[:1]]))
         held = HeldMesh(
             csc_array(parts.rest.T @ K @ parts.rest),
             csc_array(parts.rest.T @ M @ parts.rest),
             parts.seen,
             ground_of(given, points, dofs, parts.rest),
-            plan.solve,
+            plan.solve or own_solve,
         )
         refuse_supports(K, rigid := rigid_of(points, dofs), dofs)
         m, E, center = masses(M, dofs, points)

@@ -143,8 +143,7 @@ class GeneralizedAlpha(Method):
         """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if memory.steps and h > GROWTH * memory.h:
-            memory = self.restart(system, state, h)
+        memory = self.prepared(system, state, h, memory)
         if not memory.steps:
             memory = self.started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
@@ -173,11 +172,18 @@ class GeneralizedAlpha(Method):
         )
         return Step(new, memory, solution.report, errors.local)
 
+    def prepared(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
+        """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
+        if memory.steps:
+            return self.restart(system, state, h) if h > GROWTH * memory.h else memory
+        if same(h, memory.h):
+            return memory
+        assert memory.before is not None
+        return self._begin(system, state, h, memory.before)
+
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects."""
-        if not same(h, memory.h):
-            assert memory.before is not None
-            memory = self._begin(system, state, h, memory.before)
+        memory = self.prepared(system, state, h, memory)
         if self.start is not None or self._kind(system) is not StabilizedEquations:
             return memory
         equations, there = self.trial(system, state, h, memory)

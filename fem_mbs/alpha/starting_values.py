@@ -25,6 +25,8 @@ from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
 SHARE = 0.1
+GROWTH = 2.0
+"""Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
 
 
 class StartingValues(NamedTuple):
@@ -73,6 +75,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     Newmark's formulas they would move it far. With the share ``F = S^-1 L`` that the iteration matrix ``S`` leaves of
     inertia ``L``, this is ``I - (I - F)^3`` of them: in resolved motion the same to the sixth order of ``h`` for
     stiffness, to the third for damping; at most a multiple of the static displacement over ``h^2`` in stiff motion.
+    Where forces on what is stiff make ``S`` indefinite, this may grow: then a step of ``h`` resolves nothing.
     """
     if not jump.any():
         return jump
@@ -86,9 +89,16 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
         left: Array = increments * solve_with_constraints(system, matrix.factors, right, gaps)[0]
         return left
 
-    once = share(system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump))
+    def size(rates: Array) -> float:
+        none = np.zeros(system.N)
+        return float(rates @ rate_product(system, evaluation, none, np.where(states, 0.0, rates)))
+
+    jumped = system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump)
+    once = share(jumped)
     twice = share(once)
     result = 3.0 * (once - twice) + share(twice)
+    if size(result) > GROWTH * size(jumped):
+        return np.zeros(system.N)
     return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
 
 

@@ -42,6 +42,8 @@ STILL, STILL_STEP = 1e-9, 1e-10
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 RESTING = 1e-3
 """Speed of approach of which nothing comes back, of the largest that the contact has seen."""
+SLACK = 1e-8
+"""Of paths, over the extent of the model: gaps that close on less are near."""
 ROOTS = 30
 ROUNDS = 8
 """How often a smooth step is repeated because contacts change, beside once for each of them."""
@@ -70,8 +72,8 @@ class ContactMemory(NamedTuple):
     """Directions in which contacts begin to slide, ``(C, 2)``; NaN of others."""
     approach: Array
     """The largest speed of approach that each has seen, ``(C,)``."""
-    clear: float = 0.0
-    """The path in m on which the fastest point closes no gap."""
+    clear: Array
+    """Paths in m on which the fastest point closes no gap of each element, ``(E,)``."""
     speed: float = 0.0
     """Of that point, m/s."""
     unlocated: int = 0
@@ -105,6 +107,8 @@ class Smooth(NamedTuple):
     error: float
     gap: Array | None = None
     """At its end ``(C,)``; None where nothing comes near."""
+    near: BoolArray | None = None
+    """Elements ``(E,)`` whose gaps may have closed; others have gaps without end."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
 
@@ -174,10 +178,11 @@ class NonsmoothAlpha(Method):
         status, slides = self._status(contacts, state, self._still(system, state, h))
         closed = self._closed(contacts, state, status, slides)
         alpha = self.smooth_method.init(closed.system, _inner(contacts, closed, state), h)
-        return ContactMemory(alpha, status, slides, np.zeros(contacts.count))
+        return ContactMemory(alpha, status, slides, np.zeros(contacts.count), np.zeros(contacts.elements))
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
+        memory = memory._replace(clear=np.zeros_like(memory.clear))
         return self._begun(contacts_of(system), state, h, memory)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
@@ -216,11 +221,11 @@ class NonsmoothAlpha(Method):
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
-                point = self._struck(contacts, smooth.point, max(left, LEFT_OVER * h))
+                point = self._struck(contacts, smooth, max(left, LEFT_OVER * h))
             else:
                 begin, point, done = point.state, smooth.point, True
                 if hits.any():
-                    point = self._pushed_out(contacts, contacts.at(begin), point, h)
+                    point = self._pushed_out(contacts, begin, point, smooth.near, h)
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
@@ -255,12 +260,13 @@ class NonsmoothAlpha(Method):
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
-        if memory.clear <= 0.0:
+        slack = SLACK * system.length
+        if memory.clear.min() <= slack:
             return self._in_contact(contacts, point, h)
         step = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
         speed = _fastest(system, step.state)
         clear = memory.clear - 2.0 * h * max(speed, memory.speed)
-        if clear <= 0.0:
+        if clear.min() <= slack:
             return self._in_contact(contacts, point, h, step)
         state = contacts.carry_on(point.state, step.state)
         memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
@@ -269,8 +275,12 @@ class NonsmoothAlpha(Method):
     def _in_contact(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
         """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open."""
         system, memory = contacts.system, point.memory
+        slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
+        # accelerations at the start are those of what contacts do there, whatever they do in the step
+        closed = self._closed(contacts, point.state, memory.status, memory.slides)
+        inner = _inner(contacts, closed, point.state)
+        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
-        started = contacts.at(point.state) if status.any() else None
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out = np.zeros(contacts.count, np.bool_)
         for _ in range(ROUNDS + 2 * contacts.count):
@@ -287,8 +297,9 @@ class NonsmoothAlpha(Method):
                 ahead = None
             except NotConvergedError as failure:
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
-                if not slips.any() or started is None:
+                if not slips.any():
                     raise NotConvergedError(str(failure), failure.report) from None
+                started = contacts.at(point.state, contacts.touched(status != OPEN))
                 stops = self._stops(contacts, started, status, h) & may_stick
                 if stops.any():  # the slip comes to its end
                     status, slides = np.where(stops, STICKS, status), slides.copy()
@@ -300,11 +311,13 @@ class NonsmoothAlpha(Method):
                 continue
             state = _outer(contacts, closed, point.state, step.state)
             motion = system.motion(state)
-            gaps = contacts.gaps(motion)
+            clear = memory.clear - 2.0 * h * max(_fastest(system, state), memory.speed)
+            near |= (clear <= slack) | contacts.touched(status != OPEN)
+            gaps = contacts.gaps(motion, near)
             deep = (gaps < -DEEP * system.length) & ~left_out
             if not (status.any() or deep.any()):
                 break
-            started = started or contacts.at(point.state)
+            started = contacts.at(point.state, contacts.touched(deep | (status != OPEN)))
             found = self._revised(contacts, started, closed, state, status, slides, deep, h, memory.status)
             state, slides = found.state, found.slides
             if found.status is None:
@@ -312,14 +325,14 @@ class NonsmoothAlpha(Method):
             status = found.status
         else:
             raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
-        clear = 0.0 if status.any() else contacts.clearance(motion, gaps)
+        clear = contacts.clearance(motion, gaps, near, clear)
         memory = memory._replace(alpha=step.memory, slides=slides, clear=clear, speed=_fastest(system, state))
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES) | (status != OPEN) & (point.memory.status == OPEN)
         ended = (status != OPEN) & (gaps > TOUCHING * system.length)  # beyond the end of a face or an edge
         if (began | ended).any():
             result = self._settled(contacts, result, (status != OPEN) & ~ended, h)
-        return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, bool(left_out.any()))
+        return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, bool(left_out.any()))
 
     def _revised(
         self,
@@ -376,7 +389,7 @@ class NonsmoothAlpha(Method):
             return Revised(state, result, slides)
         sliding = (status == SLIDES) & (mu > 0.0)
         if sliding.any():
-            now = contacts.at(state).rates()[:, 1:]
+            now = contacts.at(state, contacts.touched(sliding)).rates()[:, 1:]
             before = rates[:, 1:]
             speed = np.linalg.norm(before, axis=1)
             d = np.where((speed > still)[:, None], before / np.maximum(speed, 1e-300)[:, None], slides)
@@ -407,22 +420,21 @@ class NonsmoothAlpha(Method):
 
     def _hits(self, contacts: Contacts, first: State, smooth: Smooth, h: float) -> BoolArray:
         """Open contacts that end deep, or where they just meet, or were deep within the step."""
-        system, gap = contacts.system, smooth.gap
+        system, gap, near = contacts.system, smooth.gap, smooth.near
         if gap is None:
             return np.zeros(contacts.count, np.bool_)
         last, status = smooth.point.state, smooth.point.memory.status
         hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
         if (meets := (gap <= TOUCHING * system.length) & (status == OPEN) & ~hits).any():
-            hits |= meets & (contacts.at(last).rates()[:, 0] < -self._still(system, last, h))
+            hits |= meets & (contacts.at(last, contacts.touched(meets)).rates()[:, 0] < -self._still(system, last, h))
         fastest = 2.0 * h * max(_fastest(system, first), _fastest(system, last))
-        before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
-        if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
-            start, end = contacts.at(first), contacts.at(last)
-            r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
-            s = np.linspace(0.0, 1.0, 33)[:, None]
-            hits = hits | near & (r0 < 0.0) & (r1 > 0.0) & (
-                _cubic(s, h, before, gap, r0, r1).min(0) < -DEEP * system.length
-            )
+        before = contacts.gaps(system.motion(first), near) if (gap < fastest).any() else None
+        if before is not None and (close := (before + gap < fastest) & (status == OPEN) & ~hits).any():
+            own = contacts.touched(close)
+            r0, r1 = (contacts.at(state, own).rates()[:, 0] for state in (first, last))
+            close &= (r0 < 0.0) & (r1 > 0.0)
+            path = _cubic(np.linspace(0.0, 1.0, 33)[:, None], h, *(part[close] for part in (before, gap, r0, r1)))
+            hits[close] = path.min(0) < -DEEP * system.length
         return hits
 
     def _located(
@@ -430,16 +442,17 @@ class NonsmoothAlpha(Method):
     ) -> tuple[Smooth, float]:
         """The smooth step to where the first of the hits happens, and what is left of the step."""
         tolerance = DEEP * contacts.system.length
-        start, end = contacts.at(point.state), contacts.at(last.point.state)
-        r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
+        own = contacts.touched(hits)
+        start, end = contacts.at(point.state, own), contacts.at(last.point.state, own)
         s = np.linspace(0.0, 1.0, 257)[1:, None]
-        paths = _cubic(s, h, start.gap, end.gap, r0, r1)[:, hits]
+        known = start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0]
+        paths = _cubic(s, h, *(part[hits] for part in known))
         deep = (paths < -tolerance).any(axis=1)
         tau = h * float(s[int(np.argmax(deep)), 0]) if deep.any() else h
         low, high, smooth = 0.0, h, last
         for _ in range(ROOTS):
             smooth = self._smooth(contacts, point, tau)
-            here = contacts.at(smooth.point.state)
+            here = contacts.at(smooth.point.state, own)
             gap, rate = np.where(hits, here.gap, np.inf), here.rates()[:, 0]
             closing = hits & (rate < 0.0)
             worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
@@ -461,23 +474,29 @@ class NonsmoothAlpha(Method):
                 break
         return smooth, h - (smooth.point.state.t - point.state.t)
 
-    def _struck(self, contacts: Contacts, point: Standing, h: float) -> Standing:
+    def _struck(self, contacts: Contacts, smooth: Smooth, h: float) -> Standing:
         """After the impulses of all that touch."""
-        state, memory = point.state, point.memory
-        instant = contacts.at(state)
-        touching = (instant.gap <= TOUCHING * contacts.system.length) | (memory.status != OPEN)
-        return self._impulses(contacts, point, instant.rates(), touching, h)
+        point, gap = smooth.point, smooth.gap
+        assert gap is not None
+        touching = (gap <= TOUCHING * contacts.system.length) | (point.memory.status != OPEN)
+        rates = contacts.at(point.state, contacts.touched(touching)).rates()
+        return self._impulses(contacts, point, rates, touching, h)
 
-    def _pushed_out(self, contacts: Contacts, before: Instant, point: Standing, h: float) -> Standing:
+    def _pushed_out(
+        self, contacts: Contacts, before: State, point: Standing, near: BoolArray | None, h: float
+    ) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         memory, closed = point.memory, point.memory.status != OPEN
-        allowed = TOUCHING * contacts.system.length
+        assert near is not None
+        allowed, motion = TOUCHING * contacts.system.length, contacts.system.motion
         there = contacts.without(point.state)
         metric = step_matrix(contacts.open, there, h, self.smooth_method.coefficients)
-        state, pushed = placed(contacts, point.state, closed, allowed, metric)
-        touching = pushed | closed | (contacts.gaps(contacts.system.motion(state)) <= allowed)
-        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1))
-        return self._impulses(contacts, moved, before.rates(), touching, h)
+        state, pushed = placed(contacts, point.state, closed, allowed, near, metric)
+        touching = pushed | closed | (contacts.gaps(motion(state), near) <= allowed)
+        clear = np.zeros_like(memory.clear)  # all is moved
+        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, clear=clear))
+        rates = contacts.at(before, contacts.touched(touching)).rates()
+        return self._impulses(contacts, moved, rates, touching, h)
 
     def _impulses(self, contacts: Contacts, point: Standing, rates: Array, touching: BoolArray, h: float) -> Standing:
         state, memory = point.state, point.memory
@@ -493,7 +512,7 @@ class NonsmoothAlpha(Method):
         """With the forces of all that touch and do not part, from where the smooth part begins anew."""
         state, memory, system = point.state, point.memory, contacts.system
         still = self._still(system, state, h)
-        rates = contacts.at(state).rates()
+        rates = contacts.at(state, contacts.touched(touching)).rates()
         found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
         return Standing(found.state, self._begun(contacts, found.state, h, memory, found.slides))
 
@@ -512,7 +531,7 @@ class NonsmoothAlpha(Method):
             alpha = self.smooth_method.restart(closed.system, inner, h)
         except NotConvergedError as failure:  # its equations are those of another system
             raise NotConvergedError(str(failure), failure.report) from None
-        return memory._replace(alpha=alpha, status=status, slides=slides, clear=0.0)
+        return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
 
     def _status(
         self, contacts: Contacts, state: State, still: float, slides: Array | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, UnilateralBatch
 from fem_mbs.elements import (
     Ball,
@@ -32,6 +33,8 @@ from fem_mbs.elements import (
     Rope,
     SpringDamper,
 )
+from fem_mbs.elements.contact.contact import ContactBatch
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs
 from fem_mbs.lie import so3
 
 G = 9.81
@@ -419,6 +422,40 @@ def test_states_between_steps_stay_outside() -> None:
     """Where an impact is within a step, states in between are on one side or the other of it."""
     solution = mbs.simulate(model_with_ball(), 1.0, 0.02, times=np.linspace(0.0, 1.0, 501))
     assert solution.gap("floor").min() > -1e-9
+
+
+def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not near is not measured, and a run is the same to the bit."""
+
+    def run() -> tuple[Array, int]:
+        rng, measured = np.random.default_rng(3), 0
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        balls = [
+            model.add_node(p, velocity=rng.normal(size=3)) for p in product((0.2, 0.5, 0.8), (0.2, 0.8), (0.2, 0.8))
+        ]
+        for ball in balls:
+            model.add(RigidBody(ball, 1.0, (1e-3, 1e-3, 1e-3)))
+            for axis in np.vstack([np.eye(3), -np.eye(3)]):
+                wall = Plane(axis, np.full(3, 0.0 if axis.sum() > 0 else 1.0))
+                model.add(Contact(model.ground, ball, wall, Ball(0.05), restitution=0.9, friction=0.2))
+        for a, b in combinations(balls, 2):
+            model.add(Contact(a, b, Ball(0.05), Ball(0.05), restitution=0.9, friction=0.2))
+        at = Pairs.at
+
+        def counted(self: Pairs, motion: Motion, nodes: IntArray) -> PairPlace:
+            nonlocal measured
+            measured += len(nodes)
+            return at(self, motion, nodes)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Pairs, "at", counted)
+            return mbs.simulate(model, 0.15, 5e-3).x, measured
+
+    places, few = run()
+    monkeypatch.setattr(ContactBatch, "sifts", False)
+    others, many = run()
+    np.testing.assert_array_equal(places, others)
+    assert few < 0.5 * many
 
 
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:
