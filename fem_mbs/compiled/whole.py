@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import compiled
+from fem_mbs.compiled import by_batches
 from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
@@ -69,7 +69,7 @@ class Whole:
     def give_up(self) -> None:
         """Compile kernels of single batches in place of whole steps."""
         self.system.whole = None
-        compiled(self.system)
+        by_batches(self.system)
 
 
 def whole(system: System) -> Whole | None:
