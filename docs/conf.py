@@ -206,7 +206,16 @@ BENCHMARKS = (
     "reproduce_2018",
     "reproduce_2024",
 )
-METHODS = ("modes", "statics", "work_precision", "identify_stiffness", "size_beam", "two_disc_rotor")
+METHODS = (
+    "modes",
+    "statics",
+    "work_precision",
+    "identify_stiffness",
+    "size_beam",
+    "two_disc_rotor",
+    "tune_blade",
+    "tune_controller",
+)
 """Examples that stand apart in the gallery; all others are machines."""
 CARD = {
     "reproduce_2012": "reproduced_2012_top",

@@ -9,6 +9,7 @@ from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.beams.truss import Truss
 from fem_mbs.elements.bodies.modal_body import ModalBody
 from fem_mbs.elements.bodies.rigid_body import PointMass, RigidBody
+from fem_mbs.elements.contact.between import contacts_between as contacts_between
 from fem_mbs.elements.contact.contact import Contact as Contact
 from fem_mbs.elements.contact.rope import Rope as Rope
 from fem_mbs.elements.contact.shapes import Bush as Bush
@@ -30,6 +31,7 @@ from fem_mbs.elements.control.node_sensor import NodeSensor
 from fem_mbs.elements.control.sensor import FunctionSensor, JointSensor, LineSensor, MultiplierSensor
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.interfaces import Interface
+from fem_mbs.elements.flexible.mesh_load import MeshLoad
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.elements.forces.bearing import Bearing
 from fem_mbs.elements.forces.bushing import Bushing
@@ -73,6 +75,7 @@ from fem_mbs.elements.shells.section import ShellSection
 from fem_mbs.elements.shells.shell import Shell
 
 __all__ = [
+    "contacts_between",
     "hertz_stiffness",
     "Bush",
     "Capsule",
@@ -122,6 +125,7 @@ __all__ = [
     "LineSensor",
     "LowPass",
     "Maxwell",
+    "MeshLoad",
     "ModalBody",
     "Moment",
     "MomentActuator",

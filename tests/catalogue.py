@@ -233,7 +233,9 @@ def modal_body(n: Stage, modes: int = 2) -> ModalBody:
     )
 
 
-def flexible_body(n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2) -> FlexibleBody:
+def flexible_body(
+    n: Stage, names: str = "ab", method: str = "craig-bampton", modes: int = 2, **more: object
+) -> FlexibleBody:
     """A soft brick along the line of the stage."""
     points, K, M = brick((4, 2, 2), (1.5, 0.3, 0.3), 2e2, 30.0)
     all_ends = {
@@ -242,7 +244,7 @@ def flexible_body(n: Stage, names: str = "ab", method: str = "craig-bampton", mo
         "c": Interface.rigid([[0.3, -0.2, -0.2], [0.9, -0.1, 0.2]], (0.8, 0.0, 0.0)),
     }
     ends = {name: all_ends[name] for name in names}
-    own = Reduction(points - [0.0, 0.15, 0.15], K, M, ends, method=method, modes=modes, damping=0.05)
+    own = Reduction(points - [0.0, 0.15, 0.15], K, M, ends, method=method, modes=modes, damping=0.05, **more)
     along = np.array([2.0, 1.0, -1.0]) / np.sqrt(6)
     across = np.cross(along, (0, 0, 1))
     across /= np.linalg.norm(across)

@@ -14,7 +14,7 @@ from typing import Any
 
 import meshio
 import numpy as np
-from catalogue import EVERYTHING, JOINTS, PLAIN, SLIM
+from catalogue import EVERYTHING, JOINTS, PLAIN, SLIM, flexible_body
 from numpy.random import Generator
 
 import fem_mbs as mbs
@@ -36,6 +36,7 @@ from fem_mbs.elements import (
     Junction,
     LeadLag,
     LowPass,
+    MeshLoad,
     MultiplierSensor,
     NodeSensor,
     PlanarJoint,
@@ -138,7 +139,15 @@ LAWS: dict[str, Callable[[], Any]] = {
     "table": lambda: Table([0.0, 0.5, 1.0, 2.0], [0.0, 0.1, 0.2, 0.1]),
 }
 
+
+def _mesh_load(n: Stage) -> MeshLoad:
+    """On a flexible body, which is not returned."""
+    forces = np.random.default_rng(3).normal(size=(45, 3))
+    return MeshLoad(n.model.add(flexible_body(n, loads={"gusts": 0.1 * forces})), "gusts", lambda t: 1.0 + t)
+
+
 MORE: dict[str, Make] = {
+    "load on a mesh": _mesh_load,
     **{f"drive by a {name}": partial(_driven, law) for name, law in LAWS.items()},
     **{
         f"body as a {kind}": partial(_body, kind=kind)

@@ -31,6 +31,8 @@ from examples import (
     statics,
     suspension,
     tower_crane,
+    tune_blade,
+    tune_controller,
     two_disc_rotor,
     wind_turbine,
     work_precision,
@@ -61,6 +63,8 @@ SCRIPTS = [
     identify_stiffness,
     size_beam,
     two_disc_rotor,
+    tune_blade,
+    tune_controller,
 ]
 
 
@@ -197,9 +201,24 @@ def test_identify_stiffness():
         if "σ" in name:
             assert abs(computed) < 3, name
         elif "square" in name:
-            assert computed == pytest.approx(1.0, abs=3 * (2 / (len(identify_stiffness.TIMES) - 2)) ** 0.5)
+            assert computed == pytest.approx(1.0, abs=3 * (2 / (2 * len(identify_stiffness.TIMES) - 4)) ** 0.5)
         else:
             assert computed == pytest.approx(reference, rel=0.05), name
+
+
+@pytest.mark.slow
+def test_tune_controller():
+    """Kalman's gains, but for the error of the steps, of second order."""
+    for computed, exact in tune_controller.main(["--plot"]).values():
+        assert computed == pytest.approx(exact, rel=5e-3)
+
+
+@pytest.mark.slow
+def test_tune_blade():
+    """The second mode is at its bound, to the tolerance of the optimiser, and the first one clear of it."""
+    numbers = tune_blade.main(["--plot"])
+    (first, least), (second, bound) = (numbers[f"order of flap mode {k}"] for k in (1, 2))
+    assert first > least and second == pytest.approx(bound, rel=1e-5)
 
 
 @pytest.mark.slow

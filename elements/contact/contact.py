@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from copy import copy
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
     Element,
     Gaps,
@@ -131,6 +132,8 @@ class ContactBatch(UnilateralBatch):
     """Rigid contacts of one kind of pair."""
 
     owners: Sequence[Contact]
+    sifts = True
+    reach: Array
     _bent: tuple[Gaps, Array] | None = None
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
@@ -140,6 +143,11 @@ class ContactBatch(UnilateralBatch):
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)
         self.restitution = np.repeat([[e.restitution] for e in elements], r, axis=1)
+
+    def some(self, rows: IntArray) -> ContactBatch:
+        result = copy(self)
+        result._pairs, result.nodes, result.reach = self._pairs.some(rows), self.nodes[rows], self.reach[rows]
+        return result
 
     def gaps(self, motion: Motion) -> Array:
         return self._pairs.at(motion, self.nodes).near.gap

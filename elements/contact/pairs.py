@@ -15,6 +15,7 @@ therefore keeps to functions that are analytic, and looks at real parts where it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,7 +212,12 @@ def bent(pair: Pair, data: Any, x: Array, R: Array) -> Array:
     return np.moveaxis(G.reshape(12, n, *G.shape[1:]), 0, -1)
 
 
-class Place(NamedTuple):
+def _picked(data: Any, rows: IntArray) -> Any:
+    """Rows of all arrays of a named tuple."""
+    return type(data)(*(part[rows] for part in data))
+
+
+class PairPlace(NamedTuple):
     """Contacts of ``n`` elements of one kind of pair, where their nodes are."""
 
     pair: Pair
@@ -221,10 +227,9 @@ class Place(NamedTuple):
     R: Array
     near: Nearest
 
-    def of(self, rows: IntArray) -> Place:
+    def of(self, rows: IntArray) -> PairPlace:
         """Of some of the elements."""
-        x, R, near = self.x[rows], self.R[rows], Nearest(*(part[rows] for part in self.near))
-        return Place(self.pair, type(self.data)(*(part[rows] for part in self.data)), x, R, near)
+        return PairPlace(self.pair, _picked(self.data, rows), self.x[rows], self.R[rows], _picked(self.near, rows))
 
     def gradients(self) -> Array:
         """``G`` (n, r, 3, 12)."""
@@ -251,7 +256,13 @@ class Pairs:
         self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 
-    def at(self, motion: Motion, nodes: IntArray) -> Place:
+    def some(self, rows: IntArray) -> Pairs:
+        """Those of some of the elements."""
+        result = copy(self)
+        result._data, result.sides = _picked(self._data, rows), self.sides[rows]
+        return result
+
+    def at(self, motion: Motion, nodes: IntArray) -> PairPlace:
         """Where they are nearest."""
         x, R = motion.x[nodes], motion.R[nodes]
-        return Place(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))
+        return PairPlace(self._pair, self._data, x, R, self._pair(x[:, 1] - x[:, 0], R[:, 0], R[:, 1], self._data))

@@ -30,7 +30,7 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements.contact.pairs import Pairs, Place
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs
 
 ELASTIC = 1e-3
 """Loss below which the equation of ``y`` is its first terms, which do not cancel."""
@@ -82,7 +82,7 @@ def hertz_stiffness(
 class Yielding(NamedTuple):
     """Contacts in a motion, and of the ``k`` elements that touch what resists along gap and slips."""
 
-    place: Place
+    place: PairPlace
     motion: Motion
     touched: IntArray
     """``(k,)``."""

@@ -11,7 +11,7 @@ what the springs bear is taken back, and interfaces are held, by a small matrix 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csr_array
@@ -27,8 +27,10 @@ ROUNDING = 1e-6
 """Difference of sizes that are equal by symmetry."""
 MOST_DENSE = 200
 """Unknowns up to which all modes are found at once."""
-MANY = 150_000
-"""Unknowns above which the built-in factorisation takes minutes and gigabytes."""
+SETTLED = 1e-7
+"""Residual of a mode, of its square, relative: frequencies have the square of it."""
+SEARCH, TWICE = 12, 2
+"""Modes that are looked for at first, if a frequency says how many there are to be, and by how much then more."""
 
 Solver = Callable[[csc_array], Callable[[Array], Array]]
 
@@ -40,31 +42,19 @@ class ReducedBasis(NamedTuple):
     modes: Array
 
 
-def factorised(K: csc_array) -> Callable[[Array], Array]:
-    """A solver of positive definite equations, by SuperLU."""
-    if K.shape[0] > MANY:
-        raise ModelError(
-            f"Reduction: {K.shape[0]} unknowns would take the built-in solver minutes and gigabytes; give solve=, "
-            "a function that factorises a sparse matrix and returns a function of right-hand sides, such as that of "
-            "pypardiso"
-        )
-    from scipy.sparse.linalg import splu  # which takes long to import
-
-    options = {"SymmetricMode": True}
-    factor = splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
-    return factor.solve  # type: ignore[no-any-return]
-
-
 class HeldMesh:
-    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``."""
+    """A mesh with ``K`` and ``M`` (N, N), interfaces read by ``G`` (6p, N), grounded at the unknowns ``ground``.
 
-    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver | None) -> None:
+    ``solve`` factorises a positive definite matrix.
+    """
+
+    def __init__(self, K: csc_array, M: csc_array, G: csr_array, ground: IntArray, solve: Solver) -> None:
         self.K, self.M, self.G = K, M, G
         N, self._ground = K.shape[0], ground
         stiff = K.diagonal()[ground]
         spring = np.where(stiff > 0.0, stiff, K.diagonal().max())
         springs = coo_array((spring, (ground, ground)), K.shape)
-        self._solve = (solve or factorised)(csc_array(K + csc_array(springs)))
+        self._solve = solve(csc_array(K + csc_array(springs)))
         self._spring = spring
         self._E = np.zeros((N, len(ground)))
         self._E[ground, range(len(ground))] = 1.0
@@ -150,13 +140,47 @@ class HeldMesh:
             omega[moves] = 1.0 / np.sqrt(values[moves])
             shapes[:, moves] = flexible @ (root @ y[:, moves]) / values[moves]
             return omega, shapes
-        from scipy.sparse.linalg import LinearOperator, eigsh  # which takes long to import
+        return _krylov(flexibility, self.M, count, N - held)
 
-        start = flexibility(np.random.default_rng(0).normal(size=(N, 1)))[:, 0]
-        operator = LinearOperator((N, N), lambda f: flexibility(f.reshape(N, -1)).reshape(f.shape), dtype=float)
-        values, shapes = eigsh(self.K, count, self.M, sigma=0.0, OPinv=operator, v0=start)
-        order = np.argsort(values)
-        return np.sqrt(np.maximum(values[order], 0.0)), shapes[:, order]
+
+def _krylov(flexibility: Callable[[Array], Array], M: csc_array, count: int, room: int) -> tuple[Array, Array]:
+    """Lowest frequencies and modes by a block Lanczos method, ``y_k+1 = F M y_k``, with full orthogonalisation.
+
+    Grimes, Lewis, Simon, SIAM J. Matrix Anal. 15 (1994). The modes are those of ``F M`` on all of the blocks; they are
+    settled where what the last block adds is small.
+    """
+    width = min(COLUMNS, room)
+    X = _orthonormal(flexibility(np.random.default_rng(0).normal(size=(M.shape[0], width))), M, [])
+    blocks, images = [X], [flexibility(M @ X)]
+    while True:
+        Y, F = np.concatenate(blocks, axis=1), np.concatenate(images, axis=1)
+        T = Y.T @ (M @ F)
+        values, z = np.linalg.eigh(0.5 * (T + T.T))
+        values, z = values[::-1], z[:, ::-1]
+        few = min(count, len(values))
+        error = F @ z[:, :few] - Y @ (z[:, :few] * values[:few])
+        apart = np.sqrt((error * (M @ error)).sum(axis=0))
+        if Y.shape[1] >= count and (apart <= SETTLED * values[:few]).all():
+            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
+        X = _orthonormal(images[-1], M, blocks)
+        if not X.shape[1]:  # all there are
+            return 1.0 / np.sqrt(values[:count]), Y @ z[:, :count]
+        blocks.append(X)
+        images.append(flexibility(M @ X))
+
+
+def _orthonormal(X: Array, M: csc_array, blocks: list[Array]) -> Array:
+    """What columns have beside blocks, of unit mass to each other; those that depend on others are left out."""
+    sizes = (X * (M @ X)).sum(axis=0)
+    X = X[:, sizes > 0.0] / np.sqrt(sizes[sizes > 0.0])
+    for _ in range(TWICE + 1):
+        MX = M @ X
+        for own in blocks:
+            X = X - own @ (own.T @ MX)
+        squares, axes = np.linalg.eigh(X.T @ (M @ X))
+        some = squares > DEPENDENT**2
+        X = X @ (axes[:, some] / np.sqrt(squares[some]))
+    return X
 
 
 def explicit(B: Array, held: HeldMesh) -> ReducedBasis:
@@ -188,3 +212,92 @@ def sorted_modes(modes: Array, K: csc_array, M: csc_array) -> tuple[Array, Array
     first = (sizes >= (1.0 - ROUNDING) * sizes.max(axis=0)).argmax(axis=0)
     largest = np.take_along_axis(shapes, first[None], axis=0)
     return np.sqrt(np.maximum(squares, 0.0)), shapes / largest
+
+
+class ReductionPlan(NamedTuple):
+    """How a body is reduced."""
+
+    modes: int = 8
+    frequency: float | None = None
+    method: str = "craig-bampton"
+    damping: float = 0.0
+    rayleigh: Any = None
+    units: str = "SI"
+    solve: Any = None
+    recover: Any = ()
+    loads: Any = None
+
+
+def basis_of(
+    held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array, loads: Array
+) -> tuple[ReducedBasis, float]:
+    """Shapes, with those of ``loads`` (N, L), and the first angular frequency left out, 0 if it is not known."""
+    n = held.G.shape[0]
+    basis, left_out = _modal_basis(held, plan, rigid, rest)
+    if not loads.shape[1]:
+        return basis, left_out
+    f = rest.T @ loads
+    answers = held.answer(f, n, np.zeros((n, loads.shape[1])))
+    # a load as interfaces bear it deforms nothing beside them: what is left is rounding
+    free = held.grounded(f)
+    deforms = (answers**2).sum(axis=0) > DEPENDENT**1.5 * (free**2).sum(axis=0)
+    return basis._replace(modes=_with_static(basis.modes, answers[:, deforms], held.M)), left_out
+
+
+def _with_static(modes: Array, static: Array, M: csc_array) -> Array:
+    """Modes, and what static answers have beside them."""
+    for x in static.T:
+        size = float(x @ (M @ x))
+        for _ in range(TWICE):  # what rounding leaves of the others
+            if modes.shape[1]:
+                Mm = M @ modes
+                x = x - modes @ np.linalg.solve(modes.T @ Mm, Mm.T @ x)
+        rest = float(x @ (M @ x))
+        if rest > DEPENDENT * size:
+            modes = np.concatenate([modes, x[:, None] / np.sqrt(rest)], axis=1)
+    return modes
+
+
+def _modal_basis(held: HeldMesh, plan: ReductionPlan, rigid: Array, rest: csr_array) -> tuple[ReducedBasis, float]:
+    if plan.method == "free":
+        # rigid motions in the unknowns without those of rigid interfaces, of unit mass
+        reduced = (
+            np.linalg.lstsq((rest.T @ rest).toarray(), rest.T @ rigid, rcond=None)[0] if rest.shape[1] < 500 else None
+        )
+        reduced = _solved(rest, rigid) if reduced is None else reduced
+        reduced = reduced @ np.linalg.inv(np.linalg.cholesky(reduced.T @ (held.M @ reduced)).T)
+        omega, Phi = _counted(lambda count: held.free_modes(count, reduced), plan, held)
+        B = np.concatenate([reduced, Phi, held.residual_flexibility(reduced, Phi, omega)], axis=1)
+        return explicit(B, held), 0.0
+    Psi = held.constraint_modes()
+    if plan.method == "guyan" or (plan.modes == 0 and plan.frequency is None):
+        return ReducedBasis(Psi, np.zeros((len(Psi), 0))), float(held.fixed_modes(1)[0][0]) if len(Psi) > len(
+            held.G.toarray()
+        ) else 0.0
+    room = held.K.shape[0] - held.G.shape[0]
+    more = plan.frequency is None and plan.modes < room
+    omega, Phi = _counted(held.fixed_modes, plan._replace(modes=plan.modes + more), held)
+    if more:
+        return ReducedBasis(Psi, Phi[:, :-1]), float(omega[-1])
+    if plan.frequency is not None:
+        kept = omega <= 1.5 * 2.0 * np.pi * plan.frequency
+        return ReducedBasis(Psi, Phi[:, kept]), float(omega[~kept][0]) if not kept.all() else 0.0
+    return ReducedBasis(Psi, Phi), 0.0
+
+
+def _solved(rest: csr_array, rigid: Array) -> Array:
+    from scipy.sparse.linalg import splu  # which takes long to import
+
+    result: Array = splu(csc_array(rest.T @ rest)).solve(rest.T @ rigid)
+    return result
+
+
+def _counted(modes: Any, plan: ReductionPlan, held: HeldMesh) -> tuple[Array, Array]:
+    if plan.frequency is None:
+        return modes(plan.modes)  # type: ignore[no-any-return]
+    count, most = SEARCH, held.K.shape[0] - held.G.shape[0]
+    while True:
+        omega, Phi = modes(min(count, most))
+        if count >= most or omega[-1] > 1.5 * 2.0 * np.pi * plan.frequency:
+            return omega, Phi
+        count *= TWICE

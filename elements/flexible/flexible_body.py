@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,24 @@ class ReducedBody(Element):
     def recovered(self, x: Array, R: Array, eta: Array) -> Recovered:
         """Over time, of nodes at ``x`` (nt, p, 3), ``R`` (nt, p, 3, 3), with amplitudes ``eta`` (nt, m)."""
         return Recovered(self.reduction, self.axes, x, R, eta)
+
+
+class Start(NamedTuple):
+    """The model that gets nodes, and how bodies move at first: the origin of the mesh, and their spin in its axes."""
+
+    model: ModelDescription
+    velocity: Array
+    angular_velocity: Array
+
+
+def _reductions(value: Any, label: object) -> Any:
+    """Some reductions."""
+    if not isinstance(value, list | tuple) or not value or not all(isinstance(own, Reduction) for own in value):
+        raise ModelError(f"{label} must be a list of Reductions, received {shown(value)}")
+    return list(value)
+
+
+Reductions = Annotated[Any, _reductions]
 
 
 @checked
@@ -167,17 +185,72 @@ class FlexibleBody(ReducedBody):
         angular_velocity : (3,)
             At t = 0, axes of the mesh.
         """
+        shared: list[Node] = []
+        start = Start(model, np.asarray(velocity, dtype=float), np.asarray(angular_velocity, dtype=float))
+        return cls._placed(reduction, np.asarray(position, dtype=float), rotation, start, shared, name)
+
+    @classmethod
+    @checked
+    def chain(
+        cls,
+        model: ModelDescription,
+        reductions: Reductions,
+        position: Vector3 = (0.0, 0.0, 0.0),
+        rotation: RotationLike | None = None,
+        *,
+        velocity: Vector3 = (0.0, 0.0, 0.0),
+        angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+        name: Name = "body",
+    ) -> list[FlexibleBody]:
+        """Bodies in a row, each with its first interface on the last one of that before, axes of the meshes parallel.
+
+        Interfaces at one place have one node, that of the body before. Nodes are called ``name 1.interface``; the
+        bodies are still to be added. Parts of one mesh stay where they are, equal ones may be given several times.
+
+        Parameters
+        ----------
+        model : Model
+            Gets the nodes, with the axes of the meshes.
+        reductions : list of Reduction
+            What they are.
+        position, rotation
+            Origin and axes of the first mesh in the world.
+        velocity : (3,)
+            Of the origin of the first mesh at t = 0, world frame.
+        angular_velocity : (3,)
+            Of all at t = 0, axes of the meshes.
+        """
         R, origin = np.eye(3) if rotation is None else np.asarray(rotation), np.asarray(position, dtype=float)
         spin = R @ np.asarray(angular_velocity, dtype=float)
-        nodes = []
+        shared: list[Node] = []
+        bodies: list[FlexibleBody] = []
+        at, moves = origin, np.asarray(velocity, dtype=float)
+        for k, own in enumerate(reductions):
+            if bodies:
+                at = bodies[-1].nodes[-1].position - R @ (own.center + own.places[0])
+            start = Start(model, moves + np.cross(spin, at - origin), np.asarray(angular_velocity, dtype=float))
+            bodies.append(cls._placed(own, at, rotation, start, shared, f"{name} {k + 1}"))
+        return bodies
+
+    @classmethod
+    def _placed(
+        cls, reduction: Reduction, origin: Array, rotation: Any, start: Start, shared: list[Node], name: str
+    ) -> FlexibleBody:
+        """A body on nodes that are there already, which are ``shared``, and new ones."""
+        R = np.eye(3) if rotation is None else np.asarray(rotation)
+        spin, nodes = R @ start.angular_velocity, []
         for interface, at in zip(reduction.names, (reduction.center + reduction.places) @ R.T, strict=True):
-            speed = np.asarray(velocity, dtype=float) + np.cross(spin, at)
-            nodes.append(
-                model.add_node(
-                    origin + at, R, velocity=speed, angular_velocity=angular_velocity, name=f"{name}.{interface}"
-                )
+            near = (node for node in shared if np.linalg.norm(node.position - origin - at) < AWAY * reduction.size)
+            node = next(near, None) or start.model.add_node(
+                origin + at,
+                R,
+                velocity=start.velocity + np.cross(spin, at),
+                angular_velocity=start.angular_velocity,
+                name=f"{name}.{interface}",
             )
-        return cls(nodes, reduction, position=position, rotation=rotation)
+            nodes.append(node)
+        shared += [node for node in nodes if node not in shared]
+        return cls(nodes, reduction, position=origin, rotation=rotation)
 
     @checked
     def node(self, interface: Name) -> Node:

@@ -106,6 +106,36 @@ def _interfaces(value: Any, label: object) -> Any:
 Interfaces = Annotated[Any, _interfaces]
 
 
+def _recover(value: Any, label: object) -> Any:
+    """What is kept of a mesh, by name."""
+    if isinstance(value, Mapping):
+        return {text(name, f"{label}: names"): _selection(own, f"{label}[{name!r}]") for name, own in value.items()}
+    if isinstance(value, list | tuple):
+        return {text(name, f"{label}: names"): name for name in value}
+    raise ModelError(f"{label} must be a list of names of sets, or a dict of selections, received {shown(value)}")
+
+
+Recover = Annotated[Any, _recover]
+
+
+def recovered_sets(
+    recover: Mapping[str, Any], points: Array, sets: Mapping[str, IntArray], interfaces: list[AttachedInterface]
+) -> dict[str, IntArray]:
+    """Nodes that are kept, by name: those of interfaces, and what was asked for."""
+    result = {own.name: own.nodes for own in interfaces}
+    for name, selection in dict(recover).items():
+        if name == "skin" and isinstance(selection, str) and selection not in sets:
+            continue  # which is kept anyway
+        label = f"Reduction: recover['{name}']"
+        nodes = chosen(selection, points, sets, label)
+        if not len(nodes):
+            raise ModelError(f"{label} has no nodes of the mesh; look at its box, its function and the units")
+        if name in result and not np.array_equal(nodes, result[name]):
+            raise ModelError(f"{label}: an interface has this name; give another one")
+        result[name] = nodes
+    return result
+
+
 class AttachedInterface(NamedTuple):
     """An interface on a mesh."""
 
@@ -144,6 +174,17 @@ class Facets(NamedTuple):
 
     nodes: IntArray
     areas: Array
+    normals: Array
+    """Forces of a unit pressure from within, ``(f, k, 3)``."""
+
+    def pressed(self, chosen: IntArray, n: int) -> Array:
+        """Forces ``(n, 3)`` of a unit pressure on the faces all of whose nodes are among the ``chosen``."""
+        inside = np.zeros(n, np.bool_)
+        inside[chosen] = True
+        whole = inside[self.nodes].all(axis=1)
+        forces = np.zeros((n, 3))
+        np.add.at(forces, self.nodes[whole], -self.normals[whole])
+        return forces
 
     def of(self, chosen: IntArray, n: int) -> Array:
         """Areas that belong to the ``chosen`` of ``n`` nodes, of faces all of whose nodes are among these."""
@@ -215,6 +256,8 @@ class Attached(NamedTuple):
 
     rest: csr_array
     seen: csr_array
+    nodes: IntArray
+    """Of the unknowns ``y``, -1 for motions of interfaces."""
 
 
 def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -> Attached:
@@ -246,7 +289,8 @@ def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -
     entries += [(row, len(free) + j, value) for row, terms in slaves.items() for j, value in terms]
     size = len(free) + extra
     seen = [(i, int(new[j]) if j >= 0 else len(free) - 1 - j, value) for i, j, value in reading]
-    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)))
+    nodes = np.append(dofs[free, 0], np.full(extra, -1))
+    return Attached(_sparse(entries, (N, size)), _sparse(seen, (6 * count, size)), nodes)
 
 
 def _sparse(entries: list[tuple[int, int, float]], shape: tuple[int, int]) -> csr_array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -75,19 +75,19 @@ class Recovered:
         self.frame = find(x, R @ axes.swapaxes(-1, -2), eta, places, A, P, np.full(len(x), reduction.size))
         self.q = np.concatenate([self.frame.d.reshape(len(x), -1), eta], axis=1)
 
-    def points(self) -> Array:
-        """The surface, ``(nt, k, 3)``, from the origin of ``x``."""
+    def points(self, rows: Any = slice(None)) -> Array:
+        """Those kept of the mesh, or some ``(nt, k, 3)``, or one ``(nt, 3)``, from the origin of ``x``."""
         skin = self.reduction.surface
-        seen = skin.points + np.moveaxis(skin.shapes @ self.q.T, -1, 0)
+        # (k, 3, nt), or (3, nt) of one
+        seen = np.moveaxis(skin.points[rows][..., None] + skin.shapes[rows] @ self.q.T, -1, 0)
+        if seen.ndim == 2:
+            return self.frame.x + np.matvec(self.frame.R, seen)  # type: ignore[no-any-return]
         result: Array = self.frame.x[:, None] + seen @ self.frame.R.mT
         return result
 
-    def stress(self, point: Array) -> Array:
-        """Stress ``(nt, 6)`` in the axes of the body at the point of the surface next to one of the mesh."""
-        skin = self.reduction.surface
-        stress = self.reduction.stress_rows(slice(None))
-        near = int(np.argmin(np.linalg.norm(skin.points + self.reduction.center - point, axis=1)))
-        result: Array = self.q @ stress[near].T
+    def stress(self, rows: Any) -> Array:
+        """Stress ``(nt, k, 6)`` of some points, or ``(nt, 6)`` of one, in the axes of the body."""
+        result: Array = np.moveaxis(self.reduction.stress_rows(rows) @ self.q.T, -1, 0)
         return result
 
     def largest(self) -> LargestStress:

@@ -6,12 +6,12 @@ alone. scikit-fem is an extra, ``pip install fem_mbs[solid]``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import bsr_array, coo_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import number, shown
@@ -21,6 +21,10 @@ from fem_mbs.errors import MissingPackageError, ModelError
 CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron27")
 TRIANGLE, QUAD = np.repeat((3.0, 16.0), 3) / 57.0, np.repeat((1.0, 4.0, 16.0), (4, 4, 1)) / 36.0
 """Shares of the nodes of a face in its area, as the diagonals of their mass matrices."""
+CHUNK = 3_000_000
+"""Numbers of cells that are worked on together."""
+NINE = ((0, 0), (1, 0), (1, 1), (0, 1), (0.5, 0), (1, 0.5), (0.5, 1), (0, 0.5), (0.5, 0.5))
+"""Where the nodes of a face of nine are."""
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
 HALVES = {6: ((0, 3, 5), (3, 1, 4), (5, 4, 2), (3, 4, 5)), 9: tuple((8, *ROUND[k : k + 2]) for k in range(8))}
 """Triangles by which a face of six or nine nodes is drawn."""
@@ -80,43 +84,60 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> Assembled:
     m = read(mesh)
     tets = m.t.shape[0] == 4
     scalar = skfem.ElementTetP2() if tets else skfem.ElementHex2()
-    basis = skfem.Basis(m, skfem.ElementVector(scalar), intorder=4 if tets else 5)
+    basis = skfem.Basis(m, scalar, intorder=4 if tets else 5)
     young, poisson, density = (_of_cells(value, name, m) for value, name in ((E, "E"), (nu, "nu"), (rho, "rho")))
     if not (-1.0 < poisson.min() and poisson.max() < 0.5):
         raise ModelError(f"Reduction.solid: nu must be above -1 and below 0.5, received {shown(nu)}")
-    lame, shear = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson)
-    trace, twice = skfem.helpers.trace, skfem.helpers.ddot
-
-    def strain(u: Any) -> Any:
-        return 0.5 * (u.grad + np.swapaxes(u.grad, 0, 1))
-
-    def elastic(u: Any, v: Any, w: Any) -> Any:
-        e, f = strain(u), strain(v)
-        return w.lame * trace(e) * trace(f) + 2.0 * w.shear * twice(e, f)
-
-    def inertia(u: Any, v: Any, w: Any) -> Any:
-        return w.rho * skfem.helpers.dot(u, v)
-
-    K, M = (
-        csr_array(
-            skfem.BilinearForm(form).assemble(basis, lame=lame[:, None], shear=shear[:, None], rho=density[:, None])
-        )
-        for form in (elastic, inertia)
-    )
-    groups = [g for g in (basis.nodal_dofs, basis.edge_dofs, basis.facet_dofs, basis.interior_dofs) if g.size]
-    rows = np.concatenate(groups, axis=1).T
-    order = rows.ravel()
-    node = np.empty(len(order), np.intp)
-    node[order] = np.repeat(np.arange(len(rows)), 3)
-    sets = {name: np.unique(node[basis.get_dofs(facets).all()]) for name, facets in (m.boundaries or {}).items()}
+    material = Material(young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson))
+    K, M = _matrices(basis, material, density)
+    sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in (m.boundaries or {}).items()}
     for name, cells in (m.subdomains or {}).items():
-        sets.setdefault(name, np.unique(node[basis.element_dofs[:, cells]]))
+        sets.setdefault(name, np.unique(basis.element_dofs[:, cells]))
     faces = _faces(m, m.boundary_facets(), tets)
     triangles = np.concatenate([faces[:, list(part)] for part in HALVES[faces.shape[1]]])
-    points = basis.doflocs[:, rows[:, 0]].T
-    facets = Facets(faces, _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD))
-    stress = Stress(m, scalar, Material(lame, shear), order, node)
-    return Assembled(points, K[order][:, order], M[order][:, order], sets, facets, triangles, stress)
+    points = basis.doflocs.T
+    middles = m.p[:, m.t[:, m.f2t[0, m.boundary_facets()]]].mean(axis=1).T
+    shares = _areas(faces, points)[:, None] * (TRIANGLE if tets else QUAD)
+    facets = Facets(faces, shares, _pressures(points[faces], middles))
+    return Assembled(points, K, M, sets, facets, triangles, Stress(m, scalar, material, basis.element_dofs.T))
+
+
+def _matrices(basis: Any, material: Material, density: Array) -> tuple[csr_array, csr_array]:
+    """Stiffness and mass ``(3n, 3n)``, x, y, z of one node after the other."""
+    nodes = basis.element_dofs.T
+    cells, k = nodes.shape
+    blocks, shared = np.empty((cells, k, k, 3, 3)), np.empty((cells, k, k))
+    for some in _chunks(cells, k):
+        values = np.stack([np.broadcast_to(np.asarray(own[0]), basis.dx.shape)[some] for own in basis.basis], axis=1)
+        slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=0).transpose(2, 0, 1, 3)
+        size, dx = len(values), basis.dx[some][:, None]
+        flat = slopes.reshape(size, 3 * k, -1)
+        # A[i, j, a, b] = int N_i,a N_j,b
+        A = ((flat * dx) @ flat.mT).reshape(size, k, 3, k, 3).swapaxes(2, 3)
+        lame, shear = (part[some][:, None, None, None, None] for part in material)
+        within = shear[..., 0] * np.trace(A, axis1=3, axis2=4)[..., None]
+        blocks[some] = lame * A + shear * A.swapaxes(3, 4)
+        blocks[some][..., range(3), range(3)] += within
+        shared[some] = ((values * dx) @ values.mT) * density[some][:, None, None]
+    n = int(nodes.max()) + 1
+    i, j = np.repeat(nodes, k, axis=1).ravel(), np.tile(nodes, k).ravel()
+    keys = i.astype(np.int64) * n + j
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    i, j = i[order][starts], j[order][starts]
+    rows = np.append(0, np.cumsum(np.bincount(i, minlength=n)))
+    mass = np.add.reduceat(shared.ravel()[order], starts)
+    stiff = np.add.reduceat(blocks.reshape(-1, 3, 3)[order], starts)
+    masses = mass[:, None, None] * np.eye(3)
+    K, M = (csr_array(bsr_array((data, j, rows), shape=(3 * n, 3 * n))) for data in (stiff, masses))
+    M.eliminate_zeros()
+    return K, M
+
+
+def _chunks(cells: int, k: int) -> Iterator[slice]:
+    """Some cells after others, whose arrays stay small."""
+    size = max(1, CHUNK // k**2)
+    return (slice(start, start + size) for start in range(0, cells, size))
 
 
 def _of_cells(value: Any, name: str, m: Any) -> Array:
@@ -171,6 +192,23 @@ def _areas(faces: IntArray, points: Array) -> Array:
     return area
 
 
+def _pressures(at: Array, inside: Array) -> Array:
+    """Forces ``(f, k, 3)`` of a unit pressure on nodes ``at`` (f, k, 3) of faces, away from the points ``inside``."""
+    if at.shape[1] == 6:
+        # consistent with quadratic displacements: middles alone bear
+        area = 0.5 * np.cross(at[:, 1] - at[:, 0], at[:, 2] - at[:, 0])
+        forces = area[:, None] * np.repeat((0.0, 1.0 / 3.0), 3)[:, None]
+    else:
+        # Simpson's rule, which is exact, of the normals of a bilinear face
+        s, r = (np.array(own)[:, None] for own in zip(*NINE, strict=True))
+        a, b, c, d = (at[:, None, k] for k in range(4))
+        along, across = (1 - r) * (b - a) + r * (c - d), (1 - s) * (d - a) + s * (c - b)
+        forces = np.cross(along, across) * QUAD[:, None]
+    outward = np.vecdot(forces.sum(axis=1), at.mean(axis=1) - inside)
+    result: Array = forces * np.sign(outward)[:, None, None]
+    return result
+
+
 class Material(NamedTuple):
     """Of each cell."""
 
@@ -184,32 +222,37 @@ class Stress(NamedTuple):
     mesh: Any
     element: Any
     material: Material
-    order: IntArray
-    node: IntArray
+    nodes: IntArray
+    """Of cells, ``(cells, k)``."""
 
     def __call__(self, T: Array, kept: IntArray) -> Array:
         """Of displacements ``T`` (3n, K) at nodes ``kept`` (k,), ``(k, 6, K)``."""
-        skfem, m = _package(), self.mesh
-        whole = skfem.Basis(m, skfem.ElementVector(self.element), intorder=1)
-        row = np.full(len(self.node) // 3, -1)
+        skfem, K = _package(), T.shape[1]
+        row = np.full(len(T) // 3, -1)
         row[kept] = np.arange(len(kept))
-        cells = np.flatnonzero((row[self.node[whole.element_dofs]] >= 0).any(axis=0))
+        cells = np.flatnonzero((row[self.nodes] >= 0).any(axis=1))
         places = self.element.doflocs.T
-        at = skfem.Basis(
-            m, skfem.ElementVector(self.element), elements=cells, quadrature=(places, np.ones(places.shape[1]))
-        )
-        rows = row[self.node[at.element_dofs[::3]]].T
-        seen = rows >= 0
-        counts = np.bincount(rows[seen], minlength=len(kept))
-        lame, shear = (part[cells][:, None] for part in self.material)
-        result = np.zeros((len(kept), 6, T.shape[1]))
-        back = np.empty_like(self.order)
-        back[self.order] = np.arange(len(self.order))
-        for k, column in enumerate(T.T):
-            grad = np.asarray(at.interpolate(column[back]).grad)
-            strain = 0.5 * (grad + grad.swapaxes(0, 1))
-            stress = 2.0 * shear * strain
-            stress[range(3), range(3)] += lame * np.trace(strain)
-            for i, (a, b) in enumerate(((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))):
-                result[:, i, k] = np.bincount(rows[seen], stress[a, b][seen], len(kept)) / counts
-        return result
+        at = skfem.Basis(self.mesh, self.element, elements=cells, quadrature=(places, np.ones(places.shape[1])))
+        every = T.reshape(-1, 3, K)
+        result, k = np.zeros((len(kept), 6 * K)), self.nodes.shape[1]
+        for some in _chunks(len(cells), k * K):
+            nodes = self.nodes[cells[some]]
+            # slopes (e, p, c, i) at nodes p, displacements (e, i, a K)
+            slopes = np.stack([own[0].grad[:, some] for own in at.basis], axis=-1).transpose(1, 2, 0, 3)
+            grad = slopes.reshape(len(nodes), -1, k) @ every[nodes].reshape(len(nodes), k, -1)
+            grad = grad.reshape(len(nodes), k, 3, 3, K)
+            strain = 0.5 * (grad + grad.swapaxes(2, 3))
+            lame, shear = (part[cells[some]][:, None, None, None] for part in self.material)
+            stress = 2.0 * shear[..., None] * strain
+            stress[:, :, range(3), range(3)] += lame * np.trace(strain, axis1=2, axis2=3)[:, :, None]
+            seen = row[nodes].ravel()
+            own = stress[:, :, [0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]].reshape(len(seen), -1)
+            result += _gathering(seen, len(kept)) @ own
+        counts = np.bincount(row[self.nodes[cells]].ravel() + 1, minlength=len(kept) + 1)[1:]
+        return (result / counts[:, None]).reshape(len(kept), 6, K)
+
+
+def _gathering(rows: IntArray, count: int) -> csr_array:
+    """The sums ``(count, n)`` of what belongs to each row, -1 for none."""
+    seen = np.flatnonzero(rows >= 0)
+    return csr_array(coo_array((np.ones(len(seen)), (rows[seen], seen)), (count, len(rows))))

@@ -35,8 +35,11 @@ FORMULATIONS: dict[str, type[StepEquations]] = {
     "index2": Index2Equations,
 }
 STARTS = ("consistent", "perturbed")
-GROWTH = 1e3
-"""After a step that was shorter by this factor starting values are new: what it says of longer ones is its rounding."""
+EULER = Parameters(0.0, 0.0, 1.0, 1.0)
+"""With ``a = 0`` at the start, a step is one of Euler's implicit method."""
+GROWTH = 3.0
+"""After a step that was shorter by this factor starting values are new: it followed vibrations that longer ones cannot.
+"""
 
 
 @checked
@@ -104,6 +107,26 @@ class GeneralizedAlpha(Method):
         """Starting values where accelerations have jumped."""
         return self._begin(system, state, h, highest_derivatives(system, before))
 
+    def restart(self, system: System, state: State, h: float) -> AlphaMemory:
+        """Starting values where what was before tells nothing: after an impact, or a far shorter step.
+
+        Accelerations of vibrations that a step of ``h`` does not resolve would gain ``(omega h)^2`` of their energy in
+        it. What lasts of them is what a step of Euler's implicit method leaves, which damps the rest.
+        """
+        now, first = highest_derivatives(system, state), 6 * system.n
+        states = np.append(np.zeros(first), np.where(system.order < 2, now[first:], 0.0))
+        euler = replace(self, parameters=EULER)
+        trial = euler.trial(system, state, h, AlphaMemory(h, 0, states, restarted(now, state.t)))[1]
+        return self._begin(system, state, h, highest_derivatives(system, trial))
+
+    def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> tuple[StepEquations, State]:
+        """A first step of ``h`` that is not taken: its equations, and where it leads."""
+        equations = self.equations(system, state, h, memory)
+        with np.errstate(over="ignore", invalid="ignore"):
+            needed = tolerances(self.newton, 0.0)
+            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
+        return equations, equations.update(solution)[0]
+
     def _begin(self, system: System, state: State, h: float, before: Array) -> AlphaMemory:
         now, perturbation = highest_derivatives(system, state), None
         if self.start is None:
@@ -120,8 +143,7 @@ class GeneralizedAlpha(Method):
         """One step, by Newton's method."""
         if type(memory.accelerations) is tuple:
             memory = named(memory)
-        if memory.steps and h > GROWTH * memory.h:
-            memory = self._begin(system, state, h, highest_derivatives(system, state))
+        memory = self.prepared(system, state, h, memory)
         if not memory.steps:
             memory = self.started(system, state, h, memory)
         equations = self.equations(system, state, h, memory)
@@ -150,19 +172,22 @@ class GeneralizedAlpha(Method):
         )
         return Step(new, memory, solution.report, errors.local)
 
+    def prepared(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
+        """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
+        if memory.steps:
+            return self.restart(system, state, h) if h > GROWTH * memory.h else memory
+        if same(h, memory.h):
+            return memory
+        assert memory.before is not None
+        return self._begin(system, state, h, memory.before)
+
     def started(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
         """Starting values for a first step of ``h``, which a trial of it corrects."""
-        if not same(h, memory.h):
-            assert memory.before is not None
-            memory = self._begin(system, state, h, memory.before)
+        memory = self.prepared(system, state, h, memory)
         if self.start is not None or self._kind(system) is not StabilizedEquations:
             return memory
-        equations = self.equations(system, state, h, memory)
-        with np.errstate(over="ignore", invalid="ignore"):
-            needed = tolerances(self.newton, 0.0)
-            solution = step(equations, equations.formulas.guess, state.multipliers, self.newton, None, None, needed)
-        after = highest_derivatives(system, equations.update(solution)[0])
-        slope = (after - memory.accelerations.now) / h
+        equations, there = self.trial(system, state, h, memory)
+        slope = (highest_derivatives(system, there) - memory.accelerations.now) / h
         shift = shifted(system, state, h, equations.chart, self.coefficients, slope) - highest_derivatives(
             system, state
         )

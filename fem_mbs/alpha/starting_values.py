@@ -17,13 +17,16 @@ from fem_mbs.contracts import RateSensitivities, State
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.initial.state_point import StatePoint
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
-from fem_mbs.system.system import System
+from fem_mbs.system.system import Evaluation, System
 
 SHARE = 0.1
+GROWTH = 2.0
+"""Of kinetic energies, by which no part of a jump is larger than the whole, but for what damping couples."""
 
 
 class StartingValues(NamedTuple):
@@ -72,14 +75,47 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     Newmark's formulas they would move it far. With the share ``F = S^-1 L`` that the iteration matrix ``S`` leaves of
     inertia ``L``, this is ``I - (I - F)^3`` of them: in resolved motion the same to the sixth order of ``h`` for
     stiffness, to the third for damping; at most a multiple of the static displacement over ``h^2`` in stiff motion.
+    Where forces on what is stiff make ``S`` indefinite, this may grow: then a step of ``h`` resolves nothing.
     """
-    states = _of_states(system)
     if not jump.any():
         return jump
+    states, matrix = _of_states(system), step_matrix(system, state, h, parameters)
+    evaluation, increments = matrix.evaluation, matrix.increments
+
+    def share(rates: Array) -> Array:
+        d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
+        right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
+        gaps = constraints.product(system, evaluation.gradients, d)
+        left: Array = increments * solve_with_constraints(system, matrix.factors, right, gaps)[0]
+        return left
+
+    def size(rates: Array) -> float:
+        none = np.zeros(system.N)
+        return float(rates @ rate_product(system, evaluation, none, np.where(states, 0.0, rates)))
+
+    jumped = system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump)
+    once = share(jumped)
+    twice = share(once)
+    result = 3.0 * (once - twice) + share(twice)
+    if size(result) > GROWTH * size(jumped):
+        return np.zeros(system.N)
+    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
+
+
+class StepMatrix(NamedTuple):
+    """The iteration matrix at a state, ``h^2`` times its forces and the joints below."""
+
+    evaluation: Evaluation
+    factors: Factors
+    increments: Array
+    """What increments change of velocities, and of rates of states, ``(N,)``."""
+
+
+def step_matrix(system: System, state: State, h: float, parameters: Parameters) -> StepMatrix:
+    """The iteration matrix of a step of ``h`` from a state."""
     here = highest_derivatives(system, state)
     formulas = newmark(parameters, h, rate(state), here, here, system.order)
     per_rate = formulas.factors[:2] + np.zeros((2, system.N))
-    increments = np.where(states, per_rate[0], per_rate[1])
     evaluation = system.evaluate(system.motion(state), state.multipliers, system.prescribe(state.t))
     body = np.stack([evaluation.motion.V, evaluation.motion.A])
     lifted = np.stack([own * np.broadcast_to(np.eye(6), (system.n, 6, 6)) for own in per_rate[:, 0]])
@@ -87,18 +123,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     own = per_rate[:, 6 * system.n :]
     values = tangent.entries(system, evaluation, RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1]), h * h)
     factors = system.solver.factor(tangent.assemble(system, values))
-
-    def share(rates: Array) -> Array:
-        d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
-        right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = constraints.product(system, evaluation.gradients, d)
-        left: Array = increments * solve_with_constraints(system, factors, right, gaps)[0]
-        return left
-
-    once = share(system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump))
-    twice = share(once)
-    result = 3.0 * (once - twice) + share(twice)
-    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
+    return StepMatrix(evaluation, factors, np.where(_of_states(system), per_rate[0], per_rate[1]))
 
 
 def _of_states(system: System) -> Array:

@@ -13,17 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import ClosedSystems
-from fem_mbs.contact.complementarity import Pushes, push
+from fem_mbs.contact.complementarity import push
 from fem_mbs.contracts import Gaps, Motion, Report, State, UnilateralBatch
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import from_body
 from fem_mbs.initial.state_point import place_of, without_accelerations
+from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import System
 
+LEFT = 1e-8
+"""Share of the largest acceleration that is not met by forces."""
 CORRECTIONS = 12
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
@@ -40,6 +44,14 @@ class Contacts:
         self.count = sum(sizes)
         ends = np.cumsum([0, *sizes])
         self.slices = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        counts = [n for n, _ in shapes]
+        firsts = np.cumsum([0, *counts])
+        self._elements = [slice(a, b) for a, b in zip(firsts[:-1], firsts[1:], strict=True)]
+        self.elements = int(firsts[-1])
+        """Number of elements with contacts."""
+        first = [a + np.arange(n).repeat(r) for a, (n, r) in zip(firsts, shapes, strict=False)]
+        self.element: IntArray = np.concatenate(first) if first else np.zeros(0, np.intp)
+        """The element of each contact, ``(C,)``."""
         self.friction = _flat([b.friction for b in self.batches])
         self.restitution = _flat([b.restitution for b in self.batches])
         self.carried: IntArray = (
@@ -54,23 +66,36 @@ class Contacts:
         owners = {id(own) for b in self.batches for own in b.owners}
         self._kept: IntArray = np.flatnonzero([id(own) not in owners for own, _ in system.internal_variables])
         self._following = [b for b in self.batches if b.follows.size]
-        self._skips = bool(self.batches) and all(np.isfinite(b.reach).all() for b in self.batches)
-        self._components = [
-            (6 * b.nodes[:, :, None] + np.arange(6)).reshape(len(b.nodes), -1).repeat(r, axis=0)
-            for b, (_, r) in zip(self.batches, shapes, strict=True)
-        ]
 
-    def gaps(self, motion: Motion) -> Array:
-        """All gaps ``(C,)``."""
-        return _flat([b.gaps(motion) for b in self.batches])
+    def of(self, near: BoolArray | None) -> list[ContactPart]:
+        """Batches with the numbers of their contacts: of all elements, or of those near ``(E,)``."""
+        parts = []
+        for b, elements, rows in zip(self.batches, self._elements, self.slices, strict=True):
+            n, r = b.friction.shape
+            numbers = np.arange(rows.start, rows.stop).reshape(n, r)
+            if near is None or not b.sifts:
+                parts.append(ContactPart(b, elements.start + np.arange(n), numbers))
+            elif len(own := np.flatnonzero(near[elements])):
+                parts.append(ContactPart(b.some(own), elements.start + own, numbers[own]))
+        return parts
 
-    def clearance(self, motion: Motion, gap: Array) -> float:
-        """The path of the fastest point of the model on which no gap closes, m."""
-        if not self._skips:
-            return 0.0
-        length = self.system.length
-        parts = zip(self.batches, self.slices, strict=True)
-        return min(b.clearance(motion, gap[rows].reshape(len(b.nodes), -1), length) for b, rows in parts)
+    def touched(self, which: BoolArray | IntArray) -> BoolArray:
+        """The elements ``(E,)`` of some contacts: marked ``(C,)``, or by their numbers."""
+        return np.bincount(self.element[which], minlength=self.elements) > 0
+
+    def gaps(self, motion: Motion, near: BoolArray | None = None) -> Array:
+        """Gaps ``(C,)`` of elements that are near, and no end of others."""
+        gap = np.full(self.count, np.inf)
+        for part in self.of(near):
+            gap[part.numbers] = part.batch.gaps(motion)
+        return gap
+
+    def clearance(self, motion: Motion, gap: Array, near: BoolArray, before: Array) -> Array:
+        """Paths ``(E,)`` of the fastest point of the model that close no gap, after those of elements not near."""
+        clear, length = before.copy(), self.system.length
+        for part in self.of(near):
+            clear[part.elements] = part.batch.clearance(motion, gap[part.numbers], length)
+        return clear
 
     def without(self, state: State) -> State:
         """A state of the model without contacts."""
@@ -113,20 +138,21 @@ class Contacts:
         """Values of internal variables ``(k,)`` with something added to those that are not of contacts."""
         return self._put(values, values[self._kept] + own)
 
-    def at(self, state: State) -> Instant:
-        """Gaps and gradients at a state."""
+    def at(self, state: State, near: BoolArray | None = None) -> Instant:
+        """Gaps and gradients at a state, of all elements or of those near."""
         motion = self.system.motion(state)
-        return Instant(self, motion, [b.measure(motion) for b in self.batches])
+        parts = self.of(near)
+        return Instant(self, motion, parts, [part.batch.measure(motion) for part in parts])
 
-    def dense(self, parts: list[Array], which: IntArray) -> Array:
-        """Gradients ``(3k, N)`` of some contacts, of arrays ``(n, r, 3, b)`` of all batches."""
-        result = np.zeros((len(which), 3, self.open.N))
-        for part, own, rows in zip(parts, self._components, self.slices, strict=True):
-            here = np.flatnonzero((which >= rows.start) & (which < rows.stop))
-            number = which[here] - rows.start
-            flat = part.reshape(-1, *part.shape[2:])
-            result[here[:, None, None], np.arange(3)[:, None], own[number][:, None]] = flat[number]
-        return result.reshape(-1, self.open.N)
+
+class ContactPart(NamedTuple):
+    """Some of the contacts of one kind."""
+
+    batch: UnilateralBatch
+    elements: IntArray
+    """``(n,)``."""
+    numbers: IntArray
+    """Of the contacts, ``(n, r)``."""
 
 
 class Instant(NamedTuple):
@@ -134,49 +160,63 @@ class Instant(NamedTuple):
 
     contacts: Contacts
     motion: Motion
-    parts: list[Gaps]
+    parts: list[ContactPart]
+    measured: list[Gaps]
 
     @property
     def gap(self) -> Array:
-        """``(C,)``."""
-        return _flat([part.gap for part in self.parts])
+        """``(C,)``, without end of those that are not near."""
+        gap = np.full(self.contacts.count, np.inf)
+        for part, g in zip(self.parts, self.measured, strict=True):
+            gap[part.numbers] = g.gap
+        return gap
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(C, 3)``."""
-        V = self.motion.V
-        result = [
-            np.einsum("nrdb,nb->nrd", g.gradient, V[b.nodes].reshape(len(b.nodes), -1)).reshape(-1, 3)
-            for g, b in zip(self.parts, self.contacts.batches, strict=True)
-        ]
-        return np.concatenate(result) if result else np.zeros((0, 3))
+        result = np.zeros((self.contacts.count, 3))
+        for part, g in zip(self.parts, self.measured, strict=True):
+            V = self.motion.V[part.batch.nodes].reshape(len(part.elements), -1)
+            result[part.numbers] = (g.gradient @ V[:, None, :, None])[..., 0]
+        return result
 
     def gradients(self, which: IntArray) -> Array:
         """``G`` (3k, N)."""
-        return self.contacts.dense([part.gradient for part in self.parts], which)
+        place = np.full(self.contacts.count, -1)
+        place[which] = np.arange(len(which))
+        result = np.zeros((len(which), 3, self.contacts.open.N))
+        for part, g in zip(self.parts, self.measured, strict=True):
+            own, j = np.nonzero(place[part.numbers] >= 0)
+            columns = (6 * part.batch.nodes[..., None] + np.arange(6)).reshape(len(part.elements), -1)[own]
+            result[place[part.numbers[own, j]][:, None, None], np.arange(3)[:, None], columns[:, None]] = g.gradient[
+                own, j
+            ]
+        return result.reshape(-1, self.contacts.open.N)
 
     def accelerations(self, which: IntArray) -> Array:
         """``V^T H V + G V'`` (k, 3), of gaps and slips."""
-        motion, bent = self.motion, []
+        motion, result = self.motion, np.zeros((self.contacts.count, 3))
         rate = motion.A.copy()
         rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-        for g, b in zip(self.parts, self.contacts.batches, strict=True):
-            V, turn = (part[b.nodes].reshape(len(b.nodes), -1) for part in (motion.V, rate))
+        for part, g in zip(self.parts, self.measured, strict=True):
+            b = part.batch
+            V, turn = (own[b.nodes].reshape(len(b.nodes), -1) for own in (motion.V, rate))
             value = np.einsum("nb,nrdbc,nc->nrd", V, b.second(g), V) + np.einsum("nrdb,nb->nrd", g.gradient, turn)
-            bent.append(value.reshape(-1, 3))
-        return np.concatenate(bent)[which]
+            result[part.numbers] = value
+        return result[which]
 
 
 class Mobility:
     """What pushes along some contacts do, the joints closed."""
 
-    def __init__(self, instant: Instant, state: State, which: IntArray) -> None:
+    def __init__(self, instant: Instant, state: State, which: IntArray, factors: Factors | None = None) -> None:
         contacts = instant.contacts
         system = self.system = contacts.open
         self.which, self.G = which, instant.gradients(which)
-        place = place_of(contacts.without(state))
-        self.factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
+        if factors is None:
+            place = place_of(contacts.without(state))
+            factors = system.solver.factor(leading_matrix(system, without_accelerations(system, place)))
         none = np.zeros(system.m)
-        columns = [solve_with_constraints(system, self.factors, row, none)[0] for row in self.G]
+        columns = [solve_with_constraints(system, factors, row, none)[0] for row in self.G]
         self.moves: Array = np.array(columns).T if columns else np.zeros((system.N, 0))
         """``A G^T`` (N, 3k)."""
         self.moves[6 * system.n :][system.order < 2] = 0.0
@@ -191,7 +231,7 @@ def strike(
 
     Newton's law, ``0 <= P_N, gap'+ + e gap'- >= 0``, and Coulomb's.
     """
-    which, instant = np.flatnonzero(touching), contacts.at(state)
+    which, instant = np.flatnonzero(touching), contacts.at(state, contacts.touched(touching))
     mobility, now = Mobility(instant, state, which), instant.rates()[which]
     c = now.copy()
     c[:, 0] += restitution[which] * np.minimum(before[which, 0], 0.0)
@@ -210,19 +250,25 @@ def strike(
     return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot), impulses, solved
 
 
-def placed(contacts: Contacts, state: State, closed: BoolArray, allowed: float) -> tuple[State, BoolArray]:
-    """The nearest place without depth, in the metric of the mass, and which contacts pushed."""
+def placed(
+    contacts: Contacts, state: State, closed: BoolArray, allowed: float, near: BoolArray, metric: StepMatrix
+) -> tuple[State, BoolArray]:
+    """The nearest place without depth of elements that are near, and which contacts pushed.
+
+    In the metric of a step, mass over its square and stiffness: in that of the mass alone, what is stiff would be
+    deformed where one of its nodes is pushed.
+    """
     system, pushed = contacts.open, np.zeros(contacts.count, np.bool_)
     for _ in range(CORRECTIONS):
-        instant = contacts.at(state)
+        instant = contacts.at(state, near)
         gap = instant.gap
         evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
         off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
         if gap.min(initial=0.0) >= -PLACED * system.length and off <= PLACED:
             break
         which = np.flatnonzero((gap <= allowed) | closed | pushed)
-        mobility = Mobility(instant, state, which)
-        d = solve_with_constraints(system, mobility.factors, np.zeros(system.N), -evaluation.constraint)[0]
+        mobility = Mobility(instant, state, which, metric.factors)
+        d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
         c = np.zeros((len(which), 3))
         c[:, 0] = gap[which] + (mobility.G @ d)[::3]
         P = push(mobility.delassus, c, np.zeros(len(which))).P
@@ -240,36 +286,51 @@ class Settled(NamedTuple):
     state: State
     slides: Array
     """Directions of slip ``(C, 2)``, NaN of contacts that do not slide."""
-    solved: bool
 
 
 def settled(contacts: Contacts, state: State, resting: BoolArray, still: float) -> Settled:
-    """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations."""
+    """Accelerations and forces of contacts that touch and do not part: the laws on the level of accelerations.
+
+    Where no forces obey them (Painleve), there are none.
+    """
     system, place = contacts.open, place_of(contacts.without(state))
     forces, slides = np.zeros((contacts.count, 3)), np.full((contacts.count, 2), np.nan)
     free = State(*place[:4], *accelerations(system, place))
     which = np.flatnonzero(resting)
     if not len(which):
-        return Settled(contacts.carry_on(state, free, forces), slides, True)
-    instant = contacts.at(contacts.carry_on(state, free))
+        return Settled(contacts.carry_on(state, free, forces), slides)
+    instant = contacts.at(contacts.carry_on(state, free), contacts.touched(resting))
     mobility = Mobility(instant, state, which)
-    c = instant.accelerations(which)
-    slip = instant.rates()[which, 1:]
-    speed, mu = np.linalg.norm(slip, axis=1), contacts.friction[which]
+    slip, mu = instant.rates()[which, 1:], contacts.friction[which]
+    speed = np.linalg.norm(slip, axis=1)
     moves = (speed > still) & (mu > 0.0)
     direction = np.full((len(which), 2), np.nan)
     direction[moves] = slip[moves] / speed[moves, None]
-    found: Pushes = push(mobility.delassus, c, mu, direction)
-    if not found.solved:
-        return Settled(contacts.carry_on(state, free, forces), slides, False)
-    P = found.P
-    # on the rim of its cone a contact begins to slide
-    size = np.linalg.norm(P[:, 1:], axis=1)
-    begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (size >= (1.0 - 1e-9) * mu * P[:, 0])
-    direction[begins] = -P[begins, 1:] / size[begins, None]
+    c = instant.accelerations(which)
+    P, solved = push(mobility.delassus, c, mu, direction)
+    if not solved:
+        return Settled(contacts.carry_on(state, free, forces), slides)
+    rate = (mobility.delassus @ P.ravel()).reshape(-1, 3)[:, 1:] + c[:, 1:]
+    speed = np.linalg.norm(rate, axis=1)
+    begins = ~moves & (mu > 0.0) & (P[:, 0] > 0.0) & (speed > LEFT * np.abs(c).max())
+    direction[begins] = rate[begins] / speed[begins, None]
     forces[which], slides[which] = P, direction
     held = State(*place[:4], *accelerations(system, place, beside=P.ravel() @ mobility.G))
-    return Settled(contacts.carry_on(state, held, forces), slides, True)
+    return Settled(contacts.carry_on(state, held, forces), slides)
+
+
+def shared(contacts: Contacts, state: State, which: IntArray, forces: Array, slides: Array) -> tuple[Array, Array]:
+    """Forces ``(k, 3)`` of closed contacts that repeat each other: such as do what these do, and obey the laws.
+
+    Where there are none, those of the laws for accelerations, and what is left of these ``(k, 3)``, of 1 at most: gaps
+    that open and slips that begin. ``slides`` (k, 2) are directions of slip, NaN of contacts that stick.
+    """
+    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus
+    c = -(G @ forces.ravel()).reshape(-1, 3)
+    P, solved = push(G, c, contacts.friction[which], slides, guess=forces)
+    if not solved:
+        return forces, np.zeros_like(c)
+    return P, ((G @ P.ravel()).reshape(-1, 3) + c) / (np.abs(c).max() or 1.0)
 
 
 def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
@@ -280,7 +341,7 @@ def surplus(contacts: Contacts, state: State, status: IntArray) -> bool:
     if len(which) < 2 and not contacts.open.m:
         return False
     rows = np.column_stack([np.ones(len(which), bool), *(2 * [status[which] == 1])]).ravel()
-    G = Mobility(contacts.at(state), state, which).delassus[np.ix_(rows, rows)]
+    G = Mobility(contacts.at(state, contacts.touched(which)), state, which).delassus[np.ix_(rows, rows)]
     scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
     return int(np.linalg.matrix_rank(G / np.outer(scale, scale), tol=1e-9)) < len(G)
 

@@ -26,9 +26,10 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory, named
+from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
-from fem_mbs.contact.impact import Contacts, Instant, placed, settled, strike, surplus
+from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
 from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
 from fem_mbs.errors import ModelError
@@ -41,6 +42,8 @@ STILL, STILL_STEP = 1e-9, 1e-10
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 RESTING = 1e-3
 """Speed of approach of which nothing comes back, of the largest that the contact has seen."""
+SLACK = 1e-8
+"""Of paths, over the extent of the model: gaps that close on less are near."""
 ROOTS = 30
 ROUNDS = 8
 """How often a smooth step is repeated because contacts change, beside once for each of them."""
@@ -69,8 +72,8 @@ class ContactMemory(NamedTuple):
     """Directions in which contacts begin to slide, ``(C, 2)``; NaN of others."""
     approach: Array
     """The largest speed of approach that each has seen, ``(C,)``."""
-    clear: float = 0.0
-    """The path in m on which the fastest point closes no gap."""
+    clear: Array
+    """Paths in m on which the fastest point closes no gap of each element, ``(E,)``."""
     speed: float = 0.0
     """Of that point, m/s."""
     unlocated: int = 0
@@ -86,6 +89,16 @@ class Standing(NamedTuple):
     memory: ContactMemory
 
 
+class Revised(NamedTuple):
+    """What contacts should do instead."""
+
+    state: State
+    """With forces that obey the laws, where they repeat each other."""
+    status: IntArray | None
+    """None where they did."""
+    slides: Array
+
+
 class Smooth(NamedTuple):
     """A smooth step."""
 
@@ -94,6 +107,8 @@ class Smooth(NamedTuple):
     error: float
     gap: Array | None = None
     """At its end ``(C,)``; None where nothing comes near."""
+    near: BoolArray | None = None
+    """Elements ``(E,)`` whose gaps may have closed; others have gaps without end."""
     impulsive: bool = False
     """Whether contacts that touch are left to impulses, because no forces of them hold for the step."""
 
@@ -163,11 +178,12 @@ class NonsmoothAlpha(Method):
         status, slides = self._status(contacts, state, self._still(system, state, h))
         closed = self._closed(contacts, state, status, slides)
         alpha = self.smooth_method.init(closed.system, _inner(contacts, closed, state), h)
-        return ContactMemory(alpha, status, slides, np.zeros(contacts.count))
+        return ContactMemory(alpha, status, slides, np.zeros(contacts.count), np.zeros(contacts.elements))
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
-        return self._begun(contacts_of(system), before, state, h, memory)
+        memory = memory._replace(clear=np.zeros_like(memory.clear))
+        return self._begun(contacts_of(system), state, h, memory)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
         """Impacts that were not located, and that brought energy."""
@@ -205,11 +221,11 @@ class NonsmoothAlpha(Method):
             if hits.any() and located < self.locate and not smooth.impulsive:
                 smooth, left = self._located(contacts, point, smooth, hits, left)
                 done = left <= LEFT_OVER * h
-                point = self._struck(contacts, point, smooth.point, max(left, LEFT_OVER * h))
+                point = self._struck(contacts, smooth, max(left, LEFT_OVER * h))
             else:
                 begin, point, done = point.state, smooth.point, True
                 if hits.any():
-                    point = self._pushed_out(contacts, contacts.at(begin), point, h)
+                    point = self._pushed_out(contacts, begin, point, smooth.near, h)
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if done:
@@ -239,22 +255,32 @@ class NonsmoothAlpha(Method):
     # the smooth part
 
     def _smooth(self, contacts: Contacts, point: Standing, h: float) -> Smooth:
-        """A step with closed contacts, after which they push, stick and slide as they should."""
+        """A step without contacts, where none can close in it, or as :meth:`_in_contact`."""
         system, memory = contacts.system, point.memory
         if not contacts.count:
             step = self.smooth_method.inner_step(system, point.state, h, memory.alpha)
             return Smooth(Standing(step.state, memory._replace(alpha=step.memory)), step.report, step.error or 0.0)
-        ahead: Step | None = None
-        if memory.clear > 0.0:
-            step = ahead = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
-            speed = _fastest(system, step.state)
-            clear = memory.clear - 2.0 * h * max(speed, memory.speed)
-            if clear > 0.0:
-                state = contacts.carry_on(point.state, step.state)
-                memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
-                return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
+        slack = SLACK * system.length
+        if memory.clear.min() <= slack:
+            return self._in_contact(contacts, point, h)
+        step = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
+        speed = _fastest(system, step.state)
+        clear = memory.clear - 2.0 * h * max(speed, memory.speed)
+        if clear.min() <= slack:
+            return self._in_contact(contacts, point, h, step)
+        state = contacts.carry_on(point.state, step.state)
+        memory = memory._replace(alpha=step.memory, clear=clear, speed=speed)
+        return Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0)
+
+    def _in_contact(self, contacts: Contacts, point: Standing, h: float, ahead: Step | None = None) -> Smooth:
+        """A step after which closed contacts push, stick and slide as they should; ``ahead`` is one with all open."""
+        system, memory = contacts.system, point.memory
+        slack, near = SLACK * system.length, np.zeros(contacts.elements, np.bool_)
+        # accelerations at the start are those of what contacts do there, whatever they do in the step
+        closed = self._closed(contacts, point.state, memory.status, memory.slides)
+        inner = _inner(contacts, closed, point.state)
+        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
-        started: Instant | None = None
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out = np.zeros(contacts.count, np.bool_)
         for _ in range(ROUNDS + 2 * contacts.count):
@@ -273,7 +299,7 @@ class NonsmoothAlpha(Method):
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
                 if not slips.any():
                     raise NotConvergedError(str(failure), failure.report) from None
-                started = started or contacts.at(point.state)
+                started = contacts.at(point.state, contacts.touched(status != OPEN))
                 stops = self._stops(contacts, started, status, h) & may_stick
                 if stops.any():  # the slip comes to its end
                     status, slides = np.where(stops, STICKS, status), slides.copy()
@@ -284,69 +310,85 @@ class NonsmoothAlpha(Method):
                     status = np.where(left_out, OPEN, status)
                 continue
             state = _outer(contacts, closed, point.state, step.state)
-            new = state.u[contacts.carried[:, FORCES]]
             motion = system.motion(state)
-            gaps = contacts.gaps(motion)
+            clear = memory.clear - 2.0 * h * max(_fastest(system, state), memory.speed)
+            near |= (clear <= slack) | contacts.touched(status != OPEN)
+            gaps = contacts.gaps(motion, near)
             deep = (gaps < -DEEP * system.length) & ~left_out
             if not (status.any() or deep.any()):
                 break
-            if started is None:
-                started = contacts.at(point.state)
-            changed, directions = self._revised(contacts, started, state, status, slides, new, deep, h, memory.status)
-            if changed is None:
+            started = contacts.at(point.state, contacts.touched(deep | (status != OPEN)))
+            found = self._revised(contacts, started, closed, state, status, slides, deep, h, memory.status)
+            state, slides = found.state, found.slides
+            if found.status is None:
                 break
-            status, slides = changed, directions
+            status = found.status
         else:
             raise NotConvergedError("contacts change between open and closed, or between stick and slip, without end")
-        clear = 0.0 if status.any() else contacts.clearance(motion, gaps)
+        clear = contacts.clearance(motion, gaps, near, clear)
         memory = memory._replace(alpha=step.memory, slides=slides, clear=clear, speed=_fastest(system, state))
         result = Standing(state, memory._replace(status=status))
         began = (status == STICKS) & (point.memory.status == SLIDES)
         if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
-            result = self._settled(contacts, point.state, result, status != OPEN, h)
-        return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, bool(left_out.any()))
+            result = self._settled(contacts, result, status != OPEN, h)
+        return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, bool(left_out.any()))
 
     def _revised(
         self,
         contacts: Contacts,
         started: Instant,
+        closed: ClosedSystem,
         state: State,
         status: IntArray,
         slides: Array,
-        forces: Array,
         deep: BoolArray,
         h: float,
         before_step: IntArray,
-    ) -> tuple[IntArray | None, Array]:
-        """What contacts should have done in a step; None if they did.
+    ) -> Revised:
+        """What contacts should have done in a step.
 
         One whose slip ends in the step sticks at its end, whatever its cone: only then does it begin to stick.
         """
         stopped = (status == STICKS) & (before_step == SLIDES)
-        mu = contacts.friction
-        tension = forces[:, 0] < -1e-10 * max(np.abs(forces).max(initial=0.0), 1e-300)
+        mu, forces = contacts.friction, state.u[contacts.carried[:, FORCES]]
         still = self._still(contacts.system, state, h)
         result, slides = status.copy(), slides.copy()
-        pulls = (status != OPEN) & tension
-        if pulls.any():  # the one that pulls most: others may push without it
+        pulls = (status != OPEN) & (forces[:, 0] < -1e-10 * max(np.abs(forces).max(initial=0.0), 1e-300))
+        size = np.linalg.norm(forces[:, 1:], axis=1)
+        slips = (status == STICKS) & ~stopped & ~pulls & (size > (1.0 + 1e-9) * mu * forces[:, 0])
+        if closed.system.redundant is not None and (pulls | slips).any():
+            which = closed.contacts
+            along = -np.sign(forces[:, :1]) * forces[:, 1:] / np.maximum(size, 1e-300)[:, None]
+            along = np.where((status == SLIDES)[:, None], np.where((size > 0.0)[:, None], along, slides), np.nan)
+            own, left = shared(contacts, state, which, forces[which], along[which])
+            opens, begins = np.zeros_like(deep), np.zeros_like(deep)
+            slip = np.linalg.norm(left[:, 1:], axis=1)
+            opens[which] = left[:, 0] > LEFT
+            begins[which] = (slip > LEFT) & (status == STICKS)[which] & ~stopped[which] & (left[:, 0] <= LEFT)
+            if opens.any() or begins.any():
+                result[opens], result[begins] = OPEN, SLIDES
+                slides[begins] = (left[:, 1:] / np.maximum(slip, 1e-300)[:, None])[begins[which]]
+                return Revised(state, result, slides)
+            u = state.u.copy()
+            u[contacts.carried[which, FORCES]] = own
+            state = replace(state, u=u)
+        elif pulls.any():  # the one that pulls most: others may push without it
             result[int(np.argmin(np.where(pulls, forces[:, 0], np.inf)))] = OPEN
-            return result, slides
+            return Revised(state, result, slides)
         rates = started.rates()
         touched = started.gap <= TOUCHING * contacts.system.length
         held = (status == OPEN) & deep & touched & (np.abs(rates[:, 0]) <= still)
         if held.any():
             moves = np.linalg.norm(rates[:, 1:], axis=1) > still
             result[held] = np.where(moves[held] | (mu[held] == 0.0), SLIDES, STICKS)
-            return result, slides
-        size = np.linalg.norm(forces[:, 1:], axis=1)
-        slips = (status == STICKS) & ~stopped & (size > (1.0 + 1e-9) * mu * forces[:, 0])
-        if slips.any():
+            return Revised(state, result, slides)
+        if closed.system.redundant is None and slips.any():
             result[slips] = SLIDES
             slides[slips] = -forces[slips, 1:] / size[slips, None]
-            return result, slides
+            return Revised(state, result, slides)
         sliding = (status == SLIDES) & (mu > 0.0)
         if sliding.any():
-            now = contacts.at(state).rates()[:, 1:]
+            now = contacts.at(state, contacts.touched(sliding)).rates()[:, 1:]
             before = rates[:, 1:]
             speed = np.linalg.norm(before, axis=1)
             d = np.where((speed > still)[:, None], before / np.maximum(speed, 1e-300)[:, None], slides)
@@ -354,8 +396,8 @@ class NonsmoothAlpha(Method):
             if reverses.any():
                 result[reverses] = STICKS
                 slides[reverses] = np.nan
-                return result, slides
-        return None, slides
+                return Revised(state, result, slides)
+        return Revised(state, None, slides)
 
     def _stops(self, contacts: Contacts, started: Instant, status: IntArray, h: float) -> BoolArray:
         """Contacts whose slip, at its present rate, ends in the step."""
@@ -377,22 +419,21 @@ class NonsmoothAlpha(Method):
 
     def _hits(self, contacts: Contacts, first: State, smooth: Smooth, h: float) -> BoolArray:
         """Open contacts that end deep, or where they just meet, or were deep within the step."""
-        system, gap = contacts.system, smooth.gap
+        system, gap, near = contacts.system, smooth.gap, smooth.near
         if gap is None:
             return np.zeros(contacts.count, np.bool_)
         last, status = smooth.point.state, smooth.point.memory.status
         hits: BoolArray = (gap < -DEEP * system.length) & (status == OPEN)
         if (meets := (gap <= TOUCHING * system.length) & (status == OPEN) & ~hits).any():
-            hits |= meets & (contacts.at(last).rates()[:, 0] < -self._still(system, last, h))
+            hits |= meets & (contacts.at(last, contacts.touched(meets)).rates()[:, 0] < -self._still(system, last, h))
         fastest = 2.0 * h * max(_fastest(system, first), _fastest(system, last))
-        before = contacts.gaps(system.motion(first)) if (gap < fastest).any() else None
-        if before is not None and (near := (before + gap < fastest) & (status == OPEN) & ~hits).any():
-            start, end = contacts.at(first), contacts.at(last)
-            r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
-            s = np.linspace(0.0, 1.0, 33)[:, None]
-            hits = hits | near & (r0 < 0.0) & (r1 > 0.0) & (
-                _cubic(s, h, before, gap, r0, r1).min(0) < -DEEP * system.length
-            )
+        before = contacts.gaps(system.motion(first), near) if (gap < fastest).any() else None
+        if before is not None and (close := (before + gap < fastest) & (status == OPEN) & ~hits).any():
+            own = contacts.touched(close)
+            r0, r1 = (contacts.at(state, own).rates()[:, 0] for state in (first, last))
+            close &= (r0 < 0.0) & (r1 > 0.0)
+            path = _cubic(np.linspace(0.0, 1.0, 33)[:, None], h, *(part[close] for part in (before, gap, r0, r1)))
+            hits[close] = path.min(0) < -DEEP * system.length
         return hits
 
     def _located(
@@ -400,16 +441,17 @@ class NonsmoothAlpha(Method):
     ) -> tuple[Smooth, float]:
         """The smooth step to where the first of the hits happens, and what is left of the step."""
         tolerance = DEEP * contacts.system.length
-        start, end = contacts.at(point.state), contacts.at(last.point.state)
-        r0, r1 = start.rates()[:, 0], end.rates()[:, 0]
+        own = contacts.touched(hits)
+        start, end = contacts.at(point.state, own), contacts.at(last.point.state, own)
         s = np.linspace(0.0, 1.0, 257)[1:, None]
-        paths = _cubic(s, h, start.gap, end.gap, r0, r1)[:, hits]
+        known = start.gap, end.gap, start.rates()[:, 0], end.rates()[:, 0]
+        paths = _cubic(s, h, *(part[hits] for part in known))
         deep = (paths < -tolerance).any(axis=1)
         tau = h * float(s[int(np.argmax(deep)), 0]) if deep.any() else h
         low, high, smooth = 0.0, h, last
         for _ in range(ROOTS):
             smooth = self._smooth(contacts, point, tau)
-            here = contacts.at(smooth.point.state)
+            here = contacts.at(smooth.point.state, own)
             gap, rate = np.where(hits, here.gap, np.inf), here.rates()[:, 0]
             closing = hits & (rate < 0.0)
             worst = int(np.argmin(np.where(closing | (gap < -tolerance), gap, np.inf)))
@@ -431,25 +473,31 @@ class NonsmoothAlpha(Method):
                 break
         return smooth, h - (smooth.point.state.t - point.state.t)
 
-    def _struck(self, contacts: Contacts, before: Standing, point: Standing, h: float) -> Standing:
+    def _struck(self, contacts: Contacts, smooth: Smooth, h: float) -> Standing:
         """After the impulses of all that touch."""
-        state, memory = point.state, point.memory
-        instant = contacts.at(state)
-        touching = (instant.gap <= TOUCHING * contacts.system.length) | (memory.status != OPEN)
-        return self._impulses(contacts, before.state, point, instant.rates(), touching, h)
+        point, gap = smooth.point, smooth.gap
+        assert gap is not None
+        touching = (gap <= TOUCHING * contacts.system.length) | (point.memory.status != OPEN)
+        rates = contacts.at(point.state, contacts.touched(touching)).rates()
+        return self._impulses(contacts, point, rates, touching, h)
 
-    def _pushed_out(self, contacts: Contacts, before: Instant, point: Standing, h: float) -> Standing:
+    def _pushed_out(
+        self, contacts: Contacts, before: State, point: Standing, near: BoolArray | None, h: float
+    ) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         memory, closed = point.memory, point.memory.status != OPEN
-        allowed = TOUCHING * contacts.system.length
-        state, pushed = placed(contacts, point.state, closed, allowed)
-        touching = pushed | closed | (contacts.gaps(contacts.system.motion(state)) <= allowed)
-        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1))
-        return self._impulses(contacts, point.state, moved, before.rates(), touching, h)
+        assert near is not None
+        allowed, motion = TOUCHING * contacts.system.length, contacts.system.motion
+        there = contacts.without(point.state)
+        metric = step_matrix(contacts.open, there, h, self.smooth_method.coefficients)
+        state, pushed = placed(contacts, point.state, closed, allowed, near, metric)
+        touching = pushed | closed | (contacts.gaps(motion(state), near) <= allowed)
+        clear = np.zeros_like(memory.clear)  # all is moved
+        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, clear=clear))
+        rates = contacts.at(before, contacts.touched(touching)).rates()
+        return self._impulses(contacts, moved, rates, touching, h)
 
-    def _impulses(
-        self, contacts: Contacts, before: State, point: Standing, rates: Array, touching: BoolArray, h: float
-    ) -> Standing:
+    def _impulses(self, contacts: Contacts, point: Standing, rates: Array, touching: BoolArray, h: float) -> Standing:
         state, memory = point.state, point.memory
         approach = np.maximum(memory.approach, np.where(touching, -rates[:, 0], 0.0))
         rest = RESTING * approach if self.rest_speed is None else self.rest_speed
@@ -457,51 +505,39 @@ class NonsmoothAlpha(Method):
         state, _, solved = strike(contacts, state, rates, touching, np.where(elastic, contacts.restitution, 0.0))
         if not solved:
             raise NotConvergedError(f"no impulses obey the laws of contact at t = {state.t:.6g} s")
-        return self._settled(contacts, before, Standing(state, memory._replace(approach=approach)), touching, h)
+        return self._settled(contacts, Standing(state, memory._replace(approach=approach)), touching, h)
 
-    def _settled(self, contacts: Contacts, before: State, point: Standing, touching: BoolArray, h: float) -> Standing:
+    def _settled(self, contacts: Contacts, point: Standing, touching: BoolArray, h: float) -> Standing:
         """With the forces of all that touch and do not part, from where the smooth part begins anew."""
         state, memory, system = point.state, point.memory, contacts.system
         still = self._still(system, state, h)
-        rates = contacts.at(state).rates()
+        rates = contacts.at(state, contacts.touched(touching)).rates()
         found = settled(contacts, state, touching & (rates[:, 0] <= still), still)
-        return Standing(found.state, self._begun(contacts, before, found.state, h, memory, found.slides))
+        return Standing(found.state, self._begun(contacts, found.state, h, memory, found.slides))
 
     def _begun(
         self,
         contacts: Contacts,
-        before: State,
         state: State,
         h: float,
         memory: ContactMemory,
         slides: Array | None = None,
     ) -> ContactMemory:
-        status, found = self._status(contacts, state, self._still(contacts.system, state, h))
-        slides = found if slides is None else slides
-        status = np.where((status == STICKS) & ~np.isnan(slides[:, 0]), SLIDES, status)
+        status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
-        last = contacts.without(before)
-        alpha = self.smooth_method.after_jump(closed.system, last, inner, h, memory.alpha)
-        return memory._replace(alpha=alpha, status=status, slides=slides, clear=0.0)
+        alpha = self.smooth_method.restart(closed.system, inner, h)
+        return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
 
-    def _status(self, contacts: Contacts, state: State, still: float) -> tuple[IntArray, Array]:
-        """What contacts do by the forces that they carry."""
-        slides = np.full((contacts.count, 2), np.nan)
-        status = np.zeros(contacts.count, np.intp)
-        if not contacts.count:
-            return status, slides
-        forces, mu = state.u[contacts.carried[:, FORCES]], contacts.friction
-        closed = forces[:, 0] > 0.0
-        if not closed.any():
-            return status, slides
-        size = np.linalg.norm(forces[:, 1:], axis=1)
-        slip = contacts.at(state).rates()[:, 1:]
-        moves = np.linalg.norm(slip, axis=1) > still
-        begins = closed & ~moves & (mu > 0.0) & (size >= (1.0 - 1e-9) * mu * forces[:, 0])
-        slides[begins] = -forces[begins, 1:] / size[begins, None]
-        status[closed] = np.where(moves | begins | (mu == 0.0), SLIDES, STICKS)[closed]
-        return status, slides
+    def _status(
+        self, contacts: Contacts, state: State, still: float, slides: Array | None = None
+    ) -> tuple[IntArray, Array]:
+        """What contacts do by the forces that they carry, and in which directions they slide."""
+        closed = state.u[contacts.carried[:, FORCES]][:, 0] > 0.0
+        if slides is None:
+            slides = settled(contacts, state, closed, still).slides
+        status = np.where(~np.isnan(slides[:, 0]) | (contacts.friction == 0.0), SLIDES, STICKS)
+        return np.where(closed, status, OPEN), slides
 
     def _still(self, system: System, state: State, h: float) -> float:
         """Speed that counts as none, m/s."""

@@ -53,11 +53,13 @@ class UnilateralBatch(ElementBatch):
 
     To write one: ``friction`` and ``restitution``, ``(n, r)`` each; ``measure(motion)`` returns :class:`Gaps`;
     ``second(gaps)`` the derivatives ``(n, r, 3, 6p, 6p)`` of their gradients. Where the points of contact are in known
-    parts of the bodies, ``reach`` (n,) spares gaps that are far from closed. A batch is also made in the numbering of a
+    parts of the bodies, ``reach`` (n,) spares gaps that are far from closed, and where ``sifts``, ``some(rows)`` is of
+    those that are not. A batch is also made in the numbering of a
     system in which its elements' closed contacts are equations: its gaps are those near zero then.
     """
 
     unilateral = True
+    sifts: bool = False
     friction: Array
     restitution: Array
     reach: Array | float = math.inf
@@ -77,12 +79,15 @@ class UnilateralBatch(ElementBatch):
         else:
             self.owners, self.nodes = elements, node_rows(elements, number)
 
-    def clearance(self, motion: Motion, gaps: Array, length: float) -> float:
-        """The path in m of the fastest of all points within ``length`` of their nodes on which no gap closes."""
+    def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
+        """The paths ``(n,)`` in m of the fastest of all points within ``length`` of their nodes that close no gap."""
         x = motion.x[self.nodes]
         arm = np.linalg.norm(x[:, 1] - x[:, 0], axis=-1) + 2.0 * self.reach
-        paths = gaps.min(axis=1) / np.maximum(2.0, arm / length)
-        return float(paths.min())
+        return np.asarray(gaps.min(axis=1) / np.maximum(2.0, arm / length))
+
+    def some(self, rows: IntArray) -> UnilateralBatch:
+        """The contacts of some of the elements; of a kind of which there are few, of all."""
+        return self
 
     def followed(self, motion: Motion) -> Array:
         """What ``follows`` is after a step."""

@@ -7,8 +7,6 @@ counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from fem_mbs.contracts import State
@@ -26,6 +24,22 @@ REFINED = 2
 
 def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolution]:
     """The equilibria of the models beside, moved along the derivative."""
+    refuse_what_has_none(solution)
+    system = solution.system
+    others = variation.systems
+    instant = solution.history.instant or proportional
+    states: list[list[State]] = [[] for _ in others]
+    for k in range(len(solution.t)):
+        for own, state in zip(states, moved(system, variation, instant, solution.history.state(k)), strict=True):
+            own.append(state)
+    return [
+        StaticSolution(other, own, Outcome.FINISHED, solution.stats, (), instant, solution.unstable)
+        for other, own in zip(others, states, strict=True)
+    ]
+
+
+def refuse_what_has_none(solution: StaticSolution) -> None:
+    """Refuse what has no derivatives of equilibria."""
     system = solution.system
     if system.redundant is not None:
         raise ModelError(
@@ -39,23 +53,17 @@ def beside(solution: StaticSolution, variation: Variation) -> list[StaticSolutio
             f"sensitivities: '{variable.name}' of {owner} has changed along the path, and equilibria depend on how "
             "they were reached, which has no derivative here"
         )
-    others = variation.systems
-    instant = solution.history.instant or proportional
-    states: list[list[State]] = [[] for _ in others]
-    for k in range(len(solution.t)):
-        for own, state in zip(
-            states, _moved(system, others, variation, instant, solution.history.state(k)), strict=True
-        ):
-            own.append(state)
-    return [
-        StaticSolution(other, own, Outcome.FINISHED, solution.stats, (), instant, solution.unstable)
-        for other, own in zip(others, states, strict=True)
-    ]
 
 
-def _moved(
-    system: System, others: Sequence[System], variation: Variation, instant: Instant, state: State
-) -> list[State]:
+def held_as(other: System, system: System, point: Point) -> Point:
+    """A place in the arrays of a model beside, with held nodes where that has them."""
+    held = np.logical_not(system.free.any(axis=1)).reshape(-1)
+    x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
+    R = np.where(held[:, None, None], other.R0, point.R)
+    return Point(x, R, np.where(system.order < 0, other.u0, point.u), point.multipliers, point.load)
+
+
+def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:
     """One equilibrium as it is in the models beside."""
     equations = _equations(system, instant, state.t)
     point = Point(state.x, state.R, state.u, state.multipliers, state.t)
@@ -71,13 +79,9 @@ def _moved(
             f"sensitivities: the stiffness is singular at load factor {state.t:g}, a limit or a branch of the path, "
             "where equilibria have no derivative at a given load"
         ) from error
-    held = np.logical_not(system.free.any(axis=1)).reshape(-1)
     there, values = [], []
-    for other in others:
-        x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
-        R = np.where(held[:, None, None], other.R0, point.R)
-        u = np.where(system.order < 0, other.u0, point.u)
-        there.append(Point(x, R, u, point.multipliers, point.load))
+    for other in variation.systems:
+        there.append(held_as(other, system, point))
         own = _equations(other, instant, state.t)
         own.force_factor = equations.force_factor
         values.append(own.residual(own.evaluate(there[-1])))

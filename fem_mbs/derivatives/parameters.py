@@ -91,6 +91,12 @@ class ParameterSet:
                     f"{self.label}: {what}: the function that builds has no argument {name!r}; it takes "
                     f"{', '.join(known) or 'none'}"
                 )
+        needed = [each.name for each in own if each.default is each.empty and each.name in known]
+        if what == "parameters" and (missing := [name for name in needed if name not in names]):
+            raise ModelError(
+                f"{self.label}: the function that builds needs {', '.join(missing)}: give it as a parameter, "
+                "or a default"
+            )
 
     @property
     def flat(self) -> Array:
@@ -131,7 +137,8 @@ class ParameterSet:
             except ModelError as error:
                 refused = refused or error
                 continue
-            systems = [System(model, system.end) for model in models]
+            end = (system.end,) if np.isfinite(system.end) else ()
+            systems = [System(model, *end) for model in models]
             for other in systems:
                 _check_structure(system, other, label)
             return Variation(

@@ -16,18 +16,22 @@ from numpy.typing import ArrayLike
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real, shown
+from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
+from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import beside
+from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
+from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
-from fem_mbs.static.statics import statics
+from fem_mbs.static.statics import StaticSolution, statics
+from fem_mbs.static.steady_rotation import steady_rotation
 from fem_mbs.system.system import System
 
 LOG = logging.getLogger("fem_mbs")
@@ -87,17 +91,64 @@ class Sensitivities(Public):
         """
         columns = []
         for variation, solutions in self._beside:
-            answers = [real(query(solution)) for solution in solutions]
-            if any(answer is None or answer.shape != answers[0].shape for answer in answers):  # type: ignore[union-attr]
+            answers = [_numbers(query(solution)) for solution in solutions]
+            if any(answer is None or answer.shape != answers[0].shape for answer in answers):
                 raise ModelError(
                     "Sensitivities.of: the function must return numbers, as many for each solution; it is called with "
                     f"solutions beside that of the parameters, here of {variation.label}"
                 )
             columns.append(variation.difference(answers))
+            if not np.isfinite(columns[-1]).all() and np.isfinite(query(self.solution)).all():
+                noted = "; ".join(["", *self.notes])
+                raise ModelError(f"Sensitivities.of: the function has no derivative against {variation.label}{noted}")
         rows = np.stack(columns, axis=-1)
         if relative:
             rows = rows * self._parameters.flat
         return self._parameters.by_name(rows, axis=-1)
+
+    @checked
+    def about(self, of: Callable[..., Any], at: int = -1, **arguments: Any) -> Sensitivities:
+        """Derivatives of what is computed about one of the states, which moves along with the parameters.
+
+        Parameters
+        ----------
+        of : function
+            ``mbs.modes``, ``mbs.buckling``, ``mbs.linearize``, or one that takes a model and a state.
+        at : int
+            Number of the state, by default the last one.
+        **arguments
+            Of the function.
+
+        Returns
+        -------
+        Sensitivities
+            Whose ``solution`` is the result, and whose queries take such results.
+        """
+        if not isinstance(self.solution, Solution):
+            raise ModelError(f"Sensitivities.about needs states, and there are none in {self.solution!r}")
+        here = self.solution.model, self.solution.state(at)
+        states = [[solution.state(at) for solution in solutions] for _, solutions in self._beside]
+        variations = [own for own, _ in self._beside]
+        return Sensitivities(*_noted(self._parameters, *analysed(of, arguments, here, variations, states)))
+
+    def limits(self) -> Sensitivities:
+        """Derivatives of the limits of the load along a path that :func:`statics` has followed by its length.
+
+        Returns
+        -------
+        Sensitivities
+            Whose ``solution`` has the limits alone, in their order; their loads are its ``t``.
+
+        Raises
+        ------
+        ModelError
+            If the path has no limit.
+        """
+        if not isinstance(self.solution, StaticSolution):
+            raise ModelError(f"Sensitivities.limits are of paths of mbs.statics, received {self.solution!r}")
+        variations = [own for own, _ in self._beside]
+        found, others = limits_beside(self.solution, variations)
+        return Sensitivities(found, self._parameters, list(zip(variations, others, strict=True)), [])
 
     def __repr__(self) -> str:
         noted = f"; {len(self.notes)} notes" if self.notes else ""
@@ -139,8 +190,9 @@ def sensitivities(
     scale : dict, optional
         Sizes of parameters that may be zero.
     of : function, optional
-        ``mbs.statics``, for equilibria in place of a run, with its ``arguments``. Frequencies and buckling loads of
-        them are queries: ``run.of(lambda s: mbs.modes(s.model, 3, s.state(-1)).frequencies)``.
+        In place of a run, a function of a model, with its ``arguments``: ``mbs.statics``, ``mbs.modes``,
+        ``mbs.buckling``, ``mbs.steady_rotation``, ``mbs.linearize``, or your own, whose results are differenced. Modes
+        and buckling about an equilibrium are :meth:`Sensitivities.about` it.
 
     Raises
     ------
@@ -156,12 +208,20 @@ def sensitivities(
     """
     own = ParameterSet(build, parameters, scale, "sensitivities")
     if of is not None:
-        if of is not statics or any(given is not None for given in (t_end, step, method, how)):
-            raise ModelError(
-                f"sensitivities: of must be mbs.statics, without t_end, step, method and how, received {shown(of)}; "
-                "frequencies and buckling loads are queries of its result"
-            )
-        return _of_equilibria(own, arguments)
+        if any(given is not None for given in (t_end, step, method, how)):
+            raise ModelError("sensitivities: t_end, step, method and how are of runs; with of=, give its own arguments")
+        model = own.model()
+        if of is statics:
+            solution = statics(model, **arguments)
+            variations = own.variations(solution.system)
+            return Sensitivities(solution, own, [(each, beside(solution, each)) for each in variations], [])
+        if of is steady_rotation:
+            arguments = {
+                "newton": Newton(force_tolerance=TIGHT_FORCE, constraint_tolerance=TIGHT_CONSTRAINT)
+            } | arguments
+        variations = own.variations(System(model))
+        states = [[None] * len(each.models) for each in variations]
+        return Sensitivities(*_noted(own, *analysed(of, arguments, (model, None), variations, states)))
     if arguments or t_end is None or step is None:
         what = f"has no argument {next(iter(arguments))!r}" if arguments else "needs t_end and step"
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
@@ -179,11 +239,18 @@ def sensitivities(
     return result
 
 
-def _of_equilibria(parameters: ParameterSet, arguments: Mapping[str, Any]) -> Sensitivities:
-    """Equilibria, and those beside."""
-    solution = statics(parameters.model(), **arguments)
-    variations = parameters.variations(solution.system)
-    return Sensitivities(solution, parameters, [(own, beside(solution, own)) for own in variations], [])
+def _numbers(value: Any) -> Any:
+    """An array of real or complex numbers; None if it is not one."""
+    return np.array(value) if np.iscomplexobj(value) else real(value)
+
+
+def _noted(
+    parameters: ParameterSet, found: Any, beside: Sequence[tuple[Variation, Sequence[Any]]], notes: list[str]
+) -> tuple[Any, ParameterSet, Sequence[tuple[Variation, Sequence[Any]]], list[str]]:
+    """What sensitivities are made of; notes are logged."""
+    for note in notes:
+        LOG.warning("sensitivities: %s", note)
+    return found, parameters, beside, notes
 
 
 def _copies(

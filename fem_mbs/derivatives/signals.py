@@ -21,7 +21,7 @@ from fem_mbs.solution.solution import Solution
 
 STEP = 1e-6
 """Of a component, over what it is usually as large as."""
-PROBED, TOGETHER = 100_000, 100_000
+PROBED, TOGETHER = 100_000, 20_000
 """States that tell what a signal depends on, at most; states that are asked together."""
 KINDS = ("q", "v", "vdot", "multipliers")
 POINTWISE = 1e-9

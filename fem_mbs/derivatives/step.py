@@ -25,9 +25,10 @@ or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import lu_factor, lu_solve
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.memory import AlphaMemory
@@ -46,6 +47,8 @@ from fem_mbs.system.system import System
 
 ROUNDS, LEFT, POOR = 40, 1e-11, 1e-7
 """Rounds of a solution at most, what they leave of its size, and what is not accepted where they end earlier."""
+SMALL = 150
+"""Equations, those of ``Z`` included, up to which the matrix is made and factored as a whole."""
 OUTSIDE = 1e-6
 """Share of ``Z`` outside of its directions above which a step is not the one that was taken."""
 ALONG = 1e-7
@@ -238,11 +241,11 @@ class StepDerivative:
 
             self.directions = Directions(point, guess.D, guess.multipliers, unknown.Z)
         self.point = StepPoint(equations, unknown, self.weights, state, assembly)
-        self.factors = self.point.factor()
-        self.stabilized = len(unknown.Z) > 0
-        if self.stabilized and self.directions is None:  # as of the matrix at the solution: Z stays zero
+        if len(unknown.Z) and self.directions is None:  # as of the matrix at the solution: Z stays zero
             self.directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
         self._per_rate = (~system.velocity_level / (h * equations.gamma))[:, None]
+        self._whole = self._matrix() if system.size + system.m <= SMALL else None
+        self.factors = self._whole or self.point.factor()
 
     def forward(self, start: StartDerivatives, explicit: ParameterDerivatives) -> EndDerivatives:
         """Derivatives at the end from those at the start."""
@@ -252,6 +255,10 @@ class StepDerivative:
         if self.directions is not None:
             Z = self.directions.forward(start, explicit, self.weights)
         D, multipliers, last = np.zeros_like(Z), np.zeros_like(against.closing), np.inf
+        if self._whole is not None:
+            values = self._values(point.forward(start, D, Z, multipliers).plus(against))
+            D, more, multipliers = self._unknowns(-lu_solve(self._whole, values))
+            return EndDerivatives(point.moved(start, D), self.weights.rates(start, D - Z - more), multipliers, D)
         for _ in range(ROUNDS):
             force, closing, hidden = point.forward(start, D, Z, multipliers).plus(against)
             change = -self.factors.solve(np.concatenate([h * h * force[system.free_index], closing]))
@@ -272,7 +279,9 @@ class StepDerivative:
         system, h, point = self.system, self.h, self.point
         none = Rows(np.zeros_like(end.q), *np.zeros((2, system.m, end.q.shape[1])))
         rows, last = none, np.inf
-        for _ in range(ROUNDS):
+        if self._whole is not None:
+            rows = self._rows(-lu_solve(self._whole, self._products(*point.backward(none, end)[1:]), trans=1))
+        for _ in range(0 if self._whole is not None else ROUNDS):
             start, D, Z, multipliers = point.backward(rows, end)
             hidden = np.zeros_like(multipliers)
             if self.directions is not None:
@@ -289,7 +298,8 @@ class StepDerivative:
                 break
             last = size
         else:
-            raise self._unsolved(size)
+            if self._whole is None:
+                raise self._unsolved(size)
         start, _, Z, _ = point.backward(rows, end)
         against = point.rows(explicit, np.zeros((system.N, len(explicit.varied))))
         gradient: Array = against.force.T @ rows.force + against.closing.T @ rows.closing
@@ -298,6 +308,49 @@ class StepDerivative:
             more_start, more_gradient = self.directions.backward(Z, explicit, self.weights)
             start, gradient = start.plus(more_start), gradient + more_gradient
         return start, gradient
+
+    # the whole matrix of a small model, in body increments, ``h^2`` times multipliers, and ``zeta``
+
+    def _matrix(self) -> Any:
+        """Its factors."""
+        system, n = self.system, self.system.n_free
+        count = n + (1 if self.directions is None else 2) * system.m
+        D, Z, multipliers = self._unknowns(np.eye(count))
+        none = np.zeros_like(D)
+        still = StartDerivatives(none, none, none, none, 0.0 * multipliers, none, 0.0 * multipliers)
+        matrix = self._values(self.point.forward(still, D, Z, multipliers))
+        held = (
+            n + system.m + np.flatnonzero(system.velocity_level)
+            if self.directions is not None
+            else np.empty(0, np.intp)
+        )
+        matrix[held, held] = 1.0
+        return lu_factor(matrix)
+
+    def _unknowns(self, y: Array) -> tuple[Array, Array, Array]:
+        """``D``, ``Z`` and multipliers."""
+        n, m = self.system.n_free, self.system.m
+        D, level = self.point.coordinates(spread(self.system, y[:n])), self.system.velocity_level[:, None]
+        Z = np.zeros_like(D) if self.directions is None else self.directions.along(np.where(level, 0.0, y[n + m :]))
+        return D, Z, y[n : n + m] / self.h**2
+
+    def _values(self, rows: Rows) -> Array:
+        """The equations."""
+        own = [self.h**2 * rows.force[self.system.free_index], rows.closing]
+        return np.concatenate(own if self.directions is None else [*own, self._per_rate * rows.hidden])
+
+    def _products(self, D: Array, Z: Array, multipliers: Array) -> Array:
+        """:meth:`_unknowns`, backwards."""
+        own = [self.point.coordinates_transposed(D)[self.system.free_index], multipliers / self.h**2]
+        if self.directions is not None:
+            own.append(np.where(self.system.velocity_level[:, None], 0.0, self.directions.across(Z)))
+        return np.concatenate(own)
+
+    def _rows(self, y: Array) -> Rows:
+        """:meth:`_values`, backwards."""
+        n, m = self.system.n_free, self.system.m
+        hidden = np.zeros((m, y.shape[1])) if self.directions is None else self._per_rate * y[n + m :]
+        return Rows(spread(self.system, self.h**2 * y[:n]), y[n : n + m], hidden)
 
     def _size(self, change: Array, whole: Array) -> float:
         weight = self.system.weight[:, None]

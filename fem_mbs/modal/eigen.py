@@ -75,7 +75,11 @@ def eigenmodes(pencil: Pencil, count: int) -> tuple[Array, Array]:
     shift = _shift(M, symmetric, B, reach)
     squares, x = real_modes(M, symmetric, B, reach, shift)
     size = np.abs(squares).max()
-    follows = np.abs(x.T @ ((K - symmetric) @ x)).max() > COUPLED * size + _noise(K, x).max()
+    turned = (K - symmetric) @ x
+    follows = np.abs(x.T @ turned).max() > COUPLED * size + _noise(K, x).max()
+    if not follows and turned.any():  # they may be coupled with modes beyond those wanted
+        answer = _factor(symmetric + shift * M, csc_array(B.T), B)(turned)
+        follows = (np.abs(_products(turned, answer)) > COUPLED * np.abs(squares) + _noise(K, x)).any()
     gyroscopic = np.abs(x.T @ ((C - C.T) @ x)).max() > COUPLED * np.sqrt(size)
     if follows or gyroscopic or abs(C + C.T).max() > 0.0:
         return complex_modes(pencil if follows else pencil._replace(K=symmetric), count, np.sqrt(shift))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -142,12 +142,22 @@ class ModelDescription(PartNames):
         node.fixed_translation |= translation
         node.fixed_rotation |= rotation
 
-    @checked
-    def add(self, element: Part, name: Name | None = None) -> Part:
-        """Add an element, a load or a joint and return it.
+    @overload
+    def add(self, element: Part, name: Name | None = None) -> Part: ...
 
-        It may have been given names of the model's nodes, elements and joints in place of these.
+    @overload
+    def add(self, element: list[Part], name: Name | None = None) -> list[Part]: ...
+
+    @checked
+    def add(self, element: Any, name: Name | None = None) -> Any:
+        """Add an element, a load or a joint, or a list of these, and return it.
+
+        It may have been given names of the model's nodes, elements and joints in place of these. Those of a list are
+        named ``name 1``, ``name 2``, and so on.
         """
+        if isinstance(element, list):
+            with self.all_or_nothing():
+                return [self.add(own, f"{name} {k}" if name else None) for k, own in enumerate(element, 1)]
         make(element, self)
         if not isinstance(element, Element | Constraint):
             raise ModelError(f"Model.add takes an element, a load or a joint, received {shown(element)}")

@@ -21,11 +21,12 @@ from fem_mbs.contracts import (
     Public,
     SectionForces,
     State,
-    Vector3,
     checked,
     choice,
     of_kind,
     shown,
+    text,
+    vector,
 )
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.recovery import LargestStress, Recovered
@@ -41,6 +42,13 @@ from fem_mbs.solution.turns import Turns, check_vectors, principal, whole_turns
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System
 
+
+def _place(value: Any, label: object) -> Any:
+    """The name of a set, or a point."""
+    return text(value, label) if isinstance(value, str) else vector(value, label)
+
+
+Place = Annotated[Any, _place]
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
 
 
@@ -286,20 +294,44 @@ class Queries(Public):
 
     @checked
     def surface(self, body: ElementOrName) -> Array:
-        """The surface of the mesh of a flexible body as deformed, ``(nt, k, 3)``, world frame."""
+        """All that is kept of the mesh of a flexible body, its surface, as deformed, ``(nt, k, 3)``, world frame."""
         return self._flexible(body).points() + self.system.origin
 
     @checked
-    def stress(self, body: ElementOrName, point: Vector3) -> Array:
-        """Stress xx, yy, zz, yz, xz, xy ``(nt, 6)`` of a flexible body, N/m^2, axes of its mesh.
+    def frame(self, body: ElementOrName) -> tuple[Array, Array]:
+        """The floating frame of a flexible body: place ``(nt, 3)``, world frame, and rotation ``(nt, 3, 3)``.
 
-        At the point of its surface next to ``point`` (3,), in the coordinates of the mesh.
+        Its place is that of the mass centre as built, ``body.reduction.center`` of the mesh; its axes those of the
+        mesh, body to world.
         """
-        return self._flexible(body).stress(np.asarray(point))
+        frame = self._flexible(body).frame
+        return in_world(self.system, frame.x), frame.R
+
+    @checked
+    def point(self, body: ElementOrName, where: Place) -> Array:
+        """Where points of the mesh of a flexible body are, world frame.
+
+        Of a set of nodes ``(nt, k, 3)``, which is the name of an interface or one of ``recover=``; of a point ``(3,)``
+        in the coordinates of the mesh ``(nt, 3)``: the node that is kept next to it.
+        """
+        own = self._flexible(body)
+        return in_world(self.system, own.points(own.reduction.rows_at(where, self._asked("point"))))
+
+    @checked
+    def stress(self, body: ElementOrName, where: Place) -> Array:
+        """Stress xx, yy, zz, yz, xz, xy of a flexible body, N/m^2, axes of its mesh.
+
+        Of a set of nodes ``(nt, k, 6)``, or of the node next to a point ``(nt, 6)``, as of :meth:`point`.
+        """
+        own = self._flexible(body)
+        return own.stress(own.reduction.rows_at(where, self._asked("stress")))
+
+    def _asked(self, query: str) -> str:
+        return f"{type(self).__name__}.{query}"
 
     @checked
     def largest_stress(self, body: ElementOrName) -> LargestStress:
-        """The largest equivalent (von Mises) stress on the surface of a flexible body over time, and where it is."""
+        """The largest equivalent (von Mises) stress over time of what is kept of a mesh, its surface, and where."""
         return self._flexible(body).largest()
 
     def _flexible(self, body: Any) -> Recovered:

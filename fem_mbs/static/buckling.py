@@ -111,14 +111,27 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     nearest, _ = stiffness.singular(1, PROBE / stiffness.motion)
     distances, z = stiffness.singular(count, SHARE * nearest[0])
     linear = linearize(model, system.to_user(point.state()))
-    shapes = linear.node_motions(z[: system.n_free].T)
+    return Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
+
+
+def shaped(linear: LinearModel, free: Array) -> tuple[Array, Array]:
+    """Motions of nodes and of internal variables of free components ``(n_free, count)``, the largest of each 1."""
+    shapes, system = linear.node_motions(free.T), linear.system
     size = np.abs(shapes.reshape(len(shapes), -1) * system.weight[: 6 * system.n]).max(axis=1)
     if not (size > 0.0).all():
         raise ModelError(
             "buckling: only unknowns of elements would give way, and nothing that moves; look at the loads"
         )
-    shapes, own = shapes / size[:, None, None], linear.own_motions(z[: system.n_free].T) / size[:, None]
-    return Buckling(first + distances, shapes, own, linear)
+    return shapes / size[:, None, None], linear.own_motions(free.T) / size[:, None]
+
+
+def pencil(system: System, state: State, nearest: float, ramp: bool) -> list[csc_array]:
+    """Stiffness at an equilibrium, and its rate against the load, where it buckles at a load ``nearest`` further on."""
+    equations = Equations(system, Loading(proportional if ramp else constant, state.t, state.t + 1.0))
+    equations.force_factor = 1.0
+    stiffness = _Stiffness(equations, Point(state.x, state.R, state.u, state.multipliers, state.t))
+    matrix = tangent.assemble(system, equations.entries(equations.evaluate(stiffness.point), equations.force_factor))
+    return [system.solver.matrix(matrix), stiffness.rate(SHARE * nearest)]
 
 
 class _Stiffness:
@@ -134,7 +147,7 @@ class _Stiffness:
 
     def singular(self, count: int, h: float) -> tuple[Array, Array]:
         """Distances in load to where it is singular, and null vectors ``(size, count)``; ``h`` is of the difference."""
-        rate = self._rate(h)
+        rate = self.rate(h)
         n = rate.shape[0]
         if n <= DENSE_SIZE or count + SPARE >= n - 1:
             theta, z = eig(-self.solve(rate.toarray()))
@@ -150,7 +163,7 @@ class _Stiffness:
         order = np.argsort(-theta)[:count]
         return 1.0 / theta[order], z[:, order]
 
-    def _rate(self, h: float) -> csc_array:
+    def rate(self, h: float) -> csc_array:
         """Derivative against the load at one configuration: stresses, multipliers and loads stand in it linearly."""
         values = [self._values(change) for change in (0.0, h)]
         return self.equations.system.solver.matrix((values[1] - values[0]) / h)

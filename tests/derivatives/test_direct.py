@@ -20,7 +20,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from tests.catalogue import EVERYTHING
-from tests.derivatives.varied import END, QUERIES, STEP, builder, of_runs, scale, worst
+from tests.derivatives.varied import END, LARGER, QUERIES, STEP, builder, of_runs, scale, worst
 
 QUICK = ("rigid body", "SE3 beam, curved, coupled damped", "Maxwell", "spring that slips", "gears", "rolling disc")
 PARTS = [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in EVERYTHING]
@@ -37,7 +37,8 @@ def test_every_class(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
             mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
         return
     direct = mbs.sensitivities(build, values, END, STEP, method, how="direct", scale=scale(values))
-    of = of_runs(monkeypatch, build, values, method)
+    # multipliers of runs with friction by reactions have a noise that falls with the difference
+    of = of_runs(monkeypatch, build, values, method, 1e-3 if "by reactions" in name else LARGER)
     check(direct, of)
 
 
@@ -51,7 +52,9 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
     shortest = np.diff(direct.solution.t).min()
     limits = dict.fromkeys(QUERIES, 2e-6) | dict.fromkeys(("vdot", "multipliers"), 2e-6 + noise / shortest**2)
     errors = {query: worst(direct, of, query) for query in QUERIES}
-    assert all(errors[query] <= limits[query] for query in QUERIES), (errors, limits)
+    assert all(errors[query] <= limits[query] for query in QUERIES), "".join(
+        f"{query}: {errors[query]:.1e} of {limits[query]:.1e}; " for query in QUERIES
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, Force, Moment
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Force,
+    JointSpring,
+    Moment,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 
 
 def cantilever(EI: float = 2.0, length: float = 1.0, moment: float = 4.0, load: float = 0.0) -> mbs.Model:  # noqa: N803
@@ -68,10 +78,115 @@ def test_buckling() -> None:
     assert abs(rates["EI"][0] / load - 1.0) < 0.02 and abs(rates["length"][0] / load + 2.0) < 0.04
 
 
+def test_modes_by_formula() -> None:
+    """As differences of whole analyses about the equilibrium, shapes too; the moment's stiffness is not symmetric."""
+    values = {"EI": 2.0, "moment": 1.0, "length": 1.0}
+    bent = mbs.sensitivities(cantilever, values, of=mbs.statics)
+    modes = bent.about(mbs.modes, count=3)
+    more = mbs.modes(bent.solution.model, 10, bent.solution.state(-1)).frequencies[:3]
+    np.testing.assert_allclose(modes.solution.frequencies, more, rtol=1e-9)  # coupled with modes beyond
+    for query in (lambda m: m.frequencies, lambda m: np.abs(m.shapes[0])):
+        mine = modes.of(query)
+        theirs = bent.of(lambda s, query=query: query(mbs.modes(s.model, 3, s.state(-1))))
+        for name in values:
+            np.testing.assert_allclose(mine[name], theirs[name], atol=1e-5 * np.abs(theirs[name]).max())
+    pressed = mbs.sensitivities(
+        lambda EI: cantilever(EI, moment=0.0, load=1.0), {"EI": 2.0}, of=mbs.statics, load_end=0.1
+    )
+    for query in (lambda b: b.factors, lambda b: np.abs(b.shapes).sum(axis=(1, 2))):
+        mine = pressed.about(mbs.buckling, count=2).of(query)["EI"]
+        theirs = pressed.of(lambda s, query=query: query(mbs.buckling(s.model, 2, initial=s.state(-1))))["EI"]
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+
+
+def test_modes_that_share_a_frequency() -> None:
+    """A square beam: of a stiffness about one axis one branch has no derivative, the other the square root's."""
+
+    def square(one: float = 20.0, both: float = 1.0) -> mbs.Model:
+        model = mbs.Model()
+        section = BeamSection(1e5, 1e5, 10.0, (one * both, 20.0 * both), 1.0, (2e-6, 1e-6, 1e-6))
+        model.fix(Beam.line(model, (0, 0, 0), (1, 0, 0), section, 10).nodes[0])
+        return model
+
+    found = mbs.sensitivities(square, {"one": 20.0, "both": 1.0}, of=mbs.modes, count=2)
+    rates = found.of(lambda m: m.frequencies / found.solution.frequencies, relative=True)
+    np.testing.assert_allclose(rates["one"], [0.0, 0.5], atol=1e-3)  # shear takes a share
+    np.testing.assert_allclose(rates["both"], [0.5, 0.5], atol=1e-3)
+    np.testing.assert_allclose(rates["one"][1], rates["both"], rtol=1e-7)
+    assert "modes 1 and 2 have one eigenvalue" in found.notes[0]
+    with pytest.raises(mbs.ModelError, match="no derivative against one; modes 1 and 2"):
+        found.of(lambda m: m.shapes.real)
+
+
+def test_limits_of_the_load() -> None:
+    """Von Mises' two bars, closed form: the load, and how far down it is reached."""
+
+    def bars(EA: float, a: float, z: float) -> mbs.Model:  # noqa: N803
+        model = mbs.Model()
+        top = model.add_node((0, 0, z), name="top")
+        model.fix(top, translation=(True, True, False))
+        for x in (-a, a):
+            length = float(np.hypot(a, z))
+            model.add(SpringDamper(model.ground, top, EA / length, point_a=(x, 0, 0), free_length=length))
+        model.add(Force(top, (0, 0, -1.0)))
+        return model
+
+    path = mbs.sensitivities(bars, {"EA": 2e4, "a": 2.0, "z": 0.5}, of=mbs.statics, load_end=300.0, arc_length=True)
+    found = path.limits()
+    np.testing.assert_allclose(found.solution.t, [113.1828232346, -113.1828232346], rtol=1e-9)
+    np.testing.assert_allclose(-found.solution.displacement("top")[0, 2], 0.2142464315, rtol=1e-8)
+    loads, places = found.of(lambda s: s.t[0]), found.of(lambda s: -s.displacement("top")[0, 2])
+    for name, load, place in (
+        ("EA", 0.0056591412, 0.0), ("a", -163.0715772833, -0.0028392453), ("z", 652.2863091334, 0.4398498441),
+    ):  # fmt: skip
+        np.testing.assert_allclose(loads[name], load, rtol=1e-8)
+        np.testing.assert_allclose(places[name], place, rtol=1e-6, atol=1e-9)
+    with pytest.raises(mbs.ModelError, match="no limit on the path"):
+        mbs.sensitivities(bars, {"EA": 2e4, "a": 2.0, "z": 0.5}, of=mbs.statics, load_end=10.0).limits()
+
+
+def test_steady_rotation_and_linear_models() -> None:
+    """A mass on a spring that turns, r = k l0/(k - m w^2); its transfer function -1/(k - m w^2 + i w c)."""
+
+    def radial(k: float = 500.0, damping: float = 3.0) -> mbs.Model:
+        model = mbs.Model()
+        arm, mass = model.add_node((0, 0, 0)), model.add_node((1.2, 0, 0), name="mass")
+        model.add(RigidBody(arm, 0.1, (1.0, 1.0, 1.0)))
+        model.add(RigidBody(mass, 2.0, (1.0, 1.0, 1.0)))
+        model.add(RevoluteJoint(model.ground, arm, (0, 0, 1)))
+        slider = model.add(PrismaticJoint(arm, mass, (1, 0, 0)))
+        model.add(JointSpring(slider, k, damping, free=-0.2))
+        return model
+
+    turning = mbs.sensitivities(radial, {"k": 500.0}, of=mbs.steady_rotation, angular_velocity=(0, 0, 8.0))
+    radius = turning.of(lambda s: np.linalg.norm(s.position("mass")[-1]))
+    np.testing.assert_allclose(np.linalg.norm(turning.solution.position("mass")[-1]), 1.3440860215, rtol=1e-9)
+    np.testing.assert_allclose(radius["k"], -0.0009249624, rtol=1e-6)
+
+    def response(linear: mbs.LinearModel) -> Any:
+        w = 5.0
+        matrix = linear.K - w**2 * linear.M + 1j * w * linear.C
+        whole = np.block(
+            [[matrix.toarray(), linear.L.toarray()], [linear.B.toarray(), np.zeros((linear.B.shape[0],) * 2)]]
+        )
+        force = np.zeros(len(whole))
+        force[6] = 1.0
+        return np.linalg.solve(whole, force)[6]
+
+    held = mbs.sensitivities(lambda k, c: radial(k, c), {"k": 500.0, "c": 3.0}, of=mbs.linearize)
+    exact = 1.0 / (500.0 - 25.0 * 2.0 + 15.0j)
+    np.testing.assert_allclose(response(held.solution), exact, rtol=1e-6)
+    rates = held.of(response)
+    np.testing.assert_allclose(rates["k"], -(exact**2), rtol=1e-6)
+    np.testing.assert_allclose(rates["c"], -5.0j * exact**2, rtol=1e-6)
+
+
 def test_refused() -> None:
     """By name."""
-    with pytest.raises(mbs.ModelError, match="of must be mbs.statics"):
-        mbs.sensitivities(cantilever, {"EI": 2.0}, of=mbs.modes)
+    with pytest.raises(mbs.ModelError, match="are of runs; with of="):
+        mbs.sensitivities(cantilever, {"EI": 2.0}, 1.0, 0.1, of=mbs.modes)
+    with pytest.raises(mbs.ModelError, match="limits are of paths of mbs.statics"):
+        mbs.sensitivities(cantilever, {"EI": 2.0}, of=mbs.modes).limits()
     with pytest.raises(mbs.ModelError, match="needs t_end and step"):
         mbs.sensitivities(cantilever, {"EI": 2.0})
     with pytest.raises(mbs.ModelError, match="has no argument 'load_end' for a run"):

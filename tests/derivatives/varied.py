@@ -12,7 +12,7 @@ import pytest
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.derivatives import parameters
-from fem_mbs.elements import Bushing, RigidBody
+from fem_mbs.elements import Bushing, CamJoint, RigidBody
 from fem_mbs.solution.solution import Solution
 from fem_mbs.testing import stage
 
@@ -67,6 +67,8 @@ def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model],
     def build(change: Array | None = None, speed: float = 0.4, gravity: float = 9.0) -> mbs.Model:
         model, (part,) = stage.build(make, group=group)
         model.gravity = np.array([0.3, 0.2, -gravity])
+        if isinstance(part, CamJoint):  # nothing presses it together here
+            part.pulls = True
         for own, (key, value) in zip(
             np.zeros(count) if change is None else change, numbers(name, part).items(), strict=True
         ):
@@ -85,11 +87,11 @@ def builder(name: str, make: Any, group: str) -> tuple[Callable[..., mbs.Model],
 
 
 def of_runs(
-    monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method
+    monkeypatch: pytest.MonkeyPatch, build: Any, values: dict[str, Any], method: mbs.Method, larger: float = LARGER
 ) -> Callable[[Any], dict[str, Array]]:
     """Derivatives as differences of whole runs, without their error of second order."""
     found = []
-    for step in (LARGER, 2.0 * LARGER):
+    for step in (larger, 2.0 * larger):
         monkeypatch.setattr(parameters, "STEP", step)
         found.append(mbs.sensitivities(build, values, END, STEP, method, how="copies", scale=scale(values)))
     monkeypatch.undo()

@@ -19,7 +19,13 @@ CLASSES = {name for name in elements.__all__ if inspect.isclass(getattr(elements
 PICTURES, BASES = {"Ball", "Box", "Bush", "Capsule", "Cylinder", "Plane", "Surface"}, {"TimeLaw"}
 UNILATERAL = {"Contact", "Rope"}
 """Of one method alone: ``test_contact.py``."""
-APART = {"Shell", "ShellSection", "Pressure", "EdgeLoad"} | {"FlexibleBody", "Reduction", "Interface", "Bearing"}
+APART = {"Shell", "ShellSection", "Pressure", "EdgeLoad"} | {
+    "FlexibleBody",
+    "Reduction",
+    "Interface",
+    "Bearing",
+    "MeshLoad",
+}
 """Tried by their own tests, ``tests/shells`` and those of flexible bodies and rotors, and not in these mechanisms."""
 MADE = {"BeamMesh", "Signal"}
 """What functions and sums make."""

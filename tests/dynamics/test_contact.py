@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, UnilateralBatch
 from fem_mbs.elements import (
     Ball,
@@ -30,7 +31,10 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
     Rope,
+    SpringDamper,
 )
+from fem_mbs.elements.contact.contact import ContactBatch
+from fem_mbs.elements.contact.pairs import PairPlace, Pairs
 from fem_mbs.lie import so3
 
 G = 9.81
@@ -217,6 +221,24 @@ def test_an_impact_where_a_step_ends(off: float) -> None:
         np.testing.assert_allclose(solution.angular_velocity(rod)[-1], (0, -3, 0), rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("stiffness", [1e6, 1e7, 1e8, 1e9])
+@pytest.mark.parametrize("h", [0.01, 0.003])
+def test_a_stiff_spring_gains_nothing_by_impacts(stiffness: float, h: float) -> None:
+    """Impacts set off vibrations that no step resolves: they may be lost, but never grow.
+
+    The first of them take half of the energy of the fall of the lower mass at least; the rest is dissipated.
+    """
+    model = mbs.Model(gravity=(0, 0, -G))
+    low, high = (model.add_node((0, 0, z)) for z in (0.3, 0.8))
+    for node in (low, high):
+        model.add(RigidBody(node, 1.0, [0.01] * 3))
+    model.add(SpringDamper(low, high, stiffness=stiffness))
+    model.add(Contact(model.ground, low, Plane(), Ball(0.1), restitution=0.5))
+    energy = mbs.simulate(model, 0.5, h).energy.total
+    assert energy.max() < energy[0] * (1.0 + 1e-9)
+    assert energy[-1] == pytest.approx(G * 0.7, rel=0.02)
+
+
 @pytest.mark.parametrize(("gap", "speeds"), [(0.0, (-1 / 3, 2 / 3, 2 / 3)), (1e-3, (0, 0, 1))])
 def test_three_balls(gap: float, speeds: tuple[float, ...]) -> None:
     """Newton's law for balls that touch, and the cradle for those that do not; momentum is kept to rounding."""
@@ -290,6 +312,23 @@ def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
         errors.append([v @ v / 2 + G * x[2] - 2.0, force - (v @ v - G * x[2])])
     orders = np.log2(np.abs(errors[0]) / np.abs(errors[1]))
     assert (orders > 1.8).all(), (errors, orders)
+
+
+def test_a_box_is_held_on_a_slope() -> None:
+    """Forces of its four corners share what holds it: all in their cones, where ``tan(angle) < mu``; else it slides."""
+    a, mu, t = np.radians(10.0), 0.2, 0.5
+    for angle, sliding in ((a, 0.0), (2.0 * a, G * (np.sin(2.0 * a) - mu * np.cos(2.0 * a)))):
+        model = mbs.Model(gravity=(G * np.sin(angle), 0, -G * np.cos(angle)))
+        box = model.add_node((0, 0, 0.5))
+        model.add(RigidBody(box, 1.0, [1 / 6] * 3))
+        floor = model.add(Contact(model.ground, box, Plane(), Box((1, 1, 1)), friction=mu))
+        solution = mbs.simulate(model, t, 0.01)
+        np.testing.assert_allclose(solution.position(box)[-1], [0.5 * sliding * t * t, 0, 0.5], rtol=0, atol=1e-12)
+        forces = solution.contact_force(floor)
+        total = forces[-1].sum(axis=0)
+        np.testing.assert_allclose(total[2], G * np.cos(angle), rtol=1e-9)
+        np.testing.assert_allclose(total[0], sliding - G * np.sin(angle), rtol=1e-9)
+        assert (np.linalg.norm(forces[..., :2], axis=-1) <= (1 + 1e-9) * mu * forces[..., 2] + 1e-9).all()
 
 
 def test_a_pin_in_a_bush() -> None:
@@ -383,6 +422,40 @@ def test_states_between_steps_stay_outside() -> None:
     """Where an impact is within a step, states in between are on one side or the other of it."""
     solution = mbs.simulate(model_with_ball(), 1.0, 0.02, times=np.linspace(0.0, 1.0, 501))
     assert solution.gap("floor").min() > -1e-9
+
+
+def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not near is not measured, and a run is the same to the bit."""
+
+    def run() -> tuple[Array, int]:
+        rng, measured = np.random.default_rng(3), 0
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        balls = [
+            model.add_node(p, velocity=rng.normal(size=3)) for p in product((0.2, 0.5, 0.8), (0.2, 0.8), (0.2, 0.8))
+        ]
+        for ball in balls:
+            model.add(RigidBody(ball, 1.0, (1e-3, 1e-3, 1e-3)))
+            for axis in np.vstack([np.eye(3), -np.eye(3)]):
+                wall = Plane(axis, np.full(3, 0.0 if axis.sum() > 0 else 1.0))
+                model.add(Contact(model.ground, ball, wall, Ball(0.05), restitution=0.9, friction=0.2))
+        for a, b in combinations(balls, 2):
+            model.add(Contact(a, b, Ball(0.05), Ball(0.05), restitution=0.9, friction=0.2))
+        at = Pairs.at
+
+        def counted(self: Pairs, motion: Motion, nodes: IntArray) -> PairPlace:
+            nonlocal measured
+            measured += len(nodes)
+            return at(self, motion, nodes)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Pairs, "at", counted)
+            return mbs.simulate(model, 0.15, 5e-3).x, measured
+
+    places, few = run()
+    monkeypatch.setattr(ContactBatch, "sifts", False)
+    others, many = run()
+    np.testing.assert_array_equal(places, others)
+    assert few < 0.5 * many
 
 
 def refusals() -> dict[str, tuple[Callable[[], object], str]]:

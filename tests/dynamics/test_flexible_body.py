@@ -23,7 +23,7 @@ from fem_mbs.elements import (
     RevoluteJoint,
     RigidBody,
 )
-from fem_mbs.elements.flexible.reduction import _trace, rigid_coordinates
+from fem_mbs.elements.flexible.moments import mass_of, rigid_coordinates
 
 GROUPS = ("R3xSO3", "SE3")
 ENDS = {
@@ -49,7 +49,7 @@ def test_guyan_of_a_fine_chain_is_the_cubic_element() -> None:
     own = Reduction(*mesh, ends, method="guyan", dofs=dofs)
     rows = np.ix_([1, 5, 7, 11], [1, 5, 7, 11])
     assert own.stiffness[rows][0] == pytest.approx([12, 6, -12, 6], rel=1e-8)
-    M = 420 * _trace(own.moments)[rows]
+    M = 420 * mass_of(own.moments)[rows]
     assert M[0] == pytest.approx([156, 22, 54, -13], rel=2e-4)
     assert M[1, 1:] == pytest.approx([4, 13, -3], rel=4e-4)
 
@@ -75,7 +75,7 @@ def test_a_bar_converges_from_above() -> None:
         ends = {"a": Interface.rigid([0]), "b": Interface.rigid([60])}
         own = Reduction(*mesh, ends, modes=modes, dofs=dofs, frequency=None)
         along = [6] + [k for k in range(12, 12 + own.modes)]
-        M = _trace(own.moments)
+        M = mass_of(own.moments)
         found.append(np.sqrt(eigh(own.stiffness[np.ix_(along, along)], M[np.ix_(along, along)], eigvals_only=True)[0]))
     assert found[0] == pytest.approx(np.sqrt(3.0), rel=1e-4)
     assert all(a >= b - 1e-12 for a, b in zip(found, found[1:], strict=False))
@@ -88,7 +88,7 @@ def test_rigid_motions_are_free_and_have_the_inertia_of_the_mesh(method: str) ->
     assert np.abs(own.stiffness @ R).max() < 1e-10 * np.abs(own.stiffness).max()
     assert np.abs(own.damping @ R).max() < 1e-10 * np.abs(own.damping).max()
     assert own.projection @ R == pytest.approx(np.eye(6), abs=1e-10)
-    whole = R.T @ _trace(own.moments) @ R
+    whole = R.T @ mass_of(own.moments) @ R
     assert whole[:3, :3] == pytest.approx(32.0 * np.eye(3), abs=1e-9)
     assert whole[3:, 3:] == pytest.approx(own.inertia, abs=1e-9)
     assert np.diag(own.inertia) == pytest.approx([32 * 8 / 12, 32 * 68 / 12, 32 * 68 / 12], rel=1e-9)

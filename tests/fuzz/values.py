@@ -161,7 +161,9 @@ def cantilever(group: str = "R3xSO3") -> mbs.Model:
 
 
 BRICK = brick((2, 1, 1), (2.0, 1.0, 1.0), 1e5, 100.0)
-REDUCED = Reduction(*BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2)
+REDUCED = Reduction(
+    *BRICK, {"end": Interface.average([[0.0, 0, 0], [0, 1, 1]])}, modes=2, loads={"wind": np.ones((12, 3))}
+)
 
 
 SOURCES = ("solid", "abaqus", "matrix_market")
@@ -309,6 +311,8 @@ SPECIAL: dict[str, Any] = {
     "Reduction.rayleigh": lambda w: (0.1, 1e-4),
     "Reduction.frequency": lambda w: None,
     "Reduction.solve": lambda w: None,
+    "Reduction.recover": lambda w: {"all": [[0.0, 0, 0], [1, 1, 1]]},
+    "Reduction.loads": lambda w: {"wind": np.ones((len(BRICK[0]), 3))},
     **{f"Reduction.{call}.path": lambda w: reduced(w) for call in ("save", "load")},
     "ShellSection.inertia": lambda w: 1.0,
     "ShellSection.plies": lambda w: [(0.0, -0.05, 0.05)],
@@ -322,9 +326,10 @@ SPECIAL: dict[str, Any] = {
     **{
         f"Reduction.{call}.{name}": lambda w: None
         for call in SOURCES
-        for name in ("frequency", "rayleigh", "dofs", "solve")
+        for name in ("frequency", "rayleigh", "dofs", "solve", "loads")
     },
     **{f"Reduction.{call}.modes": lambda w: 2 for call in SOURCES},
+    **{f"Reduction.{call}.recover": lambda w: [] for call in SOURCES},
     "Reduction.matrix_market.points": lambda w: BRICK[0],
     "Reduction.matrix_market.stiffness": lambda w: matrices(w)[0],
     "Reduction.matrix_market.mass": lambda w: matrices(w)[1],
@@ -347,6 +352,11 @@ SPECIAL: dict[str, Any] = {
     "FlexibleBody.position": lambda w: w.beam.nodes[0].position - (0.0, 0.5, 0.5),
     "FlexibleBody.rotation": lambda w: None,
     "FlexibleBody.node.interface": lambda w: "end",
+    "MeshLoad.load": lambda w: "wind",
+    "MeshLoad.value": lambda w: pick([0.3, lambda t: t], w),
+    "FlexibleBody.chain.reductions": lambda w: [REDUCED],
+    "FlexibleBody.chain.name": lambda w: f"row {w.rng.integers(10**9)}",
+    "where": lambda w: "end",
     "FlexibleBody.place.name": lambda w: f"body {w.rng.integers(10**9)}",
     "ModalBody.rotation": lambda w: np.full((3, 2), 0.1),
     "GA": lambda w: (1e3, 2e3),

@@ -81,12 +81,12 @@ def chain(mass: float, length: float, inertia: float, gravity: float, spin: floa
 Case = tuple[Callable[..., mbs.Model], dict[str, float], float, float]
 CASES: dict[str, Case] = {
     "heavy top": (
-        heavy_top, {"mass": 15.0, "length": 1.0, "spin": 150.0, "inertia": 0.4688, "polar": 0.2344}, 0.2, 0.002,
+        heavy_top, {"mass": 15.0, "length": 1.0, "spin": 150.0, "inertia": 0.4688, "polar": 0.2344}, 1.0, 0.002,
     ),
-    "cantilever": (cantilever, {"EI": 1.0, "EA": 1.0, "mass": 1.0, "load": 1.0, "length": 10.0}, 6.0, 0.2),
-    "four-bar": (four_bar, {"EI": 1.0, "EA": 1.0, "mass": 1.0, "tilt": 0.0873, "height": 1.0}, 0.6, 0.02),
+    "cantilever": (cantilever, {"EI": 1.0, "EA": 1.0, "mass": 1.0, "load": 1.0, "length": 10.0}, 30.0, 0.2),
+    "four-bar": (four_bar, {"EI": 1.0, "EA": 1.0, "mass": 1.0, "tilt": 0.0873, "height": 1.0}, 2.0, 0.02),
     "chain of 100": (
-        chain, {"mass": 0.1, "length": 5.0, "inertia": 1e-4, "gravity": 9.81, "spin": 1.0}, 0.1, 0.005,
+        chain, {"mass": 0.1, "length": 5.0, "inertia": 1e-4, "gravity": 9.81, "spin": 1.0}, 0.5, 0.005,
     ),
 }  # fmt: skip
 

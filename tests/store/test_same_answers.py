@@ -17,7 +17,15 @@ import examples
 import fem_mbs as mbs
 from fem_mbs.contracts import ARRAYS, Constraint
 
-WITHOUT_RUNS = {"modes", "size_beam", "two_disc_rotor", "identify_stiffness", "reproduce_2015"}
+WITHOUT_RUNS = {
+    "modes",
+    "size_beam",
+    "two_disc_rotor",
+    "identify_stiffness",
+    "reproduce_2015",
+    "tune_blade",
+    "tune_controller",
+}
 NAMES = {name for _, name, package in pkgutil.iter_modules(examples.__path__) if not package} - WITHOUT_RUNS
 STEPS = 25
 OF_RUNS = (

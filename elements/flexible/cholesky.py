@@ -1,0 +1,146 @@
+"""Cholesky's factors of the stiffness of a mesh, part by part of a nested dissection, each a dense front.
+
+A front has the unknowns of a part and those after it with which these are coupled, by the matrix or by what was
+eliminated before: ``F = [[F11, F21^T], [F21, F22]]``, ``F11 = L11 L11^T``, ``L21 = F21 L11^-T``, and
+``F22 - L21 L21^T`` goes to its parent (Duff, Reid, ACM TOMS 9, 1983). The work is that of
+LAPACK on dense blocks, half of that of LU.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, csr_array
+
+from fem_mbs.arrays import Array, IntArray
+from fem_mbs.elements.flexible.dissection import dissected
+from fem_mbs.errors import ModelError
+
+LOG = logging.getLogger("fem_mbs")
+MOST = 4e9
+"""Entries of the factors, 32 GB, beyond which another program is better at it."""
+TELL = 10.0
+"""Seconds after which it is told how far it is."""
+
+
+class Front(NamedTuple):
+    """Unknowns of a part, a slice of the order, and those after it in the order ``(b,)`` with which it is coupled."""
+
+    own: slice
+    rim: IntArray
+    children: tuple[int, ...]
+
+
+class Cholesky:
+    """Factors of a positive definite matrix ``K`` (N, N), whose unknowns belong to ``nodes`` (N,) at ``points`` (n, 3).
+
+    Unknowns of no node, -1, come last.
+    """
+
+    def __init__(self, K: csc_array, nodes: IntArray, points: Array) -> None:
+        from scipy.linalg import get_blas_funcs, get_lapack_funcs  # which takes long to import
+
+        self._trsm, self._gemm, syrk = get_blas_funcs(("trsm", "gemm", "syrk"))
+        (potrf,) = get_lapack_funcs(("potrf",))
+        self._order, self._fronts = _fronts(K, nodes, points)
+        lower = csc_array(K[self._order][:, self._order])
+        entries = sum((f.own.stop - f.own.start) * (f.own.stop - f.own.start + len(f.rim)) for f in self._fronts)
+        work = [(f.own.stop - f.own.start) * (f.own.stop - f.own.start + len(f.rim)) ** 2 for f in self._fronts]
+        if entries > MOST:
+            raise ModelError(
+                f"Reduction: the factors of {len(nodes)} unknowns would take {8e-9 * entries:.0f} GB; give solve=, a "
+                "function that factorises a sparse matrix and returns a function of right-hand sides"
+            )
+        LOG.info("Reduction: factors of %d unknowns take %.2f GB", len(nodes), 8e-9 * entries)
+        told, done = time.perf_counter(), np.cumsum(work) / sum(work)
+        waiting: dict[int, Array] = {}
+        self._factors: list[tuple[Array, Array]] = []
+        for k, front in enumerate(self._fronts):
+            a, b = front.own.start, front.own.stop
+            s, r = b - a, len(front.rim)
+            F11, F21, F22 = (np.zeros(shape, order="F") for shape in ((s, s), (r, s), (r, r)))
+            start, end = lower.indptr[a], lower.indptr[b]
+            rows, values = lower.indices[start:end], lower.data[start:end]
+            columns = np.repeat(np.arange(s), np.diff(lower.indptr[a : b + 1]))
+            within, beyond = (rows >= a) & (rows < b), rows >= b
+            F11[rows[within] - a, columns[within]] = values[within]
+            F21[np.searchsorted(front.rim, rows[beyond]), columns[beyond]] = values[beyond]
+            for child in front.children:
+                _extend(F11, F21, F22, self._fronts[child].rim, front, waiting.pop(child))
+            L11, failed = potrf(F11, lower=1, overwrite_a=1, clean=1)
+            if failed:
+                node = int(nodes[self._order[a + failed - 1]])
+                raise ModelError(
+                    f"Reduction: the stiffness lets node {node} of the mesh move by itself: it belongs to no element, "
+                    "or to a mechanism within the body"
+                )
+            L21 = self._trsm(1.0, L11, F21, side=1, lower=1, trans_a=1, overwrite_b=1) if r else F21
+            if r:
+                waiting[k] = syrk(-1.0, L21, beta=1.0, c=F22, lower=1, overwrite_c=1)
+            self._factors.append((L11, L21))
+            if time.perf_counter() - told > TELL:
+                told = time.perf_counter()
+                LOG.info("Reduction: %.0f %% of the factors", 100.0 * done[k])
+
+    def __call__(self, right: Array) -> Array:
+        """Solutions for columns ``(N, k)``."""
+        x = np.asfortranarray(right[self._order])
+        for front, (L11, L21) in zip(self._fronts, self._factors, strict=True):
+            own = x[front.own] = self._trsm(1.0, L11, x[front.own], lower=1)
+            if len(front.rim):
+                x[front.rim] -= self._gemm(1.0, L21, own)
+        for front, (L11, L21) in zip(reversed(self._fronts), reversed(self._factors), strict=True):
+            own = x[front.own]
+            if len(front.rim):
+                own = own - self._gemm(1.0, L21, x[front.rim], trans_a=1)
+            x[front.own] = self._trsm(1.0, L11, own, lower=1, trans_a=1)
+        result = np.empty_like(x)
+        result[self._order] = x
+        return result
+
+
+def _extend(F11: Array, F21: Array, F22: Array, rim: IntArray, front: Front, update: Array) -> None:
+    """Add what a child with this rim left."""
+    inner = int(np.searchsorted(rim, front.own.stop))
+    own, beyond = rim[:inner] - front.own.start, np.searchsorted(front.rim, rim[inner:])
+    F11[np.ix_(own, own)] += update[:inner, :inner]
+    F21[np.ix_(beyond, own)] += update[inner:, :inner]
+    F22[np.ix_(beyond, beyond)] += update[inner:, inner:]
+
+
+def _fronts(K: csc_array, nodes: IntArray, points: Array) -> tuple[IntArray, list[Front]]:
+    """The order of the unknowns, and the fronts."""
+    known, block = np.unique(nodes, return_inverse=True)
+    N, n = len(nodes), len(known)
+    member = csr_array(coo_array((np.ones(N, np.float32), (block, np.arange(N))), (n, N)))
+    pattern: Any = csr_array((np.ones(K.nnz, np.float32), K.indices, K.indptr), K.shape)
+    graph = csr_array(member @ pattern @ member.T)
+    graph.setdiag(0.0)
+    graph.eliminate_zeros()
+    parts = dissected(graph, points[known], np.flatnonzero(known < 0))
+    by_block = np.argsort(block, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(block, minlength=n)))
+    order = np.empty(N, np.intp)
+    spans, count = [], 0
+    rank = np.empty(n, np.intp)
+    for k, part in enumerate(parts):
+        unknowns = np.concatenate([by_block[starts[node] : starts[node + 1]] for node in part.nodes])
+        order[count : count + len(unknowns)] = unknowns
+        spans.append(slice(count, count + len(unknowns)))
+        count, rank[part.nodes] = count + len(unknowns), k
+    place = np.empty(N, np.intp)
+    place[order] = np.arange(N)
+    fronts: list[Front] = []
+    rims: list[IntArray] = []
+    for k, part in enumerate(parts):
+        beside = graph[part.nodes].indices
+        seen = [beside, *(rims[child] for child in part.children)]
+        rim = np.unique(np.concatenate(seen))
+        rims.append(rim[rank[rim] > k])
+        own = [by_block[starts[node] : starts[node + 1]] for node in rims[k]]
+        after = np.sort(place[np.concatenate(own)]) if own else np.zeros(0, np.intp)
+        fronts.append(Front(spans[k], after, part.children))
+    return order, fronts

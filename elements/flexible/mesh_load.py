@@ -1,0 +1,121 @@
+"""A load on the mesh of a flexible body, which follows it: pressures, or forces on nodes (``mesh_forces.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from fem_mbs.arrays import Array
+from fem_mbs.contracts import Element, ElementBatch, Motion, Name, Numbering, checked, evaluate, number, or_function
+from fem_mbs.contracts import next_jump as jump_of
+from fem_mbs.elements.flexible.flexible_body import FlexibleBatch, FlexibleBody
+from fem_mbs.elements.flexible.floating_frame import FrameRates
+from fem_mbs.errors import ModelError
+
+
+@checked
+class MeshLoad(Element):
+    """A load on the mesh of a flexible body, which turns with the body.
+
+    Parameters
+    ----------
+    body : FlexibleBody
+        What it acts on.
+    load : str
+        Which one of the ``loads`` of its reduction.
+    value : float or function of t
+        By which that is multiplied: of a pressure, N/m^2 on faces, inwards.
+
+    Raises
+    ------
+    ModelError
+        If the reduction was made without this load.
+
+    Notes
+    -----
+    A load that stays in the world, other than gravity, acts on interfaces.
+    """
+
+    external = True
+    offset = np.zeros(3)
+    _internal = ("offset",)
+
+    def __init__(
+        self,
+        body: FlexibleBody,
+        load: Name,
+        value: Annotated[float | Callable[[float], float], partial(or_function, number)] = 1.0,
+    ) -> None:
+        known = body.reduction.loads
+        if load not in known:
+            raise ModelError(
+                f"MeshLoad: {body} has no load '{load}' but {', '.join(known) or 'none'}; its reduction takes them "
+                "as loads="
+            )
+        self.body, self.load, self.value, self.nodes = body, load, value, body.nodes
+
+    def batch_key(self) -> Hashable:
+        return self.body.batch_key()
+
+
+class LoadedFrames(NamedTuple):
+    """What the stiffness needs of the last force."""
+
+    rates: FrameRates
+    p: Array
+    size: Array
+
+
+class MeshLoadBatch(ElementBatch, of=MeshLoad):
+    """Loads on bodies with as many interfaces and modes."""
+
+    def __init__(self, loads: Sequence[MeshLoad], number: Numbering) -> None:
+        self.owners, self._bodies = loads, FlexibleBatch([load.body for load in loads], number)
+        self.nodes, self.own = self._bodies.nodes, self._bodies.own
+        reduced = [load.body.reduction.loaded[load.load] for load in loads]
+        self._sum, self._moments, self._modal = (
+            np.array([getattr(own, name) for own in reduced]) for name in ("sum", "moments", "modal")
+        )
+        self._constant = np.array([0.0 if callable(load.value) else load.value for load in loads])
+        self._functions = [(row, load, load.value) for row, load in enumerate(loads) if callable(load.value)]
+
+    def at(self, t: float) -> Array:
+        """Factors ``(n,)``."""
+        size = self._constant.copy()
+        for row, load, law in self._functions:
+            size[row] = evaluate(law, t, load, None)
+        return size
+
+    def scaled(self, prescribed: Array, factor: float) -> Array:
+        return prescribed - (1.0 - factor) * self._constant
+
+    def next_jump(self, t: float, u: Array) -> float:
+        return min((jump_of(law, t) for _, _, law in self._functions), default=np.inf)
+
+    def force(self, motion: Motion, prescribed: Array) -> tuple[Array, LoadedFrames]:
+        """Minus the forces on interfaces and amplitudes."""
+        bodies = self._bodies
+        frame, turned = bodies.frame(motion)
+        n = len(frame.d)
+        eta = np.zeros((n, 0)) if self.own is None else motion.u[self.own]
+        q = np.concatenate([frame.d.reshape(n, -1), eta], axis=1)
+        still = np.zeros_like(q)
+        rates = FrameRates(frame.d, bodies.A, bodies.P, turned, still, still)
+        moment = self._moments[:, 0] + np.vecmat(q, self._moments[:, 1:])
+        size = prescribed[:, None]
+        force, p = rates.wrenches(-size * np.concatenate([self._sum, moment], axis=1), -size * self._modal)
+        return force, LoadedFrames(rates, p, prescribed)
+
+    def stiffness(self, context: LoadedFrames) -> Array:
+        """Arms change with the deformation, and interfaces turn against the frame."""
+        rates, p, size = context
+        B, Q = rates.N @ rates.D, rates.Pi @ rates.D
+        inner = np.zeros_like(B)
+        inner[:, 3:] = -size[:, None, None] * self._moments[:, 1:].mT
+        D_p, L_p = rates.geometric(p)
+        inner[:, :, : L_p.shape[2]] -= L_p
+        result: Array = (D_p + B.mT @ inner) @ Q
+        return result

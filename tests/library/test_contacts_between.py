@@ -1,0 +1,77 @@
+"""Contacts of all pairs of some parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.elements import Ball, Beam, BeamSection, Contact, Cylinder, Plane, RigidBody, contacts_between
+
+SECTION = BeamSection.circle(0.02, 2e9, 0.3, 1000)
+
+
+def row(model: mbs.Model, speeds: tuple[float, ...]) -> list[RigidBody]:
+    """Balls in a row, 1 mm apart."""
+    return [
+        model.add(
+            RigidBody(model.add_node((0.201 * k, 0, 0), velocity=(v, 0, 0)), 1.0, (4e-3, 4e-3, 4e-3), shape=Ball(0.1))
+        )
+        for k, v in enumerate(speeds)
+    ]
+
+
+def test_a_row_of_balls() -> None:
+    """Each pair has a contact; the last ball flies off."""
+    model = mbs.Model()
+    balls = row(model, (1, 0, 0, 0))
+    pairs = model.add(contacts_between(balls, restitution=1.0), name="pair")
+    assert [own.name for own in pairs] == [f"pair {k}" for k in range(1, 7)]
+    solution = mbs.simulate(model, 0.05, 5e-3)
+    np.testing.assert_allclose([solution.velocity(b.nodes[0])[-1, 0] for b in balls], (0, 0, 0, 1), rtol=0, atol=1e-9)
+
+
+def test_a_beam_falls_on_a_floor() -> None:
+    """Its nodes meet the floor, as thick as it is, and it loses energy."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    beam = Beam.line(model, (0, 0, 0.1), (1, 0, 0.1), SECTION, 4)
+    found = contacts_between([beam, (model.ground, Plane())], friction=0.2)
+    assert len(found) == len(beam.nodes)
+    model.add(found)
+    solution = mbs.simulate(model, 0.2, 2e-3)
+    assert min(solution.gap(own).min() for own in found) > -1e-10
+    assert solution.position(beam.nodes[2])[-1, 2] == pytest.approx(0.02, abs=1e-6)
+    energy = solution.energy.total
+    assert energy.max() <= energy[0] * (1 + 1e-9)
+
+
+def test_what_shares_a_node_does_not_meet() -> None:
+    model = mbs.Model()
+    (ball,) = row(model, (0,))
+    node = ball.nodes[0]
+    found = contacts_between([ball, (node, Ball(0.05)), (model.ground, Plane((0, 0, 1), (0, 0, -1)))])
+    assert len(found) == 2 and all(isinstance(own, Contact) for own in found)
+
+
+def refused(name: str) -> list[object]:
+    model = mbs.Model()
+    (ball,) = row(model, (0,))
+    beam = Beam.line(model, (0, 1, 0), (1, 1, 0), SECTION, 2)
+    bare = RigidBody(model.add_node((3, 3, 3)), 1.0, (1, 1, 1))
+    barrel = RigidBody(model.add_node((4, 3, 3)), 1.0, (1, 1, 1), shape=Cylinder(1, 1))
+    cases: dict[str, list[object]] = {
+        "no shape": [ball, bare],
+        "no closed form": [beam, ball],
+        "Cylinder and Cylinder": [barrel, (model.ground, Cylinder(1, 1))],
+        "RigidBody, Beam or": [ball, 3.0],
+        "at least two": [ball],
+    }
+    return cases[name]
+
+
+@pytest.mark.parametrize(
+    "words", ("no shape", "no closed form", "Cylinder and Cylinder", "RigidBody, Beam or", "at least two")
+)
+def test_what_is_refused(words: str) -> None:
+    with pytest.raises(mbs.ModelError, match=words):
+        contacts_between(refused(words))
