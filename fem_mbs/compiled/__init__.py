@@ -16,16 +16,9 @@ def in_use() -> bool:
 def accelerate(system: System) -> None:
     """Have a system run compiled kernels, if these are in use."""
     if in_use():
+        from fem_mbs.compiled.nodes import compiled
         from fem_mbs.compiled.whole import whole
 
         system.whole = whole(system)
         if system.whole is None:
-            by_batches(system)
-
-
-def by_batches(system: System) -> None:
-    """Have it run kernels of single batches, and of its nodes."""
-    from fem_mbs.compiled import batches, nodes
-
-    batches.compiled(system)
-    nodes.compiled(system.kinematics, system.n)
+            compiled(system)

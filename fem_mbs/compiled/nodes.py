@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
+from fem_mbs.compiled import batches
 from fem_mbs.compiled.batches import Addresses
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
 from fem_mbs.compiled.tape import Tape, recording
-from fem_mbs.system.kinematics import Chart, Kinematics, SingleGroup
+from fem_mbs.system.kinematics import Chart, SingleGroup
+from fem_mbs.system.system import System
 
 # shapes of arguments: the first axis of 1 stands for the nodes
 POINTS, FRAMES, VECTORS, RATES, FACTORS = (1, 3), (1, 3, 3), (1, 6), (2, 1, 6), (2, 1, 1, 1)
@@ -67,11 +69,12 @@ def _of_all(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     return (2, n, 6) if shape == RATES else (n, *shape[1:])
 
 
-def compiled(group: Kinematics, n: int) -> None:
-    """Put kernels in the place of the methods of the group that ``n`` nodes are on."""
+def compiled(system: System) -> None:
+    """Put kernels in the place of batches, and of the methods of the group that all nodes are on."""
+    batches.compiled(system)
+    group, n = system.kinematics, system.n
     if isinstance(group, SingleGroup):
-        names = [name for name in METHODS if n >= LEAST[name]]
-        vars(group).update({name: NodeKernel(group, name, n) for name in names})
+        vars(group).update({name: NodeKernel(group, name, n) for name in METHODS if n >= LEAST[name]})
         vars(group).update(end_of_step=partial(Chart.end_of_step, group))  # which retracts
 
 
