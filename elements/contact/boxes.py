@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.elements.contact.pairs import Nearest, SegmentData, dot, joined, length, segments, swapped, turned
 
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -33,7 +33,7 @@ class BoxPoints(NamedTuple):
     """``(n, r, 3)`` in the frame of b."""
     radius: Array
     """``(n, r)``."""
-    continued: Array
+    continued: BoolArray
     """Whether the planes of faces, and the lines of edges, go on beyond their ends for what has no radius, ``(n,)``."""
 
 
@@ -90,7 +90,7 @@ class BoxesData(NamedTuple):
     center_b: Array
     axes_b: Array
     half_b: Array
-    continued: Array
+    continued: BoolArray
     """See :class:`BoxPoints`."""
 
 
