@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import PLAIN, same, weights_of_missed
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
-from fem_mbs.derivatives.beside import ParameterDerivatives, with_history
+from fem_mbs.derivatives.beside import LEANS, ParameterDerivatives, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import CellSums
@@ -27,9 +26,6 @@ from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.system.system import System
-
-LEANS, PROBE = 1e-12, 1e-3
-"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 
 
 class AdjointIntegration(KeptSteps):
@@ -162,16 +158,7 @@ def _refuse_history(system: System, goals: Array, motion: Motion) -> None:
     own = [pair for pair, order in zip(system.internal_variables, system.order, strict=True) if order < 0]
     changed = np.abs(goals).max(axis=1) > LEANS
     if not changed.any():
-        moved = replace(
-            motion, u=np.where(system.order < 0, motion.u + PROBE / system.weight[6 * system.n :], motion.u)
-        )
-        for k in with_history(system):
-            batch = system.batches[k]
-            here, there = (batch.force(at, batch.at(min(at.t, system.end)))[0] for at in (motion, moved))
-            if np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0):
-                assert batch.own is not None
-                rows = np.cumsum(system.order < 0)[batch.own[system.order[batch.own] < 0]] - 1
-                changed[rows] = True
+        changed = leans_on_history(system, motion)[system.order < 0]
     if changed.any():
         owner, variable = own[int(np.argmax(changed))]
         raise ModelError(

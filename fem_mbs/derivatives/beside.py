@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import ElementBatch, Motion, Numbering
 from fem_mbs.derivatives.parameters import Likeness, Variation
 from fem_mbs.derivatives.residual import Rows
@@ -21,6 +21,8 @@ from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
 from fem_mbs.system.system import System
 
+LEANS, PROBE = 1e-12, 1e-3
+"""What may depend on internal variables of kind "history", and by how much of their size these are moved to see it."""
 KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
 
@@ -30,6 +32,19 @@ def with_history(system: System) -> list[int]:
     return [
         k for k, batch in enumerate(system.batches) if batch.own is not None and (system.order[batch.own] < 0).any()
     ]
+
+
+def leans_on_history(system: System, motion: Motion) -> BoolArray:
+    """Which internal variables ``(k,)`` of kind "history" forces depend on: of counted turns nothing does."""
+    result = np.zeros(system.k, np.bool_)
+    moved = replace(motion, u=np.where(system.order < 0, motion.u + PROBE / system.weight[6 * system.n :], motion.u))
+    for k in with_history(system):
+        batch = system.batches[k]
+        here, there = (batch.force(at, batch.at(min(at.t, system.end)))[0] for at in (motion, moved))
+        if np.abs(there - here).max(initial=0.0) > LEANS * np.abs(here).max(initial=0.0):
+            assert batch.own is not None
+            result[batch.own.ravel()] = True
+    return result & (system.order < 0)
 
 
 class _Rows(Numbering):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.contracts import State
+from fem_mbs.derivatives.beside import leans_on_history
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.solution.history import Instant, proportional
@@ -47,6 +48,7 @@ def refuse_what_has_none(solution: StaticSolution) -> None:
             "out what repeats"
         )
     changed = (system.order < 0) & (np.asarray(solution.history.u) != system.u0).any(axis=0)
+    changed &= leans_on_history(system, system.motion(solution.history.state(len(solution.t) - 1)))
     if changed.any():
         owner, variable = system.internal_variables[int(np.argmax(changed))]
         raise ModelError(
@@ -60,7 +62,8 @@ def held_as(other: System, system: System, point: Point) -> Point:
     held = np.logical_not(system.free.any(axis=1)).reshape(-1)
     x = np.where(held[:, None], other.x0, point.x + (system.origin - other.origin))
     R = np.where(held[:, None, None], other.R0, point.R)
-    return Point(x, R, np.where(system.order < 0, other.u0, point.u), point.multipliers, point.load)
+    u = np.where(system.order < 0, other.u0 + point.u - system.u0, point.u)
+    return Point(x, R, u, point.multipliers, point.load)
 
 
 def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Node, Numbering, array, number, shown
+from fem_mbs.contracts import Node, Numbering, number, real, shown
 from fem_mbs.contracts.component import KEPT_UP
 from fem_mbs.contracts.public import ConstructorArguments
 from fem_mbs.errors import ModelError
@@ -70,7 +70,7 @@ class ParameterSet:
         self.build, self.label = build, label
         if not values:
             raise ModelError(f"{label}: parameters must name at least one argument of the function that builds")
-        self.values = {name: array(value, f"{label}: parameters[{name!r}]") for name, value in values.items()}
+        self.values = {name: _numbers(value, f"{label}: parameters[{name!r}]") for name, value in values.items()}
         self._refuse_unknown(self.values, "parameters")
         self._refuse_unknown(scale or {}, "scale")
         self.scale = {
@@ -141,6 +141,8 @@ class ParameterSet:
             systems = [System(model, *end) for model in models]
             for other in systems:
                 _check_structure(system, other, label)
+            if all(_same(system, other) for other in systems):
+                raise ModelError(f"{self.label}: nothing in the model depends on {label}: leave it out")
             return Variation(
                 label, step, [own * step for own in shifts], [own / step for own in weights], models, systems
             )
@@ -163,6 +165,21 @@ class ParameterSet:
             sizes = np.maximum(np.abs(value), least if value.ndim else self.scale.get(name, 0.0))
             steps += (STEP * sizes).ravel().tolist()
         return steps
+
+
+def _numbers(value: Any, label: str) -> Array:
+    result = real(value)
+    if result is None or not np.isfinite(result).all():
+        raise ModelError(f"{label} must be a finite number, or an array of such, received {shown(value)}")
+    return result
+
+
+def _same(system: System, other: System) -> bool:
+    """Whether two frozen models are the same in all that they hold."""
+    arrays = ("x0", "R0", "u0", "velocities", "gravity")
+    return all(np.array_equal(getattr(system, name), getattr(other, name)) for name in arrays) and all(
+        Likeness()(here, there) for here, there in zip(system.number.parts, other.number.parts, strict=True)
+    )
 
 
 def _check_structure(system: System, other: System, label: str) -> None:

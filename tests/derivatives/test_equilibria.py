@@ -191,3 +191,22 @@ def test_refused() -> None:
         mbs.sensitivities(cantilever, {"EI": 2.0})
     with pytest.raises(mbs.ModelError, match="has no argument 'load_end' for a run"):
         mbs.sensitivities(cantilever, {"EI": 2.0}, 0.1, 0.01, load_end=2.0)
+
+
+def test_a_hinge_with_a_spring() -> None:
+    """Sags by m g l cos(a) = k a: its counted turns are history that nothing depends on."""
+
+    def arm(k: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -10.0))
+        node = model.add_node((1.0, 0, 0))
+        model.add(RigidBody(node, 2.0, (1.0, 1.0, 1.0)))
+        hinge = model.add(RevoluteJoint(model.ground, node, (0, 1, 0), point=(0, 0, 0)), name="hinge")
+        model.add(JointSpring(hinge, k))
+        return model
+
+    found = mbs.sensitivities(arm, {"k": 40.0}, of=mbs.statics)
+    a = found.solution.coordinate("hinge")[-1]
+    rate = found.of(lambda s: s.coordinate("hinge")[-1])["k"]
+    np.testing.assert_allclose(rate, -a / (40.0 + 20.0 * np.sin(a)), rtol=1e-7)
+    with pytest.raises(mbs.ModelError, match="nothing in the model depends on idle"):
+        mbs.sensitivities(lambda k, idle: arm(k), {"k": 40.0, "idle": 1.0}, of=mbs.statics)
