@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.elements.contact.pairs import Nearest, SegmentData, dot, joined, length, segments, swapped, turned
 
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
@@ -33,6 +33,8 @@ class BoxPoints(NamedTuple):
     """``(n, r, 3)`` in the frame of b."""
     radius: Array
     """``(n, r)``."""
+    continued: BoolArray
+    """Whether the planes of faces, and the lines of edges, go on beyond their ends for what has no radius, ``(n,)``."""
 
 
 def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
@@ -40,8 +42,10 @@ def box_points(d: Array, R_a: Array, R_b: Array, of: BoxPoints) -> Nearest:
     c, axes, half = turned(R_b, of.centers), R_a @ of.axes, of.half[:, None]
     local = np.einsum("nji,nrj->nri", axes, d[:, None] + c) - np.einsum("nji,nj->ni", of.axes, of.center_a)[:, None]
     beyond = np.abs(local.real) - half
-    flat = (beyond > 0.0).sum(-1) <= 1
-    out = np.where(local.real < 0.0, -1.0, 1.0) * np.eye(3)[np.argmax(beyond, axis=-1)]
+    goes_on = of.continued[:, None] & (of.radius == 0.0)
+    flat = ((beyond > 0.0).sum(-1) <= 1) | goes_on
+    face = np.where(goes_on, np.argmin(np.abs(beyond), axis=-1), np.argmax(beyond, axis=-1))
+    out = np.where(local.real < 0.0, -1.0, 1.0) * np.eye(3)[face]
     apart = local - np.where(local.real < -half, -half, np.where(local.real > half, half, local))
     distance = length(np.where(flat[..., None], 1.0, apart))
     inner = np.where(flat[..., None], out, apart / distance[..., None])
@@ -66,8 +70,8 @@ def box_capsule(d: Array, R_a: Array, R_b: Array, of: BoxCapsuleData) -> Nearest
     """Both ends on the box, and its twelve edges on the capsule."""
     ends = np.stack([of.center_b - of.half_b, of.center_b + of.half_b], axis=1)
     radius = np.repeat(of.radius[:, None], 2, axis=1)
-    found = [box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes, of.half, ends, radius))]
     zero = np.zeros_like(of.radius)
+    found = [box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes, of.half, ends, radius, zero > 0.0))]
     for i in range(3):
         along = of.axes[..., i] * of.half[:, i, None]
         for signs in product((-1.0, 1.0), repeat=2):
@@ -86,6 +90,8 @@ class BoxesData(NamedTuple):
     center_b: Array
     axes_b: Array
     half_b: Array
+    continued: BoolArray
+    """See :class:`BoxPoints`."""
 
 
 def boxes(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
@@ -95,8 +101,8 @@ def boxes(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
         for center, axes, half in ((of.center_a, of.axes_a, of.half_a), (of.center_b, of.axes_b, of.half_b))
     ]
     none = np.zeros(corners[0].shape[:2])
-    on_a = box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none))
-    on_b = box_points(-d, R_b, R_a, BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none))
+    on_a = box_points(d, R_a, R_b, BoxPoints(of.center_a, of.axes_a, of.half_a, corners[1], none, of.continued))
+    on_b = box_points(-d, R_b, R_a, BoxPoints(of.center_b, of.axes_b, of.half_b, corners[0], none, of.continued))
     return joined([on_a, swapped(on_b, d), _crossings(d, R_a, R_b, of)])
 
 
@@ -123,7 +129,7 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
     w = edges[1][:, :, None, :] - edges[0][:, :, :, None]  # (n, 9, 2, 2, 3)
     u, v, n5 = (part[:, :, None, None] for part in (u, v, normal))
     gap, uv = dot(n5, w), dot(u, v)
-    det = np.where(parallel[..., None, None], 1.0, 1.0 - uv * uv)
+    det = np.where(parallel, 1.0, size * size)[..., None, None]
     uw, vw = dot(u, w), dot(v, w)
     s, t = (uw - uv * vw) / det, (uv * uw - vw) / det
     beyond = np.maximum(np.abs(s.real) - of.half_a[:, i, None, None], 0.0)
@@ -133,6 +139,8 @@ def _crossings(d: Array, R_a: Array, R_b: Array, of: BoxesData) -> Nearest:
     counts = (gap.real >= TILT * np.minimum(faces, 0.0) - SLACK * short) & ~parallel[..., None, None]
     counts &= gap.real > -short
     far = short + length(apart.real)[:, None, None, None]
+    counts |= of.continued[:, None, None, None]
+    beyond = np.where(of.continued[:, None, None, None], 0.0, beyond)
     gap = np.where(counts, np.where(beyond > SLACK * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
     b = np.einsum("nij,nj->ni", R_b, of.center_b)[:, None, None, None]
     b = b - apart[:, None, None, None] + edges[1][:, :, None, :] + t[..., None] * v

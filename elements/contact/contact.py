@@ -138,7 +138,7 @@ class ContactBatch(UnilateralBatch):
 
     def __init__(self, elements: Sequence[Contact], number: Numbering) -> None:
         super().__init__(elements, number)
-        self._pairs = Pairs(elements)
+        self._pairs = Pairs(elements, closed=elements[0] not in number)
         self.reach = np.array([e.reach for e in elements])
         r = len(elements[0].contacts)
         self.friction = np.repeat([[e.friction] for e in elements], r, axis=1)

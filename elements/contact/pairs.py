@@ -250,9 +250,11 @@ class PairPlace(NamedTuple):
 class Pairs:
     """Elements with one kind of pair each, as arrays."""
 
-    def __init__(self, elements: Sequence[Any]) -> None:
+    def __init__(self, elements: Sequence[Any], closed: bool = False) -> None:
         self._pair: Pair = elements[0].pair
-        self._data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        data = type(elements[0].data)(*(np.array(part) for part in zip(*(e.data for e in elements), strict=True)))
+        # within a step, closed contacts of what has corners stay on the face or the edge where they are
+        self._data = data._replace(continued=~data.continued) if closed and "continued" in data._fields else data
         self.sides = np.array([-1.0 if own.swapped else 1.0 for own in elements])
         """-1 where the nodes of the pair are in the other order than those of the element."""
 

@@ -196,7 +196,7 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
             return segments, ("contact",), SegmentData(*own[0], *own[1])
         case Box(), Ball():
             names, centers, radius = _points(b)
-            return box_points, names, BoxPoints(*_box(a), centers, radius)
+            return box_points, names, BoxPoints(*_box(a), centers, radius, np.array(False))
         case Box(), Capsule():
             names = (*ENDS, *(f"edge {k + 1}" for k in range(12)))
             return box_capsule, names, BoxCapsuleData(*_box(a), _center(b), _half(b), np.asarray(_radius(b)))
@@ -205,7 +205,7 @@ def pair_of(a: Shape, b: Shape) -> tuple[Pair, tuple[str, ...], Any] | None:
             crossings = [
                 f"crossing {k + 1} of edges {i + 1}, {j + 1}" for i, j, k in product(range(3), range(3), range(4))
             ]
-            return boxes, (*corners, *crossings), BoxesData(*_box(a), *_box(b))
+            return boxes, (*corners, *crossings), BoxesData(*_box(a), *_box(b), np.array(False))
         case Cylinder(), Ball():
             return cylinder_ball, ("contact",), CylinderBallData(*_cylinder(a), _center(b), np.asarray(_radius(b)))
         case Surface(), Ball():

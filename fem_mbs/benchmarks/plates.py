@@ -10,6 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.polynomial.legendre import Legendre, leggauss
+from scipy.linalg import eigh
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Node
@@ -149,6 +151,43 @@ def square_plate(elements: int, h: float, clamped: bool) -> Built:
     supports.fix()
     model.add(DistributedLoad(plate, (0, 0, 1.0)))
     return model, [plate.node(-1, -1)]
+
+
+def vibrating_plate(elements: int, edges: str) -> tuple[Model, float]:
+    """A square plate of side 1 and thickness 0.01, and ``omega a^2 sqrt(rho h/D)`` of 1 rad/s.
+
+    ``edges`` says of left, right, bottom and top, a letter each, whether they are clamped (C), simply supported with
+    their tangent held (S), or free (F).
+    """
+    model = Model(gravity=(0, 0, 0))
+    h, E, nu, rho = 0.01, 1e7, 0.3, 1000.0
+    section = ShellSection.isotropic(h, E=E, nu=nu, rho=rho)
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (elements, elements), name="plate")
+    supports = Supports(model)
+    for side, kind, across in zip(("left", "right", "bottom", "top"), edges, (3, 3, 4, 4), strict=True):
+        if kind != "F":
+            supports.hold(plate.edge(side), ALL if kind == "C" else (0, 1, 2, across))
+    supports.fix()
+    return model, float(np.sqrt(rho * h * 12.0 * (1 - nu**2) / (E * h**3)))
+
+
+def ritz_frequencies(edges: str, count: int, nu: float = 0.3, degree: int = 12) -> Array:
+    """``omega a^2 sqrt(rho h/D)`` of a thin square plate by polynomials that meet its supports; rigid motions are 0."""
+    points, weights = leggauss(2 * degree)
+    points, weights = 0.5 * (points + 1.0), 0.5 * weights
+    order = {"C": 2, "S": 1, "F": 0}
+    x = Legendre.identity(domain=[0.0, 1.0])
+    integrals = []
+    for side in (0, 2):
+        held = x ** order[edges[side]] * (1.0 - x) ** order[edges[side + 1]]
+        basis = [held * Legendre.basis(k, domain=[0.0, 1.0]) for k in range(degree)]
+        slopes = [np.array([w.deriv(m)(points) for w in basis]) for m in range(3)]
+        integrals.append([[(a * weights) @ b.T for b in slopes] for a in slopes])
+    A, B = integrals
+    K = np.kron(A[2][2], B[0][0]) + np.kron(A[0][0], B[2][2]) + 2.0 * (1.0 - nu) * np.kron(A[1][1], B[1][1])
+    K += nu * (np.kron(A[2][0], B[0][2]) + np.kron(A[0][2], B[2][0]))
+    squares = eigh(K, np.kron(A[0][0], B[0][0]), eigvals_only=True, subset_by_index=(0, count - 1))
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def cantilever(elements: int) -> Built:

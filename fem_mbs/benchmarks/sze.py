@@ -13,10 +13,11 @@ from scipy.interpolate import CubicSpline
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import plates
-from fem_mbs.benchmarks.case import Quantity, case, compared
+from fem_mbs.benchmarks.case import Quantity, case, compared, refine
 from fem_mbs.benchmarks.plates import Built
 from fem_mbs.contracts.motion import State
 from fem_mbs.elements import ShellSection
+from fem_mbs.modal.modes import modes
 from fem_mbs.static.statics import statics
 
 SZE = "published: Sze, Liu, Lo 2004"
@@ -59,6 +60,27 @@ def pinched() -> list[Quantity]:
     """An eighth of a cylinder between diaphragms; bending and stretching side by side, on 32 by 32 elements."""
     built = plates.pinched_cylinder(32, R=300.0, L=600.0, h=3.0, E=3e6, nu=0.3, P=1.0)
     return compared(("under the force",), -linear(built, 1e-2)[:1, 2], (1.8248e-5,), 0.015, HARDER)
+
+
+@case("plates, frequencies", "modes", slow=True)
+def frequencies() -> list[Quantity]:
+    """Square plates, h/a = 0.01, simply supported, clamped, cantilevered and free, extrapolated from three meshes.
+
+    Leissa's values of 1973 are upper bounds, of free edges up to 1 % high; these are of more polynomials.
+    """
+    quantities = []
+    for edges, flexible in {"SSSS": 4, "CCCC": 4, "CFFF": 6, "FFFF": 5}.items():
+        rigid = 6 if edges == "FFFF" else 0
+
+        def run(elements: int, edges: str = edges, first: int = rigid, last: int = rigid + flexible) -> Array:
+            model, unit = plates.vibrating_plate(elements, edges)
+            return 2.0 * np.pi * unit * modes(model, last).frequencies[first:]
+
+        # three of the rigid motions are in the plane
+        exact = plates.ritz_frequencies(edges, rigid // 2 + flexible)[rigid // 2 :]
+        names = [f"{edges}: frequency {k + 1}" for k in range(flexible)]
+        quantities += compared(names, refine(run, (6, 12, 24))[0], exact, 5e-3, "exact: thin plates, Ritz")
+    return quantities
 
 
 def table(

@@ -16,7 +16,7 @@ def in_use() -> bool:
 def accelerate(system: System) -> None:
     """Have a system run compiled kernels, if these are in use."""
     if in_use():
-        from fem_mbs.compiled.batches import compiled
+        from fem_mbs.compiled.nodes import compiled
         from fem_mbs.compiled.whole import whole
 
         system.whole = whole(system)

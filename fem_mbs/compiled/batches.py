@@ -41,9 +41,9 @@ class Addresses:
     """Where arrays lie, for kernels. Small ones are copied to where one has been before, which is faster."""
 
     def __init__(self, size: int) -> None:
-        self._addresses = np.zeros(size, np.intp)
+        self.addresses = np.zeros(size, np.intp)
         self._arrays: dict[int, Any] = {}
-        self.pointer = int(self._addresses.ctypes.data)
+        self.pointer = int(self.addresses.ctypes.data)
 
     def __setitem__(self, place: int, array: Array | IntArray) -> None:
         known = self._arrays.get(place)
@@ -57,7 +57,7 @@ class Addresses:
     def at(self, place: int, array: Array | IntArray) -> None:
         """Have kernels work on an array itself."""
         self._arrays[place] = array
-        self._addresses[place] = array.__array_interface__["data"][0]
+        self.addresses[place] = array.__array_interface__["data"][0]
 
     def result(self, place: int, shape: tuple[int, ...]) -> Array:
         """Where a kernel writes what has a shape."""

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.compiled.batches import compiled
 from fem_mbs.compiled.elimination import Elimination
 from fem_mbs.compiled.emit import InputRows, OutputRows, program
 from fem_mbs.compiled.machine import kernel, lanes
+from fem_mbs.compiled.nodes import compiled
 from fem_mbs.compiled.one_cell import LAST, PARTS, Untouchable, known
 from fem_mbs.compiled.tape import CannotRecordError, Tape, recording
 from fem_mbs.contracts import Numbering

@@ -328,9 +328,10 @@ class NonsmoothAlpha(Method):
         clear = contacts.clearance(motion, gaps, near, clear)
         memory = memory._replace(alpha=step.memory, slides=slides, clear=clear, speed=_fastest(system, state))
         result = Standing(state, memory._replace(status=status))
-        began = (status == STICKS) & (point.memory.status == SLIDES)
-        if began.any() or (status.astype(bool) & (point.memory.status == OPEN)).any():
-            result = self._settled(contacts, result, status != OPEN, h)
+        began = (status == STICKS) & (point.memory.status == SLIDES) | (status != OPEN) & (point.memory.status == OPEN)
+        ended = (status != OPEN) & (gaps > TOUCHING * system.length)  # beyond the end of a face or an edge
+        if (began | ended).any():
+            result = self._settled(contacts, result, (status != OPEN) & ~ended, h)
         return Smooth(result, contacts.report(step.report), step.error or 0.0, gaps, near, bool(left_out.any()))
 
     def _revised(
@@ -526,7 +527,10 @@ class NonsmoothAlpha(Method):
         status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
         inner = _inner(contacts, closed, state)
-        alpha = self.smooth_method.restart(closed.system, inner, h)
+        try:
+            alpha = self.smooth_method.restart(closed.system, inner, h)
+        except NotConvergedError as failure:  # its equations are those of another system
+            raise NotConvergedError(str(failure), failure.report) from None
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
 
     def _status(
