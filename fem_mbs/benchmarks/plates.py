@@ -137,6 +137,29 @@ def twisted_beam(elements: int, h: float, force: tuple[float, float, float]) -> 
     return model, [strip.node(-1, elements // 2)]
 
 
+def raasch_hook(elements: int) -> Built:
+    """Raasch's hook: a curved strip, 20 wide and 2 thick, clamped, under a force of 1 across its plane at the end."""
+    model = Model(gravity=(0, 0, 0))
+    small, large, turn = 14.0, 46.0, np.pi / 3
+
+    def place(u: float, v: float) -> Array:
+        if u < 1 / 6:
+            x, y = small * np.sin(6 * u * turn), small * (1.0 - np.cos(6 * u * turn))
+        else:
+            angle = turn - 2.5 * turn * (u - 1 / 6) * 6 / 5
+            x = (small + large) * np.sin(turn) - large * np.sin(angle)
+            y = small - (small + large) * np.cos(turn) + large * np.cos(angle)
+        return np.array([x, y, 20.0 * v])
+
+    section = ShellSection.isotropic(2.0, E=3300.0, nu=0.35, rho=1.0)
+    hook = Shell.surface(model, place, section, (6 * elements, elements), name="hook")
+    supports = Supports(model)
+    supports.hold(hook.edge("left"), ALL)
+    supports.fix()
+    model.add(EdgeLoad(hook.edge("right"), (0, 0, 1 / 20)))
+    return model, [hook.node(-1, elements // 2)]
+
+
 def square_plate(elements: int, h: float, clamped: bool) -> Built:
     """A quarter of a square plate of side 1 with a bending stiffness of 1 under a load of 1 per area."""
     model = Model(gravity=(0, 0, 0))

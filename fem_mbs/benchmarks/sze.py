@@ -62,6 +62,14 @@ def pinched() -> list[Quantity]:
     return compared(("under the force",), -linear(built, 1e-2)[:1, 2], (1.8248e-5,), 0.015, HARDER)
 
 
+@case("Raasch's hook, linear", "statics", slow=True)
+def hook() -> list[Quantity]:
+    """A strip, curved one way and back, twists as it bends, 16 by 96 elements; a beam free to warp would give 5.272."""
+    return compared(
+        ("at the end",), linear(plates.raasch_hook(16), 1e-4)[:, 2], (5.027,), 0.01, "published: Knight 1997"
+    )
+
+
 @case("plates, frequencies", "modes", slow=True)
 def frequencies() -> list[Quantity]:
     """Square plates, h/a = 0.01, simply supported, clamped, cantilevered and free, extrapolated from three meshes.
