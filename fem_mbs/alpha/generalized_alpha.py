@@ -172,10 +172,12 @@ class GeneralizedAlpha(Method):
         )
         return Step(new, memory, solution.report, errors.local)
 
-    def prepared(self, system: System, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
+    def prepared(
+        self, system: System, state: State, h: float, memory: AlphaMemory, growth: float = GROWTH
+    ) -> AlphaMemory:
         """Starting values for ``h`` where those of the memory are for another first step, or from a far shorter one."""
         if memory.steps:
-            return self.restart(system, state, h) if h > GROWTH * memory.h else memory
+            return self.restart(system, state, h) if h > growth * memory.h else memory
         if same(h, memory.h):
             return memory
         assert memory.before is not None

@@ -75,7 +75,8 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     Newmark's formulas they would move it far. With the share ``F = S^-1 L`` that the iteration matrix ``S`` leaves of
     inertia ``L``, this is ``I - (I - F)^3`` of them: in resolved motion the same to the sixth order of ``h`` for
     stiffness, to the third for damping; at most a multiple of the static displacement over ``h^2`` in stiff motion.
-    Where forces on what is stiff make ``S`` indefinite, this may grow: then a step of ``h`` resolves nothing.
+    Where forces on what is stiff make ``S`` indefinite, this may grow: then a step of ``h`` resolves nothing of
+    accelerations.
     """
     if not jump.any():
         return jump
@@ -93,12 +94,16 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
         none = np.zeros(system.N)
         return float(rates @ rate_product(system, evaluation, none, np.where(states, 0.0, rates)))
 
+    def filtered(rates: Array) -> Array:
+        once = share(rates)
+        twice = share(once)
+        return 3.0 * (once - twice) + share(twice)
+
     jumped = system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump)
-    once = share(jumped)
-    twice = share(once)
-    result = 3.0 * (once - twice) + share(twice)
-    if size(result) > GROWTH * size(jumped):
-        return np.zeros(system.N)
+    result, moving = filtered(jumped), np.where(states, 0.0, jumped)
+    moved = filtered(moving) if states.any() else result
+    if size(moved) > GROWTH * size(moving):
+        result = result - moved
     return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
 
 

@@ -48,6 +48,8 @@ ROOTS = 30
 ROUNDS = 8
 """How often a smooth step is repeated because contacts change, beside once for each of them."""
 LEFT_OVER = 1e-9
+GROWTH = 1.5
+"""After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
 OFTEN, GAIN = 0.1, 1e-6
 """Share of steps with impacts that were not located, and of energies of impacts, above which a run warns."""
 
@@ -263,7 +265,9 @@ class NonsmoothAlpha(Method):
         slack = SLACK * system.length
         if memory.clear.min() <= slack:
             return self._in_contact(contacts, point, h)
-        step = self.smooth_method.inner_step(contacts.open, contacts.without(point.state), h, memory.alpha)
+        inner = contacts.without(point.state)
+        alpha = self.smooth_method.prepared(contacts.open, inner, h, memory.alpha, GROWTH)
+        step = self.smooth_method.inner_step(contacts.open, inner, h, alpha)
         speed = _fastest(system, step.state)
         clear = memory.clear - 2.0 * h * max(speed, memory.speed)
         if clear.min() <= slack:
@@ -279,7 +283,7 @@ class NonsmoothAlpha(Method):
         # accelerations at the start are those of what contacts do there, whatever they do in the step
         closed = self._closed(contacts, point.state, memory.status, memory.slides)
         inner = _inner(contacts, closed, point.state)
-        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha))
+        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha, GROWTH))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out = np.zeros(contacts.count, np.bool_)

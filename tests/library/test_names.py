@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from catalogue import EVERYTHING, build
+from meshes import brick
 
 import fem_mbs as mbs
 import fem_mbs.elements
@@ -21,11 +22,15 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Coupling,
+    FlexibleBody,
     Force,
+    Interface,
     JointActuator,
     JointSensor,
     JointSpring,
+    MeshLoad,
     MultiplierSensor,
+    Reduction,
     RevoluteJoint,
     RigidBody,
 )
@@ -82,8 +87,17 @@ def test_every_class_takes_names(seed: int) -> None:
 
 SIGNALS = {"Block", "Junction", "LeadLag", "LowPass", "PID", "SampledController", "SampledStateSpace", "Saturation"}
 SIGNALS |= {"StateSpace", "TransferFunction"}
-ELSEWHERE = {"MultiplierSensor"}
+ELSEWHERE = {"MeshLoad", "MultiplierSensor"}
 """Not in the catalogue; below."""
+
+
+def test_a_load_on_a_mesh_takes_the_name_of_its_body() -> None:
+    model = mbs.Model()
+    ends = {"end": Interface.average([[0.0, 0.0, 0.0], [0.0, 1.0, 1.0]])}
+    points, K, M = brick((1, 1, 1), (1.0, 1.0, 1.0), 1e6, 1e3)
+    reduced = Reduction(points, K, M, ends, modes=0, loads={"wind": np.ones((8, 3))})
+    body = model.add(FlexibleBody.place(model, reduced), name="block")
+    assert model.add(MeshLoad("block", "wind", 1.0)).body is body
 
 
 def test_a_mechanism_by_names_alone_moves_as_by_objects() -> None:
