@@ -2,7 +2,7 @@
 
 With the depth ``d`` and the rate ``g'`` of the gap,
 
-    N = k d^n (1 - chi g'),  chi = y(e)/v,    F_T = mu N p(|v_T|/creep) v_T/|v_T|
+    N = k d^n (1 - chi g'),  chi = y(e)/v,    F_T = mu N p(s/creep) v_T/s,  s = norm(v_T)
 
 (Hunt, Crossley, *Journal of Applied Mechanics* 42, 1975). Of a hit with the speed ``v`` the share ``e`` comes back,
 whatever ``k`` and ``n``, if ``y - ln(1 + y) = -e y - ln(1 - e y)``: the time in contact does not enter the path from

@@ -50,7 +50,7 @@ class Contacts:
         self.elements = int(firsts[-1])
         """Number of elements with contacts."""
         first = [a + np.arange(n).repeat(r) for a, (n, r) in zip(firsts, shapes, strict=False)]
-        self.element: IntArray = np.concatenate(first) if first else np.zeros(0, np.intp)
+        self.element_of: IntArray = np.concatenate(first) if first else np.zeros(0, np.intp)
         """The element of each contact, ``(C,)``."""
         self.friction = _flat([b.friction for b in self.batches])
         self.restitution = _flat([b.restitution for b in self.batches])
@@ -81,7 +81,7 @@ class Contacts:
 
     def touched(self, which: BoolArray | IntArray) -> BoolArray:
         """The elements ``(E,)`` of some contacts: marked ``(C,)``, or by their numbers."""
-        return np.bincount(self.element[which], minlength=self.elements) > 0
+        return np.bincount(self.element_of[which], minlength=self.elements) > 0
 
     def gaps(self, motion: Motion, near: BoolArray | None = None) -> Array:
         """Gaps ``(C,)`` of elements that are near, and no end of others."""
