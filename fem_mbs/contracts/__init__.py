@@ -153,9 +153,9 @@ from fem_mbs.contracts.public import Public as Public
 from fem_mbs.contracts.public import attributes_of as attributes_of
 from fem_mbs.contracts.public import called as called
 from fem_mbs.contracts.public import complete as complete
+from fem_mbs.contracts.public import exported as exported
 from fem_mbs.contracts.public import former as former
 from fem_mbs.contracts.public import instance as instance
-from fem_mbs.contracts.public import public as public
 from fem_mbs.contracts.public import same as same
 from fem_mbs.contracts.sensor import SENSOR_VALUE as SENSOR_VALUE
 from fem_mbs.contracts.sensor import Sensor as Sensor
