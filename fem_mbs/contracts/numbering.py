@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from fem_mbs.contracts.arguments import Name, Positive, choice, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.errors import ModelError
+
+if TYPE_CHECKING:
+    from fem_mbs.contracts.component import Component as Part
 
 ORIGIN = np.zeros(3)
 Shared = TypeVar("Shared")
@@ -82,20 +85,6 @@ def check_internal_variables(part: Any) -> None:
     for name, count in names.items():
         if count > 1:
             raise ModelError(f"{part}: {count} of its internal variables are called '{name}'; names tell them apart")
-
-
-class Part(Protocol):
-    """What an element and a constraint have in common."""
-
-    @property
-    def nodes(self) -> tuple[Node, ...]:
-        """Its nodes."""
-        ...
-
-    @property
-    def internal_variables(self) -> tuple[InternalVariable, ...]:
-        """Its internal variables."""
-        ...
 
 
 class Numbering:
