@@ -11,19 +11,7 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.compiled import accelerate
-from fem_mbs.contracts import (
-    Combines,
-    Method,
-    Name,
-    Seconds,
-    Signal,
-    State,
-    checked,
-    number,
-    one_of,
-    shown,
-    signal,
-)
+from fem_mbs.contracts import Combines, Method, Name, Seconds, Signal, State, checked, number, one_of, shown, signal
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import refuse_contacts
