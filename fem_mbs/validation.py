@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from fem_mbs.benchmarks import (  # noqa: F401
-    bennett,
     blade,
-    car_axis,
     equilibria,
-    fekete,
     flexible,
     governor,
     high_speed_rotor,
     hydraulic_arm,
+    initial_values,
     jeffcott,
     joints,
     linkages,
