@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.errors import ModelError
 
-if TYPE_CHECKING:
-    from fem_mbs.contracts.component import Component as Part
-
 ORIGIN = np.zeros(3)
 Shared = TypeVar("Shared")
+Part: TypeAlias = Any
+"""An element or a constraint, with ``nodes`` and ``internal_variables``."""
 
 
 KINDS = {"coordinate": 2, "state": 1, "algebraic": 0, "history": -1}
