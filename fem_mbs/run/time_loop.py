@@ -238,7 +238,8 @@ class TimeIntegration:
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
-            self._error.parts += self.control.across_kink(self.control_memory)
+            if kinks is not None:
+                self._error.parts += self.control.across_kink(self.control_memory)
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:
