@@ -24,6 +24,7 @@ from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
@@ -227,6 +228,7 @@ def sensitivities(
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
     method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
+    refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")

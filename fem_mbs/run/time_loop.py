@@ -241,14 +241,15 @@ class TimeIntegration:
             if not passed:
                 self.rejected += 1
                 continue
-            if kinks is not None and (creeps := self.control.creeps(self.control_memory)):
-                LOG.warning("t = %.6g s: %s. %s", step.state.t, creeps, _laws(self.system))
             self.state, self.memory = step.state, step.memory
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
             self._error.rounds += step.report.factorizations
-            self._error.parts += self.control.across_kink(self.control_memory)
+            if kinks is not None:
+                self._error.parts += self.control.across_kink(self.control_memory)
+                if creeps := self.control.creeps(self.control_memory):
+                    LOG.warning("t = %.6g s: %s. %s", self.state.t, creeps, _laws(self.system))
             if step.report.error_estimate is not None:
                 self._error.add(self.state, step.report.error_estimate, plan.h)
             if self._offers_doubt and not self._doubt:

@@ -128,7 +128,7 @@ ALWAYS = {
 }
 """Arguments that others ask for."""
 FORGIVING = {"sweep", "check_element", "check_joint", "check_sensor", "Sensitivities.of", "Sensitivities.about"}
-"""Keep what a function of the user raises, or hand it on to the author of a test or a query; complex answers are some."""
+"""Keep what a function of the user raises, or hand it on to the author of a test or a query, which may be complex."""
 
 
 @dataclass(frozen=True)
