@@ -199,8 +199,8 @@ class FixedStep(Public):
             return ""
         return (
             f"{CREPT} steps in a row were shorter than {SLOW:.0e} of the given one, {self.h:g} s, and more may follow. "
-            "A force that jumps with the motion, as friction by the sign of a velocity, may hold bodies where it jumps: "
-            "no step resolves that, let it change over a small range, as tanh(v/v0) does, or take JointFriction"
+            "A force that jumps with the motion, as friction by the sign of a velocity, may hold bodies where it "
+            "jumps. No step resolves that: let it change over a small range, as tanh(v/v0) does, or take JointFriction"
         )
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
