@@ -1,9 +1,9 @@
 """Forces and moments per length of an edge of a shell, which bends with its nodes.
 
-From one node to the next an edge is a screw, as its elements have it (``elements/shells/edges.py``), with one more frame
+From one node to the next an edge is a screw, as its elements have it (``elements/shells/edges.py``), with a frame
 half-way, ``H_m = h(H_a, H_b)``. By Simpson's rule, which is exact for an edge that bows and a load that is linear, a
 sixth of the load is at each end and the rest in the middle, which follows its ends by ``(1 -+ h)/2``
-(``elements/beams/curve_strain.py``). docs/shells.md, "Loads".
+(``elements/beams/curve_strain.py``). docs/theory.md, "Shells".
 """
 
 from __future__ import annotations

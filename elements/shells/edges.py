@@ -1,10 +1,11 @@
 """What makes edges of neighbours one curve: the membrane strain between an edge of an element and a screw.
 
-Between two nodes of an edge the interpolation runs through ``exp(m + s D)``, ``s`` from -1 to 1, with the mean ``m`` and
-half of the difference ``D`` of their coordinates, which are seen from the middle of the element. From the other side of
-the edge they are seen from another middle, and the curve is another one, by ``(1 - s^2)/12 [D, [m, D]]`` from the screw
-that both nodes have in common, to second order in rotations. Under tension these gaps would give energy away. They are
-closed by the mean strain of the motion that moves all edges of an element to their screws, with their normals ``n``,
+Between two nodes of an edge the interpolation runs through ``exp(m + s D)``, ``s`` from -1 to 1, with the mean ``m``
+and half of the difference ``D`` of their coordinates, which are seen from the middle of the element. From the other
+side of the edge they are seen from another middle, and the curve is another one, by ``(1 - s^2)/12 [D, [m, D]]`` from
+the screw that both nodes have in common, to second order in rotations. Under tension these gaps would give energy away.
+They are closed by the mean strain of the motion that moves all edges of an element to their screws, with their normals
+``n``,
 
     ``1/A sum over edges of length l n u``,  ``u = [D, [m, D]]/18``,
 

@@ -137,15 +137,15 @@ def pulled_sheet(h: float, strain: float, across: float, shape: str, nu: float =
     E, n, rng = 1e6, 3, np.random.default_rng(3)
     model = mbs.Model(gravity=(0, 0, 0))
     s = np.linspace(0.0, 1.0, n + 1)
-    places = np.stack([*np.meshgrid(0.25 * s if shape == "short" else s, s, indexing="ij"), np.zeros((n + 1, n + 1))], -1)
+    places = np.stack(
+        [*np.meshgrid(0.25 * s if shape == "short" else s, s, indexing="ij"), np.zeros((n + 1, n + 1))], -1
+    )
     if shape == "distorted":
         places[1:-1, 1:-1, :2] += 0.3 / n * rng.uniform(-1.0, 1.0, (n - 1, n - 1, 2))
     if shape == "skew":
         places[1:-1, :, 0] += 0.4 * (places[1:-1, :, 1] - 0.5)
     nodes = [[model.add_node(x) for x in row] for row in places]
-    quads = [
-        [nodes[i][j], nodes[i + 1][j], nodes[i + 1][j + 1], nodes[i][j + 1]] for i in range(n) for j in range(n)
-    ]
+    quads = [[nodes[i][j], nodes[i + 1][j], nodes[i + 1][j + 1], nodes[i][j + 1]] for i in range(n) for j in range(n)]
     section = ShellSection.isotropic(h, E=E, nu=nu, rho=1000.0)
     sheet = model.add(Shell(quads, section, grid=(n, n)), name="sheet")
     pull = E * h * strain
