@@ -31,13 +31,13 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.closed import OPEN, SLIDES, STICKS, ClosedSystem
 from fem_mbs.contact.impact import LEFT, Contacts, Instant, placed, settled, shared, strike, surplus
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, WORK
+from fem_mbs.contracts.unilateral import FORCES, IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import Newton, NotConvergedError
 from fem_mbs.system.system import System
 
-DEEP, TOUCHING = 1e-11, 1e-9
-"""Depth that is rounding, and gap that counts as closed, over the extent of the model."""
+DEEP = 1e-11
+"""Depth that is rounding, over the extent of the model."""
 STILL, STILL_STEP = 1e-9, 1e-10
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 RESTING = 1e-3

@@ -26,6 +26,8 @@ CARRIED = (
 )
 """What a contact carries from step to step: forces, impulses so far, when the last was, and what they took."""
 FORCES, IMPULSES, TIME, WORK = slice(0, 3), slice(3, 6), 6, 7
+TOUCHING = 1e-9
+"""Gap that counts as closed, over the extent of the model."""
 
 
 def carried_variables(contacts: Sequence[str]) -> tuple[InternalVariable, ...]:
@@ -104,6 +106,10 @@ class UnilateralBatch(ElementBatch):
     def second(self, gaps: Gaps) -> Array:
         """Derivatives of the gradients."""
         raise NotImplementedError(f"{type(self).__name__} must define second(gaps)")
+
+    def points(self, motion: Motion) -> Array | None:
+        """Where contacts are, on the surface of b, ``(n, r, 3)``, world; None where forces act along a coordinate."""
+        return None
 
     def forces_on_b(self, motion: Motion) -> Array:
         """Forces on node b in the world, ``(n, r, 3)``."""

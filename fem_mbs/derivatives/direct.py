@@ -299,7 +299,7 @@ class DirectIntegration(KeptSteps):
         """What a step of another length begins with: the change of the step, of models beside."""
         state, memory, h, _ = taken
         assert self._before is not None
-        kind = type(self.alpha.open_equations(self.system, state, h, memory))
+        kind = type(self.alpha.equations(self.system, state, h, memory))
         columns = []
         for k, own in enumerate(self.varied):
             values = []
