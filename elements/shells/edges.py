@@ -49,7 +49,8 @@ class Edges:
         B, Bm = se3.bracket(D), se3.bracket(m)
         by_mean = -np.vecmat(self.by_gaps, (B @ B)[:, None])
         by_half = np.vecmat(self.by_gaps, (B @ Bm - se3.bracket(np.matvec(Bm, D)))[:, None])
-        return (0.5 * (by_mean - by_half + np.roll(by_mean + by_half, 1, axis=2))).reshape(len(d), 3, 24)
+        by_nodes: Array = 0.5 * (by_mean - by_half + np.roll(by_mean + by_half, 1, axis=2))
+        return by_nodes.reshape(len(d), 3, 24)
 
     def second(self, d: Array, force: Array) -> Array:
         """Second derivatives ``(n, k, 24, 24)`` of ``k`` membrane forces ``(n, k, 3)`` times strains."""
