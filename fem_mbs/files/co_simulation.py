@@ -110,7 +110,8 @@ class CoSimulation:
         FemMbsError
             If a step fails for good.
         """
-        set_to, begin = self._values(), self.state.t
+        begin, label = self.state.t, "CoSimulation: inputs"
+        set_to = {name: number(law.value, f"{label}[{name!r}].value") for name, law in self.inputs.items()}
         control = FixedStep(duration / max(1, math.ceil(duration / self.step - ROUNDING)))
         t = [*(self._t or [begin]), begin + duration]
         x = {name: [*self._x.get(name, [value]), value] for name, value in set_to.items()}
@@ -131,10 +132,6 @@ class CoSimulation:
         with self._leading(self._t, self._x):
             values = self.outputs[name].signal_values(np.array([state.t]), state.u[None], self._system.number)
         return float(values[0])
-
-    def _values(self) -> dict[str, float]:
-        """What the inputs are set to."""
-        return {name: number(law.value, f"CoSimulation: inputs[{name!r}].value") for name, law in self.inputs.items()}
 
     def _leading(self, t: list[float], x: Mapping[str, list[float]]) -> ExitStack:
         """Inputs that go through values at times, those of this run alone."""
