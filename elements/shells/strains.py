@@ -83,7 +83,7 @@ class ShellPoints:
         zero = np.zeros(m)
         between = 0.5 * np.array([[1.0 - eta, 1.0 + eta, zero, zero], [zero, zero, 1.0 - xi, 1.0 + xi]])
         self._shears = slopes @ np.moveaxis(between, -1, 0)
-        self.as_built, self.turned = (part[..., 0] for part in self.local(rows[..., None]))
+        self.as_built, self.turned = self.local(rows)
         self.edges = Edges(d0, 4.0 / m * self.area.sum(axis=1))
 
     def rows(self, d: Array) -> ScrewStrain:
@@ -92,18 +92,18 @@ class ShellPoints:
 
     def strains(self, d: Array, measure: ScrewStrain) -> tuple[Array, Array]:
         """Strains ``(..., n, m, 9)`` and turns of frames ``(..., n, m, 3)`` beyond those as built."""
-        strains, turns = (part[..., 0] for part in self.local(measure.value()[..., None]))
+        strains, turns = self.local(measure.value())
         strains, t = strains - self.as_built, turns - self.turned
         strains[..., :3] += 0.5 * of_turn(t, t[..., None])[..., 0] + self.edges.strains(d)[..., None, :]
         return strains, t
 
     def local(self, rows: Array) -> tuple[Array, Array]:
-        """Linear parts of both ``(..., n, m, 9, c)``, ``(..., n, m, 3, c)`` by strains of rows ``(..., n, r, 6, c)``."""
+        """The linear part of both, by the strains ``(..., n, r, 6)`` of the rows."""
         m = self._at_points.shape[1]
-        along, edges = rows[..., : 2 * m, :, :], rows[..., 2 * m :, 2, :]
-        both = self._at_points @ along.reshape(*rows.shape[:-3], m, 12, rows.shape[-1])
-        both[..., 6:8, :] = self._shears @ edges[..., None, :, :]
-        return both[..., :MEASURES, :], both[..., MEASURES:, :]
+        along, edges = rows[..., : 2 * m, :], rows[..., 2 * m :, 2]
+        both = np.matvec(self._at_points, along.reshape(*rows.shape[:-2], m, 12))
+        both[..., 6:8] = np.matvec(self._shears, edges[..., None, :])
+        return both[..., :MEASURES], both[..., MEASURES:]
 
     def gradient(self, place: Array, slope: Array) -> tuple[Array, Array]:
         """The linear part by coordinates, ``(n, m, 9, 24)`` and ``(n, m, 3, 24)``, of rows by place and by slope.
