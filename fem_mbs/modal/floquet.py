@@ -50,7 +50,7 @@ class PeriodicEquations(NamedTuple):
 
 
 class FloquetModes(NamedTuple):
-    """Exponents ``(k,)`` and the largest harmonics of motions, ``(k, n, 6)``, world frame; what swings, slowest first."""
+    """Exponents ``(k,)`` and largest harmonics ``(k, n, 6)`` of motions, world frame; what swings, slowest first."""
 
     eigenvalues: Array
     shapes: Array
