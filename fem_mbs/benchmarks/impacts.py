@@ -238,7 +238,7 @@ def bar(elements: int) -> Model:
     section = BeamSection.rectangle(width=side, height=side, E=YOUNG, nu=0.0, rho=RHO)
     line = Beam.line(model, (0, 0, 0), (LENGTH, 0, 0), section, elements=elements)
     for node in line.nodes:
-        node.velocity = (-SPEED, 0, 0)
+        node.velocity = np.array([-SPEED, 0, 0])
     end = Ball(1e-9, center=(1e-9, 0, 0))
     model.add(Contact(model.ground, line.nodes[0], Plane((1, 0, 0), (-GAP, 0, 0)), end), name="wall")
     return model
@@ -321,7 +321,7 @@ def bar_and_wall() -> list[Quantity]:
     elements = 100
     solution = simulate(bar(elements), 1.2e-3, 0.5 * LENGTH / elements / WAVE)
     force, t = solution.contact_force("wall")[:, 0, 0], solution.t
-    impulse = np.trapezoid(force, t) + sum(own.normal for own in solution.impulses("wall"))
+    impulse = float(np.trapezoid(force, t)) + sum(own.normal for own in solution.impulses("wall"))
     plateau = force[(t > 6e-4) & (t < 8e-4)]
     waves = "exact: one-dimensional waves"
     return [
