@@ -55,6 +55,7 @@ from fem_mbs.contracts.arguments import function as function
 from fem_mbs.contracts.arguments import is_of as is_of
 from fem_mbs.contracts.arguments import is_rotation as is_rotation
 from fem_mbs.contracts.arguments import is_symmetric as is_symmetric
+from fem_mbs.contracts.arguments import listed as listed
 from fem_mbs.contracts.arguments import name_of as name_of
 from fem_mbs.contracts.arguments import named_file as named_file
 from fem_mbs.contracts.arguments import number as number
