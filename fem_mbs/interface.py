@@ -32,7 +32,7 @@ from fem_mbs.errors import MotionError as MotionError
 from fem_mbs.errors import SingularSystemError as SingularSystemError
 from fem_mbs.errors import StoreError as StoreError
 from fem_mbs.files.co_simulation import CoSimulation as CoSimulation
-from fem_mbs.files.fmu import export_fmu as export_fmu
+from fem_mbs.files.co_simulation import export_fmu as export_fmu
 from fem_mbs.files.store.load import load as load
 from fem_mbs.files.store.load import resume as resume
 from fem_mbs.files.store.values import register
