@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from examples import (
+    crank_of_solids,
     differential,
     flyball_governor,
     four_bar,
@@ -60,6 +61,7 @@ SCRIPTS = [
     robot,
     wind_turbine,
     tower_crane,
+    crank_of_solids,
     flyball_governor,
     identify_stiffness,
     size_beam,
@@ -229,6 +231,14 @@ def test_size_beam():
     size, peak = size_beam.main(["--plot"]).values()
     assert size[0] == pytest.approx(size[1], rel=1e-3)
     assert peak[0] == pytest.approx(peak[1], rel=0.03)
+
+
+@pytest.mark.slow
+def test_crank_of_solids():
+    """A beam of the section, half its side from the web."""
+    pytest.importorskip("skfem")
+    for recovered, section in crank_of_solids.main(["--plot", "--paraview"]).values():
+        assert recovered == pytest.approx(section, rel=0.015)
 
 
 @pytest.mark.slow
