@@ -28,6 +28,7 @@ def entries(
     dV: RateSensitivities,
     dA: RateSensitivities,
     force_factor: float = 1.0,
+    *,
     rows: list[Array] | None = None,
     workspace: Workspace | None = None,
 ) -> Array:
@@ -64,6 +65,7 @@ def applied_entries(
     dV: RateSensitivities,
     dA: RateSensitivities,
     turned: Array,
+    *,
     force_factor: float = 1.0,
     rows: list[Array] | None = None,
 ) -> Array:
@@ -119,6 +121,11 @@ def assemble(system: System, values: Array) -> Array:
     """Stored values of the matrix with these entries."""
     solver = system.solver
     return np.bincount(solver.slots, values, solver.storage + 1)[:-1]  # type: ignore[return-value]
+
+
+def factorized(system: System, values: Array) -> Factors:
+    """The factorised matrix with these entries."""
+    return system.solver.factor(assemble(system, values))
 
 
 def force_matrix(system: System, values: Array) -> csc_array:
