@@ -101,12 +101,12 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
         twice = share(once)
         return 3.0 * (once - twice) + share(twice)
 
-    jumped = system.with_own(system.kinematics.to_body(state.R, system.nodes_of(jump)), jump)
+    jumped = system.to_body(state.R, jump)
     result, moving = filtered(jumped), np.where(states, 0.0, jumped)
     moved = filtered(moving) if states.any() else result
     if size(moved) > GROWTH * size(moving):
         result = result - moved
-    return system.with_own(system.kinematics.from_body(state.R, system.nodes_of(result)), result)
+    return system.from_body(state.R, result)
 
 
 class StepMatrix(NamedTuple):

@@ -27,7 +27,6 @@ import numpy as np
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.initial.projection import from_body
 from fem_mbs.lie import se3, so3
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.newton import NotConvergedError
@@ -107,7 +106,7 @@ def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> 
             return state
         d, multipliers = solve_with_constraints(system, factors, none, REAL * joints.constraint)
         w, _ = solve_with_constraints(system, factors, none, velocity)
-        d, w = from_body(system, state.R, d) * problem.second, from_body(system, state.R, w) * problem.second
+        d, w = system.from_body(state.R, d) * problem.second, system.from_body(state.R, w) * problem.second
         x, R = system.kinematics.retract(state.x, state.R, -system.nodes_of(d))
         state = replace(
             state,

@@ -227,6 +227,16 @@ class System(Layout, FrozenModel):
         flat_nodes = nodes.reshape(-1)
         return np.concatenate([flat_nodes, values[6 * self.n :]]) if self.k else flat_nodes
 
+    def to_body(self, R: Array, d: Array) -> Array:
+        """Body components of group increments or velocities ``(N,)``, where nodes have the rotations ``R``."""
+        nodes = self.kinematics.to_body(R, d[: 6 * self.n].reshape(-1, 6)).reshape(-1)
+        return np.append(nodes, d[6 * self.n :]) if self.k else nodes
+
+    def from_body(self, R: Array, d: Array) -> Array:
+        """Group components of body increments or velocities ``(N,)``, likewise."""
+        nodes = self.kinematics.from_body(R, d[: 6 * self.n].reshape(-1, 6)).reshape(-1)
+        return np.append(nodes, d[6 * self.n :]) if self.k else nodes
+
     def own_of(self, values: Array) -> Array:
         """The part ``(k,)`` of components ``(N,)`` that belongs to internal variables."""
         return values[6 * self.n :]

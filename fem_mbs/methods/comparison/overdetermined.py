@@ -20,7 +20,6 @@ from fem_mbs.alpha.newmark import Newmark
 from fem_mbs.alpha.step import Correction, Linearization, MatrixEntries, StepEquations, StepResidual, Unknowns
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import RateSensitivities, State
-from fem_mbs.initial.projection import from_body
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
@@ -60,7 +59,7 @@ class OverdeterminedEquations(StepEquations):
 
     def newmark_increment(self, unknown: Unknowns) -> Array:
         """``D + Z`` for velocities and ``D + Z + Y`` for accelerations."""
-        Z, Y = (from_body(self.system, self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
+        Z, Y = (self.system.from_body(self.state.R, self.follows * part) for part in (unknown.Z, unknown.Y))
         return np.stack([unknown.D + Z, unknown.D + Z + Y, unknown.D])
 
     def evaluate(self, unknown: Unknowns) -> StepResidual:
