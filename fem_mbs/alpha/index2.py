@@ -85,7 +85,7 @@ class Index2Equations(StepEquations):
         dV_w, dA_w = RateSensitivities(with_rates[0], own[0]), RateSensitivities(with_rates[1], own[1])
         W = tangent.rate_entries(system, evaluation, dV_w, dA_w, self.h**2)
         turn = kinematics.body_transfer(self.state.R, evaluation.motion.R)
-        push = constraints.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
-        G = constraints.velocity_derivatives(system, evaluation, dV, self.h)
-        H = [self.h * part for part in constraints.gradients_after(system, evaluation.gradients, dV_w)]
+        push = tangent.gradients_after(system, self.start, RateSensitivities(turn.mT, np.ones(system.k)))
+        G = tangent.velocity_derivatives(system, evaluation, dV, self.h)
+        H = [self.h * part for part in tangent.gradients_after(system, evaluation.gradients, dV_w)]
         return Linearization(system.ggl.factor(index3, W, *map(flat, (push, G, H))), T_inv)

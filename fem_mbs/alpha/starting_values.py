@@ -19,7 +19,6 @@ from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.projection import constraint_correction
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import rate_product, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
@@ -88,7 +87,7 @@ def resolved(system: System, state: State, h: float, parameters: Parameters, jum
     def share(rates: Array) -> Array:
         d = np.divide(rates, increments, out=np.zeros(system.N), where=increments > 0.0)
         right = h * h * rate_product(system, evaluation, np.where(states, rates, 0.0), np.where(states, 0.0, rates))
-        gaps = constraints.product(system, evaluation.gradients, d)
+        gaps = tangent.product(system, evaluation.gradients, d)
         left: Array = increments * solve_with_constraints(system, matrix.factors, right, gaps)[0]
         return left
 

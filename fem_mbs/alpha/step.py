@@ -25,7 +25,6 @@ from fem_mbs.contracts import Motion, RateSensitivities, State
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
@@ -204,7 +203,7 @@ class StepEquations:
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
-            hidden = self.h * constraints.velocity_residual(system, evaluation)
+            hidden = self.h * system.velocity_residual(evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
@@ -257,7 +256,7 @@ class StepEquations:
         if not self.system.has_velocity_level:
             return None
         moving = zip(
-            constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
+            tangent.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
             residual.evaluation.gradients,
             self.system.constraint_slices,
             strict=True,

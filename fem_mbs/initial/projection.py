@@ -25,7 +25,7 @@ from fem_mbs.initial.state_point import (
 )
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.model.description import ModelDescription
-from fem_mbs.system import constraints
+from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import leading_matrix, solve_with_constraints
 from fem_mbs.system.system import Evaluation, System
 
@@ -62,7 +62,7 @@ def project_velocities(model: ModelDescription) -> None:
     check_system(system, "project_velocities")
     evaluation = closed(system, as_built(system))
     explain_singular(system, evaluation, "at the start", of_reactions=False)
-    change = system.nodes_of(_smallest(system, evaluation, -constraints.velocity_residual(system, evaluation))).copy()
+    change = system.nodes_of(_smallest(system, evaluation, -system.velocity_residual(evaluation))).copy()
     change[:, :3] = np.matvec(system.R0, change[:, :3])
     for node, w in zip(system.nodes, change, strict=True):
         node.velocity = node.velocity + w[:3]
@@ -72,7 +72,7 @@ def project_velocities(model: ModelDescription) -> None:
 def velocity_defect(system: System, place: StatePoint) -> Array:
     """Smallest velocity ``w`` (N,), in the metric of the mass, without which ``B v + Phi_t = 0`` would hold."""
     evaluation = without_accelerations(system, place)
-    w = _smallest(system, evaluation, constraints.velocity_residual(system, evaluation))
+    w = _smallest(system, evaluation, system.velocity_residual(evaluation))
     return system.from_body(place.R, w)
 
 
@@ -82,7 +82,7 @@ def constraint_correction(system: System, state: State, w: Array) -> Array:
     The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = constraints.product(system, evaluation.gradients, system.to_body(state.R, w))
+    rate = tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
     return system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
@@ -92,9 +92,9 @@ def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Arr
     That is ``B v + Phi_t`` of a method which closes joints on position level alone.
     """
     evaluation = without_accelerations(system, place_of(state))
-    rate = -constraints.product(system, evaluation.gradients, system.to_body(state.R, w))
+    rate = -tangent.product(system, evaluation.gradients, system.to_body(state.R, w))
     if missed:
-        rate += constraints.velocity_residual(system, evaluation)
+        rate += system.velocity_residual(evaluation)
     return w + system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
@@ -119,7 +119,7 @@ def projected(system: System, place: StatePoint) -> StatePoint:
 def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
-    residual, before = constraints.velocity_residual(system, evaluation), np.inf
+    residual, before = system.velocity_residual(evaluation), np.inf
     speed = largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
         miss = largest_gap(system, residual) / speed
@@ -128,7 +128,7 @@ def _with_projected_velocities(
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         w = _moved_by(system, place, factors, -residual)
         place, before = place._replace(v=place.v + system.nodes_of(w), udot=place.udot + system.own_of(w)), miss
-        residual = residual + constraints.product(system, evaluation.gradients, system.to_body(place.R, w))
+        residual = residual + tangent.product(system, evaluation.gradients, system.to_body(place.R, w))
     raise MotionError(f"velocities at t = {place.t:.6g} s miss what joints allow by {miss:.1e} of the largest")
 
 

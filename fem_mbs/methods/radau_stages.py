@@ -100,7 +100,7 @@ def closed(problem: Radau, state: State, factors: Factors, tolerance: float) -> 
     per_rate, none = REAL / h, np.zeros(system.N)
     for k in range(CORRECTIONS):
         joints = system.joints(system.motion(state), prescribed)
-        velocity = h * constraints.velocity_residual(system, joints)
+        velocity = h * system.velocity_residual(joints)
         gaps = np.abs(np.stack([joints.constraint, velocity]) * system.constraint_weight).max()
         if gaps <= (tolerance if k else ROUNDING):
             return state
@@ -136,7 +136,7 @@ def settled(problem: Radau, state: State, factors: Factors) -> State:
     if system.m:
         accelerations = np.append(motion.A, state.uddot) + change * problem.second
         missed = constraints.acceleration_residual(system, evaluation)
-        missed += constraints.product(system, evaluation.gradients, accelerations)
+        missed += tangent.product(system, evaluation.gradients, accelerations)
         matrix = system.solver.factor(leading_matrix(system, evaluation))
         more, forces = solve_with_constraints(system, matrix, np.zeros(system.N), -missed)
         change, multipliers = change + more, multipliers + forces
@@ -231,7 +231,7 @@ class Radau:
             evaluation = system.evaluate(motion, stages.multipliers[i], self.prescribed[i])
             residual[i, : system.n_free] = self.h**2 * system.at_free(evaluation.force)
             if system.m:
-                residual[i, system.n_free :] = self.h * constraints.velocity_residual(system, evaluation)
+                residual[i, system.n_free :] = self.h * system.velocity_residual(evaluation)
             evaluations.append(evaluation)
         return StageResiduals(R.reshape(-1, 3, 3), rates, evaluations, residual)
 
@@ -278,7 +278,7 @@ class Radau:
         if system.redundant is not None:
             return np.zeros(system.pattern.gradient_entries)
         dV = RateSensitivities(turning, np.zeros(system.k))
-        return flat(constraints.velocity_derivatives(system, evaluation, dV, self.h))
+        return flat(tangent.velocity_derivatives(system, evaluation, dV, self.h))
 
     def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
         """Changes of the increments and of the multipliers, to be subtracted."""

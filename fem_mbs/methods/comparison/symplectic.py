@@ -227,7 +227,7 @@ class SymplecticProblem:
         """The state at the end: momenta there, and velocities that obey the constraints."""
         system, state, h = self.system, self.state, self.h
         at = self.end(D)
-        motion, phi_t = at.motion, constraints.velocity_residual(system, at)
+        motion, phi_t = at.motion, system.velocity_residual(at)
         momentum = system.to_body(motion.R, self._left(D, self._mass(D)) / h)
         entries = mass_entries(system, at)
         # impulses of joints change nothing of friction, which is among the forces of the start
