@@ -243,7 +243,8 @@ def sensitivities(
 
 def _numbers(value: Any) -> Any:
     """An array of real or complex numbers; None if it is not one."""
-    return np.array(value) if np.iscomplexobj(value) else real(value)
+    is_complex = isinstance(value, complex | np.ndarray | list | tuple) and np.iscomplexobj(value)
+    return np.array(value) if is_complex else real(value)
 
 
 def _noted(
