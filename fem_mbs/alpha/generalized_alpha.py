@@ -26,7 +26,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import ConvergenceHistory, Newton
-from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -80,10 +79,6 @@ class GeneralizedAlpha(Method):
     def coefficients(self) -> Parameters:
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
-
-    def chart(self, system: System) -> Chart:
-        """The coordinates of a step."""
-        return system.kinematics
 
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -213,7 +208,7 @@ class GeneralizedAlpha(Method):
     def scheme(self, system: System) -> Scheme:
         """What all steps have in common; without constraints on positions the formulations are one."""
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
-        return Scheme(system, self.chart(system), self.coefficients, kind)
+        return Scheme(system, system.kinematics, self.coefficients, kind)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""
