@@ -116,7 +116,7 @@ class GeneralizedAlpha(Method):
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
         """Where a first step of ``h`` leads that is not taken."""
-        equations = self.equations(self.scheme(system), state, h, memory)
+        equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
             solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, tolerances=needed)
@@ -140,13 +140,12 @@ class GeneralizedAlpha(Method):
             memory = self.started(system, state, h, memory)
         elif h > GROWTH * memory.h:
             memory = self.restart(system, state, h)
-        scheme = self.scheme(system)
-        equations = self.equations(scheme, state, h, memory)
+        equations = self.equations(system, state, h, memory)
         if system.whole is not None and not self.newton.modified and self.newton.matrix == "exact":
             from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
 
             equations = compiled_step(equations, system.whole)
-        plain = equations.formulas.guess
+        plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         history = memory.convergence or ConvergenceHistory()
@@ -195,15 +194,16 @@ class GeneralizedAlpha(Method):
         shift = shifted(scheme, state, h, slope) - highest_derivatives(system, state)
         return memory._replace(a=memory.accelerations.now + shift)
 
-    def equations(self, scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> StepEquations:
+    def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
+        scheme = self.scheme(system)
         v, a = rate(state), memory.a
         if not same(h, memory.h):
             v, a = adapted(scheme, state, h, memory)
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
-        formulas = newmark(scheme.parameters, h, (v, memory.accelerations.now, a), scheme.system.order)
-        return scheme.kind(scheme.system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
+        formulas = newmark(scheme.parameters, h, (v, memory.accelerations.now, a), system.order)
+        return scheme.kind(system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
 
     def scheme(self, system: System) -> Scheme:
         """What all steps have in common; without constraints on positions the formulations are one."""
