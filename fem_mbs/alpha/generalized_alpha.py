@@ -26,7 +26,6 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.errors import ModelError
 from fem_mbs.newton import ConvergenceHistory, Newton
-from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import System
 
 FORMULATIONS: dict[str, type[StepEquations]] = {
@@ -81,10 +80,6 @@ class GeneralizedAlpha(Method):
         """The coefficients that are used."""
         return self.parameters or chung_hulbert(self.rho_inf)
 
-    def chart(self, system: System) -> Chart:
-        """The coordinates of a step."""
-        return system.kinematics
-
     @property
     def levels(self) -> tuple[str, ...]:  # type: ignore[override]
         """Those of the formulation."""
@@ -121,7 +116,7 @@ class GeneralizedAlpha(Method):
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory) -> State:
         """Where a first step of ``h`` leads that is not taken."""
-        equations = self.equations(self.scheme(system), state, h, memory)
+        equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             needed = tolerances(self.newton, 0.0)
             solution = equations.solve(equations.formulas.guess, state.multipliers, self.newton, tolerances=needed)
@@ -145,13 +140,12 @@ class GeneralizedAlpha(Method):
             memory = self.started(system, state, h, memory)
         elif h > GROWTH * memory.h:
             memory = self.restart(system, state, h)
-        scheme = self.scheme(system)
-        equations = self.equations(scheme, state, h, memory)
+        equations = self.equations(system, state, h, memory)
         if system.whole is not None and not self.newton.modified and self.newton.matrix == "exact":
             from fem_mbs.alpha.whole_step import compiled_step  # of compiled systems alone
 
             equations = compiled_step(equations, system.whole)
-        plain = equations.formulas.guess
+        plain, scheme = equations.formulas.guess, self.scheme(system)
         guess = first_guess(plain, state.multipliers, h, memory.predictor)
         kept = kept_matrix(scheme, state, memory) if self.newton.modified else None
         history = memory.convergence or ConvergenceHistory()
@@ -200,20 +194,21 @@ class GeneralizedAlpha(Method):
         shift = shifted(scheme, state, h, slope) - highest_derivatives(system, state)
         return memory._replace(a=memory.accelerations.now + shift)
 
-    def equations(self, scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> StepEquations:
+    def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
         """The equations of a step: Newmark's formulas from the state, and what is asked of the constraints."""
+        scheme = self.scheme(system)
         v, a = rate(state), memory.a
         if not same(h, memory.h):
             v, a = adapted(scheme, state, h, memory)
         if memory.velocity_perturbation is not None:
             v = v + memory.velocity_perturbation
-        formulas = newmark(scheme.parameters, h, (v, memory.accelerations.now, a), scheme.system.order)
-        return scheme.kind(scheme.system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
+        formulas = newmark(scheme.parameters, h, (v, memory.accelerations.now, a), system.order)
+        return scheme.kind(system, state, h, formulas, scheme.chart, ENTRIES[self.newton.matrix])
 
     def scheme(self, system: System) -> Scheme:
         """What all steps have in common; without constraints on positions the formulations are one."""
         kind = FORMULATIONS[self.formulation] if system.closes_positions else StepEquations
-        return Scheme(system, self.chart(system), self.coefficients, kind)
+        return Scheme(system, system.kinematics, self.coefficients, kind)
 
     def within(self, allowed: float) -> GeneralizedAlpha:
         """With Newton's method ended by the first correction below the allowed error: what it leaves is far smaller."""

@@ -324,7 +324,7 @@ class DirectIntegration(KeptSteps):
         evaluation = other.evaluate(other.motion(state), state.multipliers, other.prescribe(state.t))
         D = taken_increment(other, before, state)[:n].reshape(-1, 6)
         body, factors = np.stack([evaluation.motion.V, evaluation.motion.A]), weights.factors[:2, 0].reshape(2, 1, 1, 1)
-        T_inv, dV, dA = self.alpha.chart(other).step_derivatives(D, body, body, factors)
+        T_inv, dV, dA = self.alpha.scheme(other).chart.step_derivatives(D, body, body, factors)
         own = weights.factors[:2, n:]
         follow = RateSensitivities(dV, own[0]), RateSensitivities(dA, own[1])
         values = tangent.entries(other, evaluation, *follow, h * h)

@@ -229,7 +229,7 @@ class StepDerivative:
         assembly: CellSums,
     ) -> None:
         self.system, self.h = system, h
-        equations = method.equations(method.scheme(system), state, h, memory)
+        equations = method.equations(system, state, h, memory)
         self.weights = Weights.of(method, system, h)
         unknown = taken(equations, state, after)
         self.directions: Directions | None = None
