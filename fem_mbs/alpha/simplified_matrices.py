@@ -22,10 +22,8 @@ def simplified(equations: StepEquations, unknown: Unknowns, residual: StepResidu
     """Of inertia and constraints alone."""
     place = residual.place
     T_inv, lifted = equations.chart.derivatives(place.D, place.node_rates[:2], equations.factors)
-    dA, (dV, _) = (
-        RateSensitivities(lifted[1], equations.own_factors[1]),
-        equations.body_derivatives(residual, lifted.copy()),
-    )
+    dA = RateSensitivities(lifted[1], equations.own_factors[1])
+    dV, _ = equations.body_derivatives(residual, lifted.copy())
     return tangent.rate_entries(equations.system, residual.evaluation, None, dA, equations.h**2), T_inv, dV
 
 
