@@ -84,7 +84,7 @@ class UnilateralBatch(ElementBatch):
     def clearance(self, motion: Motion, gaps: Array, length: float) -> Array:
         """The paths ``(n,)`` in m of the fastest of all points within ``length`` of their nodes that close no gap."""
         x = motion.x[self.nodes]
-        arm = np.linalg.norm(x[:, 1] - x[:, 0], axis=-1) + 2.0 * self.reach
+        arm = np.linalg.norm(x[:, -1] - x[:, 0], axis=-1) + 2.0 * self.reach
         return np.asarray(gaps.min(axis=1) / np.maximum(2.0, arm / length))
 
     def some(self, rows: IntArray) -> UnilateralBatch:
@@ -112,10 +112,10 @@ class UnilateralBatch(ElementBatch):
         return None
 
     def forces_on_b(self, motion: Motion) -> Array:
-        """Forces on node b in the world, ``(n, r, 3)``."""
+        """Forces on node b, the last, in the world, ``(n, r, 3)``."""
         carried = motion.u[self.carried[..., FORCES]]
-        G = self.measure(motion).gradient[..., 6:9]
-        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, 1]], G, carried)  # type: ignore[no-any-return]
+        G = self.measure(motion).gradient[..., -6:-3]
+        return np.einsum("nij,nrdj,nrd->nri", motion.R[self.nodes[:, -1]], G, carried)  # type: ignore[no-any-return]
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
         """What the forces that it carries put on the nodes."""
