@@ -35,8 +35,8 @@ class ShellResults:
 
     def strains(self, x: Array, R: Array) -> Array:
         """Membrane, bending and shear strains ``(..., k, 8)`` at the centres."""
-        strains = self._points.strains(self.coordinates(x, R).d)[:, 0, :8]
-        return strains.reshape(*x.shape[:-2], -1, 8)
+        d = self.coordinates(x, R).d.reshape(*x.shape[:-2], -1, 4, 6)
+        return self._points.strains(d, self._points.rows(d))[0][..., 0, :8]
 
     def forces(self, x: Array, R: Array) -> Array:
         """Forces and moments per length ``(..., k, 8)``: n11 n22 n12 (N/m), m11 m22 m12 (N), q1 q2 (N/m)."""

@@ -1,8 +1,8 @@
 """One step of the generalised-alpha method on the group, in the order of the papers.
 
 Predict, residual ``M vdot + g + B^T lambda, Phi``, iteration matrix, correct, update: the methods of
-:class:`StepEquations`, in this order, for the index-3 equations; :func:`step` leads from the first to the solution that
-the last makes a state of (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
+:class:`StepEquations`, in this order, for the index-3 equations; ``solve`` leads from the first to the solution of
+which the last makes a state (Bruels, Cardona, Arnold 2012, eqs. 27-32 and Table 1 on the group, eqs. 71-79 in local
 coordinates). They are solved in the scaled unknowns of Arnold, Cardona, Bruels (2015), eqs. 57-60. Other formulations
 of the constraints are subclasses that say what differs: the default in ``stabilized.py``, that of Gear, Gupta and
 Leimkuhler in ``index2.py``. Equations of velocities that cannot be integrated stand beside those of positions.
@@ -19,14 +19,12 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.newmark import Newmark
+from fem_mbs.alpha.newmark import Newmark, Parameters
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities, State
-from fem_mbs.linear.direct import Solve
 from fem_mbs.linear.solvers import Factors, LinearSolver
-from fem_mbs.newton import Iterate
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
-from fem_mbs.system import constraints
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.kinematics import Chart
 from fem_mbs.system.system import Evaluation, System
@@ -101,8 +99,9 @@ class Linearization(NamedTuple):
     T_inv: Array
     velocity_gradients: list[Array] | None = None
     """Derivatives of the constraints on velocities, where the formulation has asked for them."""
-    directions: tuple[Solve, Array, Array] | None = None
-    """What forces along the constraints do, with its inverse tangent operators and rotations: the same in a step."""
+    directions: tuple[Factors, Array, Array] | None = None
+    """Factors, inverse tangent operators and rotations by which forces along the constraints act: the same in a step.
+    """
 
     @property
     def kept(self) -> tuple[Array, ...]:
@@ -120,16 +119,19 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     T_inv, dV, dA = equations.derivatives(residual)
     rows = equations.constraint_rows(residual, dV, dA)
     system = equations.system
-    values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows, system.workspace)
+    values = tangent.entries(system, residual.evaluation, dV, dA, equations.h**2, rows=rows, workspace=system.workspace)
     return values, T_inv, dV
 
 
-def step(equations: StepEquations, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
-    """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
+class Scheme(NamedTuple):
+    """What all steps of a system have in common."""
 
-    ``newton`` are options of Newton's method. :meth:`StepEquations.update` makes the new state of the solution.
-    """
-    return equations.solve(D, multipliers, *newton)
+    system: System
+    chart: Chart
+    """The coordinates of a step."""
+    parameters: Parameters
+    kind: type[StepEquations]
+    """The formulation of the constraints."""
 
 
 class StepEquations:
@@ -163,9 +165,12 @@ class StepEquations:
         """The solver of the iteration matrix."""
         return system.solver
 
-    def solve(self, D: Array, multipliers: Array, *newton: Any) -> Iterate[Any, Any, Any]:
-        """The solution, by Newton's method with these options."""
-        return newton_solve(self, self.predict(D, multipliers), *newton)
+    def solve(self, D: Array, multipliers: Array, newton: Newton, **given: Any) -> Iterate[Any, Any, Any]:
+        """Predict from a first guess, then residual, iteration matrix and correction until the residual is small.
+
+        By :func:`fem_mbs.newton.solve` with what is ``given``; :meth:`update` makes the new state of the solution.
+        """
+        return newton_solve(self, self.predict(D, multipliers), newton, **given)
 
     # predict
 
@@ -198,7 +203,7 @@ class StepEquations:
         evaluation = system.evaluate(motion, unknown.multipliers, self.prescribed)
         closing, hidden = evaluation.constraint, _NONE
         if self.closes_velocities or system.has_velocity_level:
-            hidden = self.h * constraints.velocity_residual(system, evaluation)
+            hidden = self.h * system.velocity_residual(evaluation)
         if system.has_velocity_level:
             closing = np.where(system.velocity_level, hidden, closing)
         return StepResidual(place, body, evaluation, closing, hidden if self.closes_velocities else _NONE)
@@ -226,7 +231,7 @@ class StepEquations:
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
         """Scaled iteration matrix ``[[h^2 (K + gamma' C + beta' M), B^T], [B, 0]]`` in body increments."""
         values, T_inv, _ = self.matrix(self, unknown, residual)
-        return Linearization(self.system.solver.factor(tangent.assemble(self.system, values)), T_inv)
+        return Linearization(tangent.factorized(self.system, values), T_inv)
 
     def derivatives(self, residual: StepResidual) -> tuple[Array, RateSensitivities, RateSensitivities]:
         """``dD/d(increment)`` (n, 6, 6), and how body velocities and accelerations follow increments."""
@@ -251,7 +256,7 @@ class StepEquations:
         if not self.system.has_velocity_level:
             return None
         moving = zip(
-            constraints.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
+            tangent.velocity_derivatives(self.system, residual.evaluation, dV, self.h),
             residual.evaluation.gradients,
             self.system.constraint_slices,
             strict=True,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Public
+from fem_mbs.contracts import Public, listed
 from fem_mbs.pictures.pictures import page
 
 SHOWN = 4
@@ -33,8 +33,7 @@ class Finding(NamedTuple):
     refused: bool = False
 
     def __str__(self) -> str:
-        more = f" and {len(self.of) - SHOWN} more" if len(self.of) > SHOWN else ""
-        return f"{', '.join(self.of[:SHOWN])}{more}: {self.text}" if self.of else self.text
+        return f"{listed(self.of, SHOWN)}: {self.text}" if self.of else self.text
 
 
 @dataclass(repr=False)
@@ -58,6 +57,8 @@ class Check(Public):
         World frame.
     gap : float
         Largest gap of a joint against the extent of the model.
+    contacts : int
+        Points of rigid contacts, stops and ropes, which ``NonsmoothAlpha`` alone integrates.
     findings : list of Finding
         What looks wrong.
     """
@@ -71,6 +72,7 @@ class Check(Public):
     masses: dict[str, float] = field(default_factory=dict)
     center_of_mass: Array | None = None
     gap: float = 0.0
+    contacts: int = 0
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -102,6 +104,8 @@ class Check(Public):
         ]
         if self.center_of_mass is not None:
             rows.append(("mass centre", f"({', '.join(f'{x:.4g}' for x in np.round(self.center_of_mass, 9) + 0.0)})"))
+        if self.contacts:
+            rows.append(("rigid contacts", f"{self.contacts} points, for NonsmoothAlpha, the default method then"))
         return [*rows, ("gaps of joints", f"{self.gap:.1e} of the extent of the model")]
 
     def _heaviest(self) -> str:

@@ -24,6 +24,7 @@ from fem_mbs.derivatives.limits import limits_beside
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.step import displaced
 from fem_mbs.errors import ModelError
+from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
@@ -227,6 +228,7 @@ def sensitivities(
         raise ModelError(f"sensitivities: {what} for a run; of=mbs.statics takes its own")
     method = method or GeneralizedAlpha()
     system = System(own.model(), t_end)
+    refuse_contacts(system, "sensitivities", "give it a stiffness, or take differences of runs of as many impacts")
     reason = no_direct(system, method, step)
     if how == "direct" and reason:
         raise ModelError(f"sensitivities: how='direct' cannot be: {reason}; how='copies' takes differences of runs")
@@ -241,7 +243,8 @@ def sensitivities(
 
 def _numbers(value: Any) -> Any:
     """An array of real or complex numbers; None if it is not one."""
-    return np.array(value) if np.iscomplexobj(value) else real(value)
+    is_complex = isinstance(value, complex | np.ndarray | list | tuple) and np.iscomplexobj(value)
+    return np.array(value) if is_complex else real(value)
 
 
 def _noted(

@@ -68,8 +68,8 @@ def write_paraview(
     Notes
     -----
     The cell data ``part`` tells lines of beams and trusses (0), beam surfaces (1), nodes (2), bodies (3), joints (4),
-    springs and actuators (5), and the shapes of joints (6) and of bodies (7) apart. Point data, all in the world frame
-    but for the section forces:
+    springs and actuators (5), the shapes of joints (6) and of bodies (7), and points of contact (8) apart. Point data,
+    all in the world frame but for the section forces:
 
     ``displacement``, ``velocity``, ``angular_velocity``
         Of every point; points are at their deformed place. In between the nodes of a beam, the angular velocity is
@@ -80,6 +80,8 @@ def write_paraview(
         In the section frame, positive on the face that looks to the end of the beam; one value an element.
     ``reaction_force``, ``reaction_moment``
         What a joint puts on its node b, at the joint.
+    ``contact_force``
+        What a contact puts on its node b, at its point.
     """
     begun = time.perf_counter()
     last = len(solution.t) - 1
@@ -123,17 +125,13 @@ def _write_many(path: FilePath, times: Array, scene: Scene, frames: Frames) -> t
 def _places(given: FilePath) -> tuple[FilePath, FilePath]:
     """The collection and the folder of its frames."""
     name = given.name.removesuffix(".pvd")
-    if not name or _is_other_folder(given.with_name(name)) or given.with_name(f"{name}.pvd").is_dir():
+    frames = given.with_name(name) if name else given
+    if not name or (frames.is_dir() and not _frames(frames)) or given.with_name(f"{name}.pvd").is_dir():
         raise ModelError(
             f"to_paraview: path '{given}' is a folder; add the name of the files, such as '{given / 'run'}' for "
             f"{given / 'run.pvd'}"
         )
     return given.with_name(f"{name}.pvd"), given.with_name(name)
-
-
-def _is_other_folder(folder: FilePath) -> bool:
-    """Whether a folder exists that holds no frames."""
-    return folder.is_dir() and not _frames(folder)
 
 
 def _frames(folder: FilePath) -> list[FilePath]:
@@ -162,18 +160,13 @@ def _write_one(path: FilePath, times: Array, scene: Scene, frames: Frames) -> tu
         _write_cells(root, scene)
         names: list[str] = []
         for k, (points, data) in enumerate(frames):
-            for name, values in _series(points, data).items():
+            for name, values in [("Points", points), *((f"PointData/{name}", own) for name, own in data.items())]:
                 if k == 0:
                     root.create_dataset(name, (len(times) * scene.points, *values.shape[1:]), "<f8")
                 root[name][k * scene.points : (k + 1) * scene.points] = values
             names = list(data)
         _write_steps(root, times, scene, names)
     return path, path.stat().st_size
-
-
-def _series(points: Array, data: dict[str, Array]) -> dict[str, Array]:
-    """What differs from one time to the next."""
-    return {"Points": points, **{f"PointData/{name}": data[name] for name in data}}
 
 
 def _write_cells(root: Any, scene: Scene) -> None:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Kind, Motion, Node
+from fem_mbs.contracts import Kind, Motion, Node
 from fem_mbs.errors import FemMbsError
-from fem_mbs.files.scene import Scene, symbol_size
+from fem_mbs.files.scene import Scene, acting_contacts, symbol_size
 from fem_mbs.system.system import System
 
 CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8).T
@@ -82,11 +82,6 @@ def _inside(body: Any, point: Array, size: float) -> bool:
     return bool((corners.min(axis=0) - 0.5 * size <= point).all() and (point <= corners.max(axis=0) + 0.5 * size).all())
 
 
-def _place(part: Node | Element | Constraint) -> Array:
-    """Where its name is written, in the frame of its last node."""
-    return np.zeros(3) if isinstance(part, Node) else part.offset
-
-
 class Layer(NamedTuple):
     """Cells of one colour: rows ``points`` of all points, and polygons, lines ``(n, 2)`` and dots of these."""
 
@@ -124,6 +119,7 @@ class Drawing:
         self.layers = [layer for kind in COLORS if (layer := self._layer(kind)) is not None]
         built, _ = self._scene.frame(system.at_rest(), np.zeros(system.m))
         self.size = float(np.linalg.norm(np.ptp(built, axis=0))) or 1.0
+        self.touches = any(element.contacts for element in system.elements)
         self._skeleton = skeleton(system, built)
         first = len(built)
         for fixed in self._skeleton:
@@ -174,7 +170,7 @@ class Drawing:
             nodes = (part,) if isinstance(part, Node) else part.nodes
             if not nodes or len(nodes) > 2 or _by_default(part):
                 continue
-            row, offset = number(nodes[-1]), _place(part)
+            row, offset = number(nodes[-1]), np.zeros(3) if isinstance(part, Node) else part.offset
             key = (row, *np.round(offset / (1e-6 * self.size)).astype(int).tolist())
             places[key] = row, offset
             together.setdefault(key, []).append(str(part.name))
@@ -192,13 +188,17 @@ class Drawing:
         return [Arrows(color, x, AXIS * self.size * R[:, :, k]) for k, color in enumerate(AXES)]
 
     def _acting(self, motion: Motion) -> list[Arrows]:
-        """Forces and moments of loads."""
+        """Forces and moments of loads, and forces of contacts on their nodes b."""
         places, wrenches = [np.empty((0, 3))], [np.empty((0, 6))]
         for batch in self.system.batches:
             if batch.owners[0].external and batch.terms == 1:
                 place, wrench = _of_loads(batch, motion)
                 places.append(place + self.system.origin)
                 wrenches.append(wrench)
+            elif batch.owners[0].contacts:
+                place, force = acting_contacts(batch, motion)
+                places.append(place + self.system.origin)
+                wrenches.append(np.concatenate([force, np.zeros_like(force)], axis=1))
         place, wrench = np.concatenate(places), np.concatenate(wrenches)
         return [
             Arrows(color, place[some], self._lengths(vectors[some]))

@@ -18,7 +18,7 @@ from fem_mbs.solution.turns import TurnCounter
 from fem_mbs.system.states import read_only
 from fem_mbs.system.system import System
 
-SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked")
+SUMS = ("known", "sum", "rate", "drift", "unresolved", "displacement", "rotation", "turn", "looked", "rounds", "missed")
 
 
 class MemoryRecorder:
@@ -104,12 +104,14 @@ class GlobalError:
         self.system, self.first = system, first
         self.known = first.t
         """Time up to which errors are summed."""
-        self.sum = self.rate = self.unresolved = np.zeros(2)
-        """Of what lasts: the sum, and the last one over its step."""
+        self.sum = self.rate = self.unresolved = self.missed = np.zeros(2)
+        """Of what lasts: the sum, and the last one over its step; and what velocities missed in the last one."""
         self.drift = np.zeros((3, 2))
         """Of kinks, squares of the errors of velocities, times the powers 0 to 2 of when they came."""
         self.displacement = self.rotation = self.turn = 0.0
         self.looked = False
+        self.rounds = 0
+        """Matrices that were factorised in all steps."""
         self.parts = 0
         """Steps across kinks, and parts of these, since one was looked at: each has its velocity wrong as well."""
 
@@ -119,15 +121,19 @@ class GlobalError:
         since = state.t - self.known
         # a run that has become unstable may come close to infinity
         with np.errstate(over="ignore", invalid="ignore"):
+            missed = estimate.missed
             if estimate.sudden:
                 self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
-                parts, steps = min(self.parts, 1), 1.0
+                parts = min(self.parts, 1)
             else:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + since * self.rate
-                parts, steps = self.parts, max(since / h, 1.0)
-            if parts or estimate.missed.any():
-                velocity, at = parts**0.5 / h * estimate.lasting + steps * estimate.missed, state.t - self.first.t
+                parts = self.parts
+                # steps between two looks missed what both have missed: a load that jumps once is none of them
+                missed = missed + max(since / h - 1.0, 0.0) * np.minimum(missed, self.missed)
+                self.missed = estimate.missed
+            if parts or missed.any():
+                velocity, at = parts**0.5 / h * estimate.lasting + missed, state.t - self.first.t
                 self.drift = self.drift + np.outer((1.0, at, at * at), velocity**2)
             self.parts = 0
             self.unresolved = np.maximum(self.unresolved, estimate.unresolved)
@@ -138,20 +144,21 @@ class GlobalError:
             trace = float(np.vecdot(self.first.R.reshape(-1, 9), state.R.reshape(-1, 9)).min())
             self.rotation = max(self.rotation, acos(min(max(0.5 * (trace - 1.0), -1.0), 1.0)))
 
-    def at(self, t: float) -> Accuracy | None:
-        """The estimate at a time, or None if no step was looked at."""
+    def at(self, t: float, steps: int) -> Accuracy | None:
+        """The estimate at a time after so many steps, or None if none was looked at."""
         if not self.looked:
             return None
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         length, angle = (self.sum + max(t - self.known, 0.0) * self.rate + drifted + self.unresolved).tolist()
-        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length)
+        rounds = self.rounds / steps
+        return Accuracy(length, angle, self.displacement, self.rotation, self.turn, self.system.length, rounds)
 
     def sums(self) -> tuple[Any, ...]:
         """What was found so far, for :meth:`resume`."""
         return tuple(getattr(self, name) for name in SUMS)
 
     def resume(self, sums: tuple[Any, ...]) -> None:
-        """Sum on."""
-        for name, value in zip(SUMS, sums, strict=True):
+        """Sum on; files of earlier versions have fewer sums."""
+        for name, value in zip(SUMS, sums, strict=False):
             setattr(self, name, value)
