@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 """Of all energies."""
 
 
-class Stored(NamedTuple):
+class EnergyAt(NamedTuple):
     """Energies at an instant."""
 
     cells: Array
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
     """The largest angular velocity, rad/s."""
 
 
-def stored(system: System, state: State, other: float) -> Stored:
+def energy_at(system: System, state: State, other: float) -> EnergyAt:
     """Energies of a state; ``other`` is the time at the other end of the step."""
     motion = system.motion(state)
     cells = _cells(system, motion)
@@ -57,7 +57,7 @@ def stored(system: System, state: State, other: float) -> Stored:
     over_time = cells.sum()
     if system.follows_time:
         over_time = _cells(system, replace(motion, t=min(other, system.end))).sum()
-    return Stored(cells, power, float(over_time), float(np.abs(motion.V[:, 3:]).max(initial=0.0)))
+    return EnergyAt(cells, power, float(over_time), float(np.abs(motion.V[:, 3:]).max(initial=0.0)))
 
 
 def _cells(system: System, motion: Motion) -> Array:
@@ -79,7 +79,7 @@ def _power(batch: ElementBatch, motion: Motion) -> float:
 
 def gained(system: System, first: State, last: State) -> tuple[float, float]:
     """Energy in J that a step has gained beyond what passes, 0 if it has not, and over that of the motion."""
-    h, before, after = last.t - first.t, stored(system, first, last.t), stored(system, last, first.t)
+    h, before, after = last.t - first.t, energy_at(system, first, last.t), energy_at(system, last, first.t)
     start, end = before.cells.sum(), after.cells.sum()
     work = 0.5 * h * (before.power + after.power) + 0.5 * (before.over_time - start + end - after.over_time)
     turn = min(h * max(before.turn, after.turn), MOST_TURN)
