@@ -741,6 +741,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
         choices += [True, np.True_]
     scalar = numeric or Any in bases or name in SCALAR or any(map(is_number, kinds(hint)))
     choices += [*LISTS, *MASKED, *(SCALARS[1:] if scalar else SCALARS)]
+    if name == "element":  # of which there may be a list, with none
+        choices = [value for value in choices if not (isinstance(value, list) and not any(value))]
     if name == "initial":
         choices = [value for value in choices if not is_empty(value)]
     if callable_too or type in bases:
