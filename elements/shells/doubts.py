@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Element, ModelContext, Node
+from fem_mbs.contracts import ModelContext, Node
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.joints.lower_pairs import FixedJoint
 from fem_mbs.elements.shells.geometry import corner_normals
@@ -33,7 +33,7 @@ def doubts(shell: Shell, around: ModelContext) -> Iterator[str]:
         )
 
 
-def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node, Element]]:
+def _held_by_drilling(shell: Shell, around: ModelContext) -> Iterator[tuple[Node, Beam | FixedJoint]]:
     """Beams and welds from a node of the shell to what has no other way to a shell, the ground or a held node."""
     links = defaultdict(list)
     shells: set[Node] = set()
