@@ -37,6 +37,7 @@ from fem_mbs.elements.forces.bearing import Bearing
 from fem_mbs.elements.forces.bushing import Bushing
 from fem_mbs.elements.forces.coordinate_law import Law as Law
 from fem_mbs.elements.forces.joint_friction import JointFriction
+from fem_mbs.elements.forces.journal_bearing import JournalBearing
 from fem_mbs.elements.forces.line import LineBatch as LineBatch
 from fem_mbs.elements.forces.line import LineElement as LineElement
 from fem_mbs.elements.forces.loads import Force, Gravity, Moment
@@ -87,6 +88,7 @@ __all__ = [
     "BeamMesh",
     "BeamSection",
     "Bearing",
+    "JournalBearing",
     "Block",
     "Box",
     "Bushing",
