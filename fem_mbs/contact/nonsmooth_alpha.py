@@ -212,6 +212,15 @@ class NonsmoothAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: ContactMemory) -> Step:
         """One step, in parts from impact to impact."""
         contacts = contacts_of(system)
+        try:
+            return self._in_parts(contacts, state, h, memory)
+        except NotConvergedError as failure:
+            if not contacts.count:
+                raise
+            # its equations are those of another system
+            raise NotConvergedError(str(failure), failure.report) from None
+
+    def _in_parts(self, contacts: Contacts, state: State, h: float, memory: ContactMemory) -> Step:
         if type(memory.alpha) is tuple:
             memory = memory._replace(alpha=named(AlphaMemory(*memory.alpha)))
         end, left, point, error = state.t + h, h, Standing(state, memory), 0.0
@@ -268,7 +277,7 @@ class NonsmoothAlpha(Method):
         if memory.clear.min() <= slack:
             return self._in_contact(contacts, point, h)
         inner = contacts.without(point.state)
-        alpha = self.smooth_method.prepared(contacts.open, inner, h, memory.alpha, GROWTH)
+        alpha = self._starting(contacts.open, inner, h, memory.alpha)
         step = self.smooth_method.inner_step(contacts.open, inner, h, alpha)
         speed = _fastest(system, step.state)
         clear = memory.clear - 2.0 * h * max(speed, memory.speed)
@@ -285,7 +294,7 @@ class NonsmoothAlpha(Method):
         # accelerations at the start are those of what contacts do there, whatever they do in the step
         closed = self._closed(contacts, point.state, memory.status, memory.slides)
         inner = _inner(contacts, closed, point.state)
-        memory = memory._replace(alpha=self.smooth_method.prepared(closed.system, inner, h, memory.alpha, GROWTH))
+        memory = memory._replace(alpha=self._starting(closed.system, inner, h, memory.alpha))
         status, slides, alpha = memory.status, memory.slides, memory.alpha
         may_stick, seen = memory.status == SLIDES, set[bytes]()
         left_out, reverses = np.zeros((2, contacts.count), np.bool_)
@@ -301,7 +310,7 @@ class NonsmoothAlpha(Method):
                 inner = _inner(contacts, closed, point.state)
                 step = ahead or self.smooth_method.inner_step(closed.system, inner, h, alpha)
                 ahead = None
-            except NotConvergedError as failure:
+            except NotConvergedError:
                 slips = (status == SLIDES) & (contacts.friction > 0.0)
                 held = (status == STICKS) & (memory.status == SLIDES) & ~reverses
                 if held.any():  # what goes through its dead centre: no force of friction holds it
@@ -309,7 +318,7 @@ class NonsmoothAlpha(Method):
                     status = np.where(held, SLIDES, status)
                     continue
                 if not slips.any():
-                    raise NotConvergedError(str(failure), failure.report) from None
+                    raise
                 started = contacts.at(point.state, contacts.touched(status != OPEN))
                 stops = self._stops(contacts, started, status, h) & may_stick
                 if stops.any():  # the slip comes to its end
@@ -542,12 +551,20 @@ class NonsmoothAlpha(Method):
     ) -> ContactMemory:
         status, slides = self._status(contacts, state, self._still(contacts.system, state, h), slides)
         closed = self._closed(contacts, state, status, slides)
-        inner = _inner(contacts, closed, state)
-        try:
-            alpha = self.smooth_method.restart(closed.system, inner, h)
-        except NotConvergedError as failure:  # its equations are those of another system
-            raise NotConvergedError(str(failure), failure.report) from None
+        alpha = self._starting(closed.system, _inner(contacts, closed, state), h, memory.alpha, anew=True)
         return memory._replace(alpha=alpha, status=status, slides=slides, speed=_fastest(contacts.system, state))
+
+    def _starting(self, system: System, inner: State, h: float, alpha: AlphaMemory, anew: bool = False) -> AlphaMemory:
+        """Starting values for a step: those that there are, or as after an impact, without vibrations.
+
+        These come from a trial step, of which there is none where the slip of a contact ends in it.
+        """
+        try:
+            if anew:
+                return self.smooth_method.restart(system, inner, h)
+            return self.smooth_method.prepared(system, inner, h, alpha, GROWTH)
+        except NotConvergedError:
+            return self.smooth_method.after_jump(system, inner, inner, h, alpha)
 
     def _status(
         self, contacts: Contacts, state: State, still: float, slides: Array | None = None
