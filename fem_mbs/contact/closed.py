@@ -125,6 +125,8 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         self.reads: IntArray = np.array([number.multipliers(own.closed)[:1] for own in parts])
         self.fallback = np.zeros((len(parts), 2))
         """Directions ``(n, 2)`` where there is no slip yet."""
+        self.held = False
+        """Whether directions are those, whatever the slip: where it all but ends, it has none that lasts."""
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, _Slip]:
         gaps = self._of.batch.measure(motion)
@@ -132,7 +134,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         V = motion.V[self.nodes].reshape(len(self.nodes), -1)
         slip = np.matvec(G, V)
         speed = np.linalg.norm(slip, axis=-1)
-        moves = speed > STILL
+        moves = speed > (np.inf if self.held else STILL)
         d = np.where(moves[:, None], slip / np.where(moves, speed, 1.0)[:, None], self.fallback)
         turning = (np.eye(2) - d[:, :, None] * d[:, None]) * (moves / np.where(moves, speed, 1.0))[:, None, None]
         size = self._mu * motion.multipliers[self.reads[:, 0]]
