@@ -101,7 +101,7 @@ class Weights(NamedTuple):
         """Of all components."""
         one, none = np.ones(system.N), np.zeros(system.N)
         units = (one, none, none), (none, one, none), (none, none, one)
-        made = [newmark(method.coefficients, h, v, lead, a, system.order) for v, lead, a in units]
+        made = [newmark(method.coefficients, h, unit, system.order) for unit in units]
         factors = np.broadcast_to(made[0].factors, (3, system.N))
         return cls(factors, np.stack([own.constants for own in made], axis=1), np.stack([own.guess for own in made]))
 
@@ -144,7 +144,7 @@ class StepPoint:
     def factor(self) -> Factors:
         """The iteration matrix of index 3."""
         values, _, _ = exact_entries(self.equations, self.unknown, self.residual)
-        return self.system.solver.factor(tangent.assemble(self.system, values))
+        return tangent.factorized(self.system, values)
 
     def rows(self, explicit: ParameterDerivatives, q: Array, look: bool = False) -> Rows:
         """Derivatives of the equations against the parameters; ``look`` for kinks.
