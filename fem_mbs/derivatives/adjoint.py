@@ -16,12 +16,11 @@ from fem_mbs.alpha.memory import AlphaMemory
 from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, Motion, State, Step
-from fem_mbs.derivatives.beside import LEANS, ParameterDerivatives, leans_on_history
+from fem_mbs.derivatives.beside import LEANS, leans_on_history
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps, TakenStep, Tangent
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums
 from fem_mbs.derivatives.signals import KINDS, Seeds
-from fem_mbs.derivatives.step import End, StepDerivative
+from fem_mbs.derivatives.step import End, RunDerivative, StepDerivative
 from fem_mbs.errors import ModelError
 from fem_mbs.run.interfaces import AcceptedStep
 from fem_mbs.run.variable_step import VariableStep
@@ -73,7 +72,7 @@ class AdjointIntegration(KeptSteps):
 def gradients(integration: AdjointIntegration, variations: list[Variation], seeds: Sequence[Seeds]) -> Array:
     """Derivatives ``(parameters, G)`` of goals along the states, from those against each state."""
     system, method, count = integration.system, integration.alpha, len(seeds)
-    explicit, assembly = ParameterDerivatives(system, variations), CellSums(system)
+    run = RunDerivative(method, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
     none = End(*(np.zeros((size, count)) for size in (N, N, N, N, m, 2 * N, 2 * m)))
     now, entry = _seeded(none, seeds, len(integration.lengths)), [none.v] * 3
@@ -84,7 +83,7 @@ def gradients(integration: AdjointIntegration, variations: list[Variation], seed
         first = not memory.steps
         if first:
             memory = method.started(system, state, h, memory)
-        derivative = StepDerivative(method, system, state, memory, h, after, assembly, explicit)
+        derivative = StepDerivative(run, state, memory, h, after)
         if system.has_history:
             _refuse_history(system, now.q[history], derivative.point.motion)
         start, gradient = derivative.transposed(now)

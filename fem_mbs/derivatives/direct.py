@@ -21,10 +21,8 @@ from fem_mbs.alpha.newmark import same
 from fem_mbs.arrays import Array
 from fem_mbs.compiled import accelerate
 from fem_mbs.contracts import Method, RateSensitivities, State, Step
-from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.parameters import Variation
-from fem_mbs.derivatives.residual import CellSums
-from fem_mbs.derivatives.step import Start, StepDerivative, Weights, displaced, taken_increment
+from fem_mbs.derivatives.step import RunDerivative, Start, StepDerivative, Weights, displaced, taken_increment
 from fem_mbs.errors import ModelError
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import jumped, next_jump
@@ -163,8 +161,7 @@ class DirectIntegration(KeptSteps):
     ) -> None:
         super().__init__(system, method, step, t_end)
         self.varied = variations
-        self._explicit = ParameterDerivatives(system, self.varied)
-        self._assembly = CellSums(system)
+        self._derivative = RunDerivative(self.alpha, system, variations)
         self._begun_with: dict[System, tuple[State, AlphaMemory]] = {}
         self._before: TakenStep | None = None
         self.tangents = [self._from_models(self._begun, self.state)]
@@ -259,9 +256,7 @@ class DirectIntegration(KeptSteps):
         elif not same(h, memory.h):
             self._refuse_index3(state)
             before = before._replace(entry=self._adapted(taken, before))
-        derivative = StepDerivative(
-            self.alpha, system, state, memory, h, result.state, self._assembly, self._explicit, before.q[6 * system.n :]
-        )
+        derivative = StepDerivative(self._derivative, state, memory, h, result.state, before.q[6 * system.n :])
         start = Start(before.q, *before.entry, before.multipliers, *before.missed)
         end = derivative.times(start, np.eye(len(self.varied)))
         of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
@@ -330,16 +325,14 @@ class DirectIntegration(KeptSteps):
         return tangent._replace(q=q)
 
     def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
-        return displaced(
-            self.system, other, state, *(by * part[..., k] for part in (tangent.q, tangent.rates, tangent.multipliers))
-        )
+        return State(state.t, **displaced(self.system, other, state, *(by * part[..., k] for part in tangent[:3])))
 
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""
         texts = [
             f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s: the derivative is a mean of "
             "both sides"
-            for (label, name), t in self._explicit.kinks.items()
+            for (label, name), t in self._derivative.explicit.kinks.items()
         ]
         weight = self.system.weight[:, None]
         sizes = [np.abs(tangent.q * weight).max(axis=0, initial=0.0) for tangent in self.tangents]

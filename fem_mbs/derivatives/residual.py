@@ -96,7 +96,7 @@ class ResidualDerivative:
         system, evaluation, kinematics = self.system, residual.evaluation, self.system.kinematics
         n, R, body = system.n, evaluation.motion.R, residual.body
         one, none = np.broadcast_to(np.eye(6), (n, 6, 6)), np.zeros((n, 6, 6))
-        self.P = NodeMaps(np.stack([kinematics.to_body(R, one[:, k].copy()) for k in range(6)], axis=-1), 1.0)
+        self.P = NodeMaps(kinematics.body_transfer(none[:, :3, :3] + np.eye(3), R), 1.0)
         turn_V, turn_A = kinematics.body_derivatives(body, np.stack([none, none]))
         cross = kinematics.body_derivatives(body, np.stack([one, none]))[1] - turn_A
         self.turn_V, self.turn_A, self.cross = NodeMaps(turn_V), NodeMaps(turn_A), NodeMaps(cross)

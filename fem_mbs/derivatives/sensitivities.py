@@ -28,6 +28,7 @@ from fem_mbs.newton import Newton
 from fem_mbs.run.simulate import simulate
 from fem_mbs.run.simulate_many import simulate_many
 from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.history import History
 from fem_mbs.solution.outcome import Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.static.statics import StaticSolution, statics
@@ -310,14 +311,13 @@ def _direct(
     """One run, and linear equations for each parameter in its steps."""
     run = DirectIntegration(system, method, step, t_end, variations)
     solution = run.finished()
-    pairs = []
-    for k, own in enumerate(run.varied):
+    history, pairs = solution.history, []
+    q, rates, multipliers = (np.stack(parts) for parts in list(zip(*run.tangents, strict=True))[:3])
+    for k, own in enumerate(variations):
         solutions = []
         for other, by in zip(own.systems, own.shifts, strict=True):
-            states = [
-                displaced(system, other, solution.history.state(i), *(by * part[..., k] for part in tangent[:3]))
-                for i, tangent in enumerate(run.tangents)
-            ]
+            along = by * q[..., k], by * rates[..., k].swapaxes(0, 1), by * multipliers[..., k]
+            states = History(other, solution.t, displaced(system, other, history, *along))
             solutions.append(Solution(other, states, Outcome.FINISHED, solution.stats, method=method))
         pairs.append((own, solutions))
     return Sensitivities(solution, parameters, pairs, run.notes())

@@ -39,6 +39,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.derivatives.beside import ParameterDerivatives
 from fem_mbs.derivatives.linear import Diagonal, Inverse, NodeMaps, Recorded, Refined, Rows, total, transposed
+from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import CellSums, Equations, ResidualDerivative
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3
@@ -113,11 +114,37 @@ class Weights:
         return total(*(own is not None and own @ part for own, part in zip(weights, start[1:4], strict=True)))
 
 
+class RunDerivative:
+    """What the derivatives of all steps of a run have in common: where entries stand, and what the parameters do."""
+
+    def __init__(self, method: GeneralizedAlpha, system: System, varied: Sequence[Variation]) -> None:
+        self.method, self.system = method, system
+        self.assembly, self.explicit = CellSums(system), ParameterDerivatives(system, varied)
+        self._weights: tuple[float, Weights] | None = None
+        N, n, m = system.N, system.n_free, system.m
+        self.free = Rows(system.free_index, N)
+        self.first, self.last = Rows(np.arange(n), n + m), Rows(np.arange(n, n + m), n + m)
+        self.halves, self.halves_m = _halves(N), _halves(m)
+        self.level, self.not_level = Diagonal(system.velocity_level * 1.0), Diagonal(~system.velocity_level * 1.0)
+        self.moves = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
+        """Zero where there are no velocities."""
+        self.kept = Diagonal(np.append(np.ones(6 * system.n), system.order >= 0)) if system.has_history else None
+
+    def weights(self, h: float) -> Weights:
+        """Newmark's formulas of a step."""
+        if self._weights is None or self._weights[0] != h:
+            self._weights = h, Weights(self.method, self.system, h)
+        return self._weights[1]
+
+
 class StepPoint:
     """The equations of a step at some unknowns, and their derivatives there."""
 
-    def __init__(self, equations: StepEquations, unknown: Unknowns, state: State, carried: Carried) -> None:
-        self.equations, self.unknown, self.weights = equations, unknown, carried.weights
+    def __init__(
+        self, run: RunDerivative, equations: StepEquations, unknown: Unknowns, history: Array, look: bool = False
+    ) -> None:
+        self.run, self.equations, self.unknown = run, equations, unknown
+        self.weights, state = run.weights(equations.h), equations.state
         self.system = system = equations.system
         self.residual = equations.evaluate(unknown)
         place = self.residual.place
@@ -125,15 +152,14 @@ class StepPoint:
         if len(unknown.Z):
             motion = equations.seen(unknown, place, motion)
         self.motion = motion
-        self.of_motion = ResidualDerivative(equations, unknown, self.residual, carried.assembly)
-        self.explicit = carried.explicit.rows(motion, unknown.multipliers, equations.h, carried.history, carried.look)
+        self.of_motion = ResidualDerivative(equations, unknown, self.residual, run.assembly)
+        self.explicit = run.explicit.rows(motion, unknown.multipliers, equations.h, history, look)
         """Derivatives of the equations against the parameters."""
         self._transport = NodeMaps(transport(system, state.x, state.R, place.x, place.R), 1.0)
         P = self.of_motion.P.maps
         self.to_body = NodeMaps(system.kinematics.tangent(place.D) @ P, 1.0)
         """``T P``: body increments at the end with a change of the coordinates of the step."""
         self.from_body = NodeMaps(P.mT @ system.kinematics.inverse_tangent(place.D), 1.0)
-        self._kept = Diagonal(np.append(np.ones(6 * system.n), system.order >= 0)) if system.has_history else None
 
     def factor(self) -> Inverse:
         """The iteration matrix of index 3."""
@@ -148,22 +174,10 @@ class StepPoint:
         """Derivatives of the equations along start, increment, multipliers and parameters, where they are given."""
         v, vdot = self.weights.rates(start, D if Z is None else D - Z if D is not None else -1.0 * Z, 2)
         q = self.moved(start, D)
-        if self._kept is not None:
-            q = self._kept @ q
+        if self.run.kept is not None:
+            q = self.run.kept @ q
         along = self.of_motion.times(q, v, vdot, Z, multipliers)
         return along if p is None else Equations(*(a + own @ p for a, own in zip(along, self.explicit, strict=True)))
-
-
-class Carried(NamedTuple):
-    """What all steps of a run have in common, and the points of one."""
-
-    weights: Weights
-    assembly: CellSums
-    explicit: ParameterDerivatives
-    history: Array
-    """Derivatives ``(k, P)`` of internal variables at the start, of which those of kind "history" count."""
-    look: bool
-    """For kinks."""
 
 
 class StepDerivative:
@@ -171,56 +185,46 @@ class StepDerivative:
 
     Parameters
     ----------
-    method : GeneralizedAlpha
     state, memory, h
         What the step was taken from, and its length.
     after : State
         Where it led.
-    assembly, explicit
-        Of the matrices of cells; derivatives against parameters.
     history : (k, P), optional
         Derivatives of internal variables at the start: those of kind "history" go with the parameters.
     """
 
     def __init__(
         self,
-        method: GeneralizedAlpha,
-        system: System,
+        run: RunDerivative,
         state: State,
         memory: AlphaMemory,
         h: float,
         after: State,
-        assembly: CellSums,
-        explicit: ParameterDerivatives,
         history: Array | None = None,
     ) -> None:
-        self.system, self.h, self._predictor = system, h, memory.predictor
-        equations = method.open_equations(system, state, h, memory)
-        self.weights = Weights(method, system, h)
-        own = np.zeros((system.k, len(explicit.varied))) if history is None else history
-        carried = Carried(self.weights, assembly, explicit, own, history is not None)
+        self.run, self.system, self.h, self._predictor = run, run.system, h, memory.predictor
+        system, self.weights = run.system, run.weights(h)
+        equations = run.method.open_equations(system, state, h, memory)
+        own = np.zeros((system.k, len(run.explicit.varied))) if history is None else history
         unknown = taken(equations, state, after)
-        self.point = StepPoint(equations, unknown, state, carried)
+        self.point = StepPoint(run, equations, unknown, own, history is not None)
         self._directions: Directions | None = None
         if unknown.Z.any():
             guess = first_guess(equations.formulas.guess, state.multipliers, h, memory.predictor)
 
             def at(D: Array, multipliers: Array) -> StepPoint:
-                return StepPoint(equations, equations.predict(D, multipliers), state, carried)
+                return StepPoint(run, equations, equations.predict(D, multipliers), own)
 
             self._directions = Directions(at, guess.D, guess.multipliers, unknown.Z)
         elif len(unknown.Z):  # as of the matrix at the solution: Z stays zero
             self._directions = Directions(lambda D, own: self.point, unknown.D, unknown.multipliers, unknown.Z)
         n, m = system.n_free, system.m
         self._size = n + (1 if self._directions is None else 2) * m
-        self._free = Rows(system.free_index, system.N)
         self._moves, self._closes, self._hides = (
             Rows(np.arange(first, last), self._size)
             for first, last in ((0, n), (n, n + m), (self._size - m, self._size))
         )
-        level = system.velocity_level
-        self._per_rate = Diagonal(~level / (h * equations.gamma))
-        self._level, self._not_level = Diagonal(level * 1.0), Diagonal(~level * 1.0)
+        self._per_rate = Diagonal(~system.velocity_level / (h * equations.gamma))
         matrix = Recorded(lambda y: self._values(self.point.times(None, *self._unknowns(y)), y))
         self._inverse: Inverse | Refined
         if self._size <= SMALL:
@@ -242,8 +246,8 @@ class StepDerivative:
         D, more, multipliers = self._unknowns(-1.0 * (self._inverse @ self._values(rows)))
         Z = total(Z, more)
         v, vdot, a = self.weights.rates(start, D if Z is None else D - Z)
-        missed = self._both(D - plain, start.missed, self.system.N)
-        missed_multipliers = self._both(multipliers - start.multipliers, start.missed_multipliers, self.system.m)
+        missed = self._both(D - plain, start.missed, self.run.halves)
+        missed_multipliers = self._both(multipliers - start.multipliers, start.missed_multipliers, self.run.halves_m)
         return End(self.point.moved(start, D), v, vdot, a, multipliers, missed, missed_multipliers)
 
     def transposed(self, end: Sequence[Array]) -> tuple[Start, Array]:
@@ -260,39 +264,34 @@ class StepDerivative:
         if predictor is None or predictor.best == PLAIN:
             return None, None
         weights = weights_of_missed(self.h, predictor.h, predictor.h_before)
-        pairs = (start.missed, self.system.N), (start.missed_multipliers, self.system.m)
+        parts = (start.missed, self.run.halves), (start.missed_multipliers, self.run.halves_m)
         D, multipliers = (
-            total(
-                *(
-                    share * (part.T @ missed)
-                    for share, part in zip(own[predictor.best - 1].tolist(), _halves(size), strict=True)
-                )
-            )
-            for own, (missed, size) in zip(weights, pairs, strict=True)
+            total(*(share * (half.T @ missed) for share, half in zip(own[predictor.best - 1], halves, strict=True)))
+            for own, (missed, halves) in zip(weights, parts, strict=True)
         )
         return D, multipliers
 
-    def _both(self, missed: Any, before: Any, size: int) -> Any:
+    def _both(self, missed: Any, before: Any, halves: tuple[Rows, Rows]) -> Any:
         """What this guess has missed and that before, or twice the first."""
-        first, second = _halves(size)
+        first, second = halves
         return first @ missed + second @ (missed if self._predictor is None else first.T @ before)
 
     # the unknowns: increments of the body, ``h^2`` times multipliers, and ``zeta``
 
     def _unknowns(self, y: Any) -> tuple[Any, Any, Any]:
         """``D``, ``Z`` and multipliers."""
-        D, Z = self.point.from_body @ (self._free @ (self._moves.T @ y)), None
+        D, Z = self.point.from_body @ (self.run.free @ (self._moves.T @ y)), None
         if self._directions is not None:
-            Z = self._directions.along(self._not_level @ (self._hides.T @ y))
+            Z = self._directions.along(self.run.not_level @ (self._hides.T @ y))
         return D, Z, self.h**-2 * (self._closes.T @ y)
 
     def _values(self, rows: Equations, y: Any = None) -> Any:
         """The equations; those of ``zeta`` that are none leave it at zero."""
-        values = self._moves @ (self.h**2 * (self._free.T @ rows.force)) + self._closes @ rows.closing
+        values = self._moves @ (self.h**2 * (self.run.free.T @ rows.force)) + self._closes @ rows.closing
         if self._directions is None:
             return values
         values = values + self._hides @ (self._per_rate @ rows.hidden)
-        return values if y is None else values + self._hides @ (self._level @ (self._hides.T @ y))
+        return values if y is None else values + self._hides @ (self.run.level @ (self._hides.T @ y))
 
     def _nearly(self, r: Any) -> Any:
         """The unknowns of what is left, by the matrix of index 3 as in a step (``alpha/stabilized.py``)."""
@@ -301,7 +300,7 @@ class StepDerivative:
         y = first @ (self._factors @ (first.T @ r))
         if self._directions is None:
             return y
-        D = self.point.from_body @ (self._free @ (self._moves.T @ y))
+        D = self.point.from_body @ (self.run.free @ (self._moves.T @ y))
         hidden = self._per_rate @ self.point.times(None, D).hidden
         return y + self._hides @ (hidden - self._hides.T @ r)
 
@@ -329,22 +328,19 @@ class Directions:
         self.point = point(D, multipliers)
         self.system = system = self.point.system
         self.factors, self.turns = self.point.factor(), bool(Z.any())
-        n, size = system.n_free, system.size
-        self._free = Rows(system.free_index, system.N)
-        self._first, self._last = Rows(np.arange(n), size), Rows(np.arange(n, size), size)
-        self._moves = Diagonal(np.append(np.ones(6 * system.n), system.order == 2))
+        self.run, n = self.point.run, system.n_free
         if not self.turns:
             return
         of_motion = self.point.of_motion
         zeta = np.where(system.velocity_level[:, None], 0.0, of_motion.B @ (of_motion.P @ Z[:, None]))
-        w = (self.factors @ (self._last @ zeta))[:, 0]
+        w = (self.factors @ (self.run.last @ zeta))[:, 0]
         missing = np.abs((self.along(zeta)[:, 0] - Z) * system.weight).max()
         if missing > OUTSIDE * np.abs(Z * system.weight).max() + 1e-12:
             raise ModelError(
                 f"sensitivities: the step to t = {self.point.equations.t:g} s did not begin with its guess; "
                 "how='copies' takes differences of whole runs"
             )
-        whole = self._free @ w[:n, None]
+        whole = self.run.free @ w[:n, None]
         coordinates = self.point.from_body @ whole
         share = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
         h = self.point.equations.h
@@ -356,12 +352,12 @@ class Directions:
 
     def along(self, zeta: Any) -> Any:
         """``P zeta`` (N, P), in the coordinates of the step."""
-        return self._coordinates_of(self._last @ zeta)
+        return self._coordinates_of(self.run.last @ zeta)
 
     def _coordinates_of(self, right: Any) -> Any:
         """What the solution with these right-hand sides moves."""
-        moved = self._free @ (self._first.T @ (self.factors @ right))
-        return self._moves @ (self.point.of_motion.P.T @ moved)
+        moved = self.run.free @ (self.run.first.T @ (self.factors @ right))
+        return self.run.moves @ (self.point.of_motion.P.T @ moved)
 
     def turned(self, start: Start, D: Any, multipliers: Any, p: Any) -> Any:
         """``P' zeta`` (N, P), where the guess follows these."""
@@ -372,7 +368,7 @@ class Directions:
         rows += [(weight, there.times(start, D, None, multipliers, p)) for weight, there in self._points]
         force = total(*(weight * own.force for weight, own in rows))
         closing = total(*(weight * own.closing for weight, own in rows))
-        right = self._first @ (point.equations.h**2 * (self._free.T @ force)) + self._last @ closing
+        right = self.run.first @ (point.equations.h**2 * (self.run.free.T @ force)) + self.run.last @ closing
         return self._turn_of_w @ q - self._coordinates_of(right)
 
     def _turning(self, body: Array) -> Array:
@@ -430,19 +426,20 @@ def transport(system: System, x: Array, R: Array, x_after: Array, R_after: Array
     return se3.adjoint(turn, -np.matvec(turn, way))
 
 
-def displaced(system: System, other: System, state: State, q: Array, rates: Array, multipliers: Array) -> State:
-    """A state in the arrays of another model, moved by body increments ``(N,)``, rates ``(3, N)`` and multipliers."""
-    n, kinematics = 6 * system.n, system.kinematics
-    x, R = kinematics.retract(state.x, state.R, kinematics.from_body(state.R, q[:n].reshape(-1, 6)))
-    v, vdot = rates[:2, :n].reshape(2, -1, 6)
-    return State(
-        state.t,
-        x + (system.origin - other.origin),
-        R,
-        state.v + v,
-        state.vdot + vdot,
-        state.multipliers + multipliers,
-        state.u + q[n:],
-        state.udot + rates[0, n:],
-        state.uddot + rates[1, n:],
-    )
+def displaced(
+    system: System, other: System, arrays: Any, q: Array, rates: Array, multipliers: Array
+) -> dict[str, Array]:
+    """Arrays of states, or of one, in another model, moved by body increments ``(..., N)``, rates, multipliers."""
+    n, (v, vdot) = 6 * system.n, rates[:2]
+    shape = (*q.shape[:-1], system.n, 6)
+    d = q[..., :n].reshape(shape)
+    return {  # to first order the same on both groups
+        "x": arrays.x + np.matvec(arrays.R, d[..., :3]) + (system.origin - other.origin),
+        "R": arrays.R @ so3.exp(d[..., 3:]),
+        "v": arrays.v + v[..., :n].reshape(shape),
+        "vdot": arrays.vdot + vdot[..., :n].reshape(shape),
+        "multipliers": arrays.multipliers + multipliers,
+        "u": arrays.u + q[..., n:],
+        "udot": arrays.udot + v[..., n:],
+        "uddot": arrays.uddot + vdot[..., n:],
+    }
