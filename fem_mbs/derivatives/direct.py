@@ -53,8 +53,10 @@ class Tangent(NamedTuple):
     """``(3, N, P)``: velocities, accelerations and algorithmic ones that Newmark's formulas of the next step take."""
     leads: Array
     """Highest time derivatives now, one and two steps ago, as the memory has them, ``(3, N, P)``."""
-    missed: tuple[Array, ...]
-    """What the last two guesses missed, ``(2 N, P)`` and ``(2 m, P)``."""
+    missed: Array
+    """What the last two guesses missed, ``(2 N, P)``."""
+    missed_multipliers: Array
+    """The same, ``(2 m, P)``."""
 
 
 class TakenStep(NamedTuple):
@@ -228,8 +230,8 @@ class DirectIntegration(KeptSteps):
             )
             columns.append([own.difference(values) for values in parts])
         q, rates, multipliers, entry, leads = (np.stack(parts, axis=-1) for parts in zip(*columns, strict=True))
-        missed = tuple(np.zeros((2 * len(own), len(self.varied))) for own in (q, multipliers))
-        return Tangent(q, rates, multipliers, entry, leads, missed)
+        missed = (np.zeros((2 * len(own), len(self.varied))) for own in (q, multipliers))
+        return Tangent(q, rates, multipliers, entry, leads, *missed)
 
     def _arrays(self, here: State, other: System, state: State, memory: AlphaMemory) -> tuple[Array, ...]:
         """State and memory of a model beside, the configuration as increments of that of the run."""
@@ -257,7 +259,8 @@ class DirectIntegration(KeptSteps):
             self._refuse_index3(state)
             before = before._replace(entry=self._adapted(taken, before))
         derivative = StepDerivative(self._derivative, state, memory, h, result.state, before.q[6 * system.n :])
-        start = Start(before.q, *before.entry, before.multipliers, *before.missed)
+        v, lead, a = before.entry
+        start = Start(before.q, v, lead, a, before.multipliers, before.missed, before.missed_multipliers)
         end = derivative.times(start, np.eye(len(self.varied)))
         of_states = np.append(np.zeros(6 * system.n, np.bool_), system.order == 1)[:, None]
         lead = np.where(of_states, end.v, end.vdot)
@@ -265,7 +268,7 @@ class DirectIntegration(KeptSteps):
         if result.memory.accelerations.t_old == result.state.t:
             leads = np.stack([lead] * 3)
         rates, entry = np.stack(end[1:4]), np.stack([end.v, lead, end.a])
-        tangent = Tangent(end.q, rates, end.multipliers, entry, leads, end[5:])
+        tangent = Tangent(end.q, rates, end.multipliers, entry, leads, *end[5:])
         return self._with_history(tangent, result.state) if system.has_history else tangent
 
     def _refuse_index3(self, state: State) -> None:
@@ -325,7 +328,9 @@ class DirectIntegration(KeptSteps):
         return tangent._replace(q=q)
 
     def _displaced(self, other: System, state: State, tangent: Tangent, k: int, by: float) -> State:
-        return State(state.t, **displaced(self.system, other, state, *(by * part[..., k] for part in tangent[:3])))
+        along = by * tangent.q[..., k], by * tangent.rates[..., k], by * tangent.multipliers[..., k]
+        arrays: Any = displaced(self.system, other, state, *along)
+        return State(state.t, **arrays)
 
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""

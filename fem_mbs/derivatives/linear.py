@@ -109,12 +109,13 @@ class Recorded(Operator):
 class Diagonal(Operator):
     """Numbers ``(r,)`` times the rows."""
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Any) -> None:
         self._values = values[:, None]
         self.T = self
 
     def times(self, x: Array) -> Array:
-        return self._values * x
+        result: Array = self._values * x
+        return result
 
 
 class Rows(Operator):
@@ -131,7 +132,7 @@ class Rows(Operator):
         return result
 
     @property
-    def T(self) -> Rows:  # type: ignore[override]  # noqa: N802
+    def T(self) -> Rows:  # noqa: N802
         """The other way."""
         return Rows(self._index, self._count, not self._back)
 
@@ -148,7 +149,7 @@ class NodeMaps(Operator):
         return nodes if len(x) == n else np.concatenate([nodes, self._own * x[n:]])
 
     @property
-    def T(self) -> NodeMaps:  # type: ignore[override]  # noqa: N802
+    def T(self) -> NodeMaps:  # noqa: N802
         """The transpose."""
         return NodeMaps(self.maps.mT, self._own)
 
@@ -170,7 +171,7 @@ class Inverse(Operator):
         return self.factors.solve(x)
 
     @property
-    def T(self) -> Inverse:  # type: ignore[override]  # noqa: N802
+    def T(self) -> Inverse:  # noqa: N802
         """That of the transpose."""
         return Inverse(Factors(self.factors.solve_transposed, (), self.factors.solve))
 
@@ -198,6 +199,6 @@ class Refined(Operator):
         raise self._unsolved(share)
 
     @property
-    def T(self) -> Refined:  # type: ignore[override]  # noqa: N802
+    def T(self) -> Refined:  # noqa: N802
         """That of the transpose."""
         return Refined(self._A.T, self._near.T, self._moves, self._unsolved)

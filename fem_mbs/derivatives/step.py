@@ -122,7 +122,7 @@ class RunDerivative:
         self.assembly, self.explicit = CellSums(system), ParameterDerivatives(system, varied)
         self._weights: tuple[float, Weights] | None = None
         N, n, m = system.N, system.n_free, system.m
-        self.free = Rows(system.free_index, N)
+        self.free = Rows(np.arange(N)[system.free_index], N)
         self.first, self.last = Rows(np.arange(n), n + m), Rows(np.arange(n, n + m), n + m)
         self.halves, self.halves_m = _halves(N), _halves(m)
         self.level, self.not_level = Diagonal(system.velocity_level * 1.0), Diagonal(~system.velocity_level * 1.0)
