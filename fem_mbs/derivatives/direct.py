@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.alpha.change_step import adapted
-from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.generalized_alpha import GROWTH, GeneralizedAlpha
 from fem_mbs.alpha.local_error import rate
 from fem_mbs.alpha.memory import AccelerationHistory, AlphaMemory
 from fem_mbs.alpha.newmark import same
@@ -202,6 +202,13 @@ class DirectIntegration(KeptSteps):
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
         return self._with_trial(k, other, state, memory, self.memory.h)
 
+    def _restarted(
+        self, k: int, other: System, shift: float, state: State, before: Tangent, h: float
+    ) -> tuple[State, AlphaMemory]:
+        """State and memory of a model beside after far shorter steps."""
+        there = self._displaced(other, state, before, k, shift)
+        return self._with_trial(k, other, there, self.alpha.restart(other, there, h), h)
+
     def _with_trial(
         self, k: int, other: System, state: State, memory: AlphaMemory, h: float
     ) -> tuple[State, AlphaMemory]:
@@ -250,6 +257,9 @@ class DirectIntegration(KeptSteps):
     def _after(self, taken: TakenStep, before: Tangent) -> Tangent:
         state, memory, h, result = taken
         system = self.system
+        if memory.steps and h > GROWTH * memory.h:  # starting values are new
+            before = self._from_models(lambda *beside: self._restarted(*beside, state, before, h), state)
+            memory = self.alpha.restart(system, state, h)
         if not memory.steps:
             if not same(h, memory.h):  # it was cut
                 begun = self._begun_with

@@ -17,7 +17,7 @@ have missed:
     P' zeta = -S^-1 (S' w).
 
 As ``S w`` is the derivative of the equations at the guess along ``w``, ``S' w`` is the difference along ``w`` of their
-derivatives along everything else: one more point of the step serves all parameters (:class:`Directions`).
+derivatives along everything else: two more points of the step serve all parameters (:class:`Directions`).
 
 Derivatives of the configuration are body increments at the instant they belong to; arrays have one column a parameter,
 or, backwards, one a goal. With ``D`` held, ``q_n+1 = q_n exp(D)`` moves by ``Ad(exp(-D)) q_n'``.
@@ -344,8 +344,9 @@ class Directions:
         coordinates = self.point.from_body @ whole
         share = ALONG / max(np.abs(whole[:, 0] * system.weight).max(), 1e-300)
         h = self.point.equations.h
-        there = point(D + share * coordinates[:, 0], multipliers + share * w[n:] / h**2)
-        self._points = (1.0 / share, there), (-1.0 / share, self.point)
+        self._points = [
+            (0.5 / by, point(D + by * coordinates[:, 0], multipliers + by * w[n:] / h**2)) for by in (share, -share)
+        ]
         self._turn_of_w = NodeMaps(self._turning(whole))
         self._turn_of_coordinates = NodeMaps(self._turning(self.point.of_motion.P @ coordinates))
         self._bend = NodeMaps(self._bending(whole))
