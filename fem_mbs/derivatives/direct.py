@@ -202,12 +202,9 @@ class DirectIntegration(KeptSteps):
         memory = self.alpha.after_jump(other, there, state, self.memory.h, self.taken.result.memory)
         return self._with_trial(k, other, state, memory, self.memory.h)
 
-    def _restarted(
-        self, k: int, other: System, shift: float, state: State, before: Tangent, h: float
-    ) -> tuple[State, AlphaMemory]:
+    def _restarted(self, k: int, other: System, state: State, h: float) -> tuple[State, AlphaMemory]:
         """State and memory of a model beside after far shorter steps."""
-        there = self._displaced(other, state, before, k, shift)
-        return self._with_trial(k, other, there, self.alpha.restart(other, there, h), h)
+        return self._with_trial(k, other, state, self.alpha.restart(other, state, h), h)
 
     def _with_trial(
         self, k: int, other: System, state: State, memory: AlphaMemory, h: float
@@ -258,7 +255,10 @@ class DirectIntegration(KeptSteps):
         state, memory, h, result = taken
         system = self.system
         if memory.steps and h > GROWTH * memory.h:  # starting values are new
-            before = self._from_models(lambda *beside: self._restarted(*beside, state, before, h), state)
+            before = self._from_models(
+                lambda k, other, shift: self._restarted(k, other, self._displaced(other, state, before, k, shift), h),
+                state,
+            )
             memory = self.alpha.restart(system, state, h)
         if not memory.steps:
             if not same(h, memory.h):  # it was cut
